@@ -1,0 +1,254 @@
+//! The result of runs, as written to JSON and drawn by the report.
+//!
+//! Units are SI base units: seconds, bits per second, bytes. Names are stable. A figure for which there is no sample
+//! is `null`, never 0.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// All runs of a scenario.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// Version of goodqueue that ran them.
+    pub goodqueue: String,
+    /// The scenario as resolved, with every default filled in.
+    pub scenario: serde_json::Value,
+    /// One entry per discipline, sweep point and seed, in that order.
+    pub runs: Vec<Run>,
+}
+
+/// One discipline, one seed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The discipline as given.
+    pub qdisc: String,
+    /// The same in tc's grammar with every parameter, as it sits on the down link.
+    pub qdisc_resolved: String,
+    /// The swept keys and their values in this run; absent without a sweep.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sweep: BTreeMap<String, serde_json::Value>,
+    /// Seed of this run.
+    pub seed: u64,
+    /// Simulated time measured, after the warm-up.
+    pub duration_s: f64,
+    /// The two directions of the bottleneck.
+    pub bottleneck: Bottleneck,
+    /// Every flow, in the order of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// Sum of the goodput of all TCP flows per direction.
+    pub goodput: PerDirection<f64>,
+    /// Ping round-trip time less the base round-trip time, over all pings.
+    pub induced_latency_s: Summary,
+    /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200, D 400, F above.
+    pub grade: Option<String>,
+    /// What the probes saw.
+    pub probes: Probes,
+    /// Jain's indices.
+    pub fairness: Fairness,
+    /// TCP's share of the bytes delivered by all flows.
+    pub tcp_share: Option<f64>,
+    /// What the run cost.
+    pub engine: Engine,
+    /// Time series and distributions; left out of JSON unless asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+}
+
+/// A value for each direction.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct PerDirection<T> {
+    /// Towards the client.
+    pub down: T,
+    /// From the client.
+    pub up: T,
+}
+
+/// The two directions of the bottleneck.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// Towards the client.
+    pub down: LinkResult,
+    /// From the client.
+    pub up: LinkResult,
+}
+
+/// What one direction of the bottleneck did.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LinkResult {
+    /// The discipline on it, every parameter in tc's grammar.
+    pub qdisc: String,
+    /// Mean rate over the time measured (of the schedule or trace, where there is one).
+    pub rate_bps: f64,
+    /// Throughput as a fraction of that rate.
+    pub utilization: Option<f64>,
+    /// Bits on the wire per second.
+    pub throughput_bps: f64,
+    /// Time that transmitted packets spent in the queue.
+    pub sojourn_s: Summary,
+    /// Packets queued: mean over time, and maximum.
+    pub queue_packets: MeanMax,
+    /// Packet counters.
+    pub packets: Packets,
+    /// Dropped packets by reason; only reasons that occurred.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// A mean and a maximum.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct MeanMax {
+    /// Mean.
+    pub mean: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+/// Packet counters of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Packets {
+    /// Arrived.
+    pub offered: u64,
+    /// Accepted.
+    pub enqueued: u64,
+    /// Transmitted.
+    pub dequeued: u64,
+    /// Dropped, before or after being queued.
+    pub dropped: u64,
+    /// Marked CE by the discipline.
+    pub marked: u64,
+}
+
+/// A distribution in figures; all `null` without a sample.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// Samples.
+    pub count: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Lower quartile.
+    pub p25: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// Upper quartile.
+    pub p75: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+/// What one flow got.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Number in the scenario, from 0.
+    pub id: u32,
+    /// `tcp`, `ping`, `cbr`, ...
+    pub kind: String,
+    /// Congestion control; absent for flows without one.
+    pub cc: Option<String>,
+    /// `down` or `up`.
+    pub direction: String,
+    /// Base round-trip time.
+    pub rtt_s: f64,
+    /// In-order payload per second at the receiver, over the part of the measured time in which the flow was active.
+    pub goodput_bps: f64,
+    /// In-order payload delivered in the measured time.
+    pub bytes_delivered: u64,
+    /// Segments (or datagrams) sent, retransmissions included.
+    pub packets_sent: u64,
+    /// Packets of this flow dropped at the bottleneck.
+    pub packets_dropped: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
+    pub fct_s: Option<f64>,
+}
+
+/// What the probes saw.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Probes {
+    /// Round-trip time of the pings.
+    pub ping_s: Summary,
+    /// Pings sent and lost.
+    pub ping_sent: u64,
+    /// Pings without an answer.
+    pub ping_lost: u64,
+}
+
+/// Jain's fairness indices (Jain, Chiu & Hawe 1984); `null` with fewer than two flows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Over the goodput of the TCP flows down (up, if none goes down).
+    pub jain_goodput: Option<f64>,
+    /// Over the goodput of the TCP flows up.
+    pub jain_goodput_up: Option<f64>,
+    /// Over each flow's share of drops relative to its share of packets.
+    pub jain_drop_share: Option<f64>,
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Engine {
+    /// Events handled.
+    pub events: u64,
+    /// CPU seconds; `null` unless timing was asked for, because it differs from run to run.
+    pub cpu_s: Option<f64>,
+    /// Packets that left the two bottleneck queues.
+    pub bottleneck_packets: u64,
+}
+
+/// Time series on a common clock, and distributions.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of a step: sample `i` covers `[i, i + 1) * step_s` of simulated time.
+    pub step_s: f64,
+    /// Series of the two queues.
+    pub queues: PerDirection<QueueSeries>,
+    /// Goodput per step and flow (TCP flows only), in bit/s.
+    pub goodput_bps: Vec<FlowSeries>,
+    /// Each ping: when it was sent, and its round-trip time (`null`: lost).
+    pub pings: Vec<(f64, Option<f64>)>,
+    /// Quantiles of ping RTT and of the sojourn times, at `QUANTILES`.
+    pub quantiles: Quantiles,
+}
+
+/// One queue over time. `null`: no packet left in this step.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct QueueSeries {
+    /// Mean sojourn time of the packets that left in the step.
+    pub sojourn_mean_s: Vec<Option<f64>>,
+    /// Longest of them.
+    pub sojourn_max_s: Vec<Option<f64>>,
+    /// Packets queued at the end of the step.
+    pub queue_packets: Vec<f64>,
+    /// Bits sent per second.
+    pub throughput_bps: Vec<f64>,
+    /// Packets dropped in the step.
+    pub drops: Vec<u64>,
+}
+
+/// One flow over time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowSeries {
+    /// The flow.
+    pub id: u32,
+    /// Its values.
+    pub values: Vec<f64>,
+}
+
+/// Distributions as quantile functions; empty without a sample.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// The probabilities, ascending, from 0 to 1.
+    pub probabilities: Vec<f64>,
+    /// Sojourn time on the down link at each.
+    pub sojourn_down_s: Vec<f64>,
+    /// Sojourn time on the up link at each.
+    pub sojourn_up_s: Vec<f64>,
+    /// Ping round-trip time at each.
+    pub ping_s: Vec<f64>,
+}

@@ -1,0 +1,1 @@
+//! A TCP sender and receiver without sockets.

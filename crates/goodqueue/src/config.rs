@@ -1,0 +1,289 @@
+//! Parameters by name: what `tc` accepts, `list qdiscs` prints, and a discipline's configuration is made from.
+//!
+//! Each discipline describes itself in one [`Kind`] table and turns [`Settings`] (names and values, units already
+//! resolved) into its own configuration type, which is valid by construction. Text and units are not this crate's
+//! business: the tc grammar lives in `goodqueue-scenario`.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::time::{Duration, Rate};
+
+/// A discipline as its users see it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Kind {
+    /// Name in tc's grammar.
+    pub name: &'static str,
+    /// One sentence: what it does.
+    pub summary: &'static str,
+    /// The document that defines it.
+    pub reference: &'static str,
+    /// Whose behaviour can be had, the default first; empty if there is only one.
+    pub variants: &'static [Variant],
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+/// One implementation whose decisions a discipline can reproduce.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// Name after the keyword `variant`.
+    pub name: &'static str,
+    /// Whose behaviour it is.
+    pub doc: &'static str,
+}
+
+/// One parameter.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parameter {
+    /// The word in tc's grammar.
+    pub name: &'static str,
+    /// What values it takes.
+    pub unit: Unit,
+    /// The default as it would be written, or in words where it is derived.
+    pub default: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// Admissible values, in words.
+    pub range: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+/// How the value of a parameter is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// A number of packets: `1000` or `1000p`.
+    Packets,
+    /// A size: `1514`, `32mb`, `60kb`.
+    Bytes,
+    /// A time: `5ms`; a bare number is microseconds, as in tc.
+    Time,
+    /// A time whose bare number is seconds (sfq's `perturb`).
+    Seconds,
+    /// A rate: `10mbit`; a bare number is bits per second.
+    Rate,
+    /// A whole number.
+    Integer,
+    /// A fraction between 0 and 1.
+    Probability,
+    /// A word that switches something on, and the word that switches it off.
+    Flag {
+        /// The word for "off", if tc has one.
+        off: Option<&'static str>,
+    },
+    /// One of several words.
+    Choice(&'static [&'static str]),
+}
+
+/// A value with its unit resolved.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value {
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// A span of time.
+    Time(Duration),
+    /// A rate.
+    Rate(Rate),
+    /// A whole number.
+    Integer(u64),
+    /// A fraction.
+    Probability(f64),
+    /// On or off.
+    Flag(bool),
+    /// A word.
+    Choice(&'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(n) => write!(f, "{n}p"),
+            Self::Bytes(n) | Self::Integer(n) => write!(f, "{n}"),
+            Self::Time(span) => write!(f, "{span}"),
+            Self::Rate(rate) => write!(f, "{rate}"),
+            Self::Probability(p) => write!(f, "{p}"),
+            Self::Flag(on) => f.write_str(if *on { "on" } else { "off" }),
+            Self::Choice(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Parameters that were given, by name, in the order given.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settings {
+    entries: Vec<(&'static str, Value)>,
+}
+
+impl Settings {
+    /// No settings: everything at its default.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// Sets `name`; a later value replaces an earlier one.
+    pub fn set(&mut self, name: &'static str, value: Value) {
+        match self.entries.iter_mut().find(|entry| entry.0 == name) {
+            Some(entry) => entry.1 = value,
+            None => self.entries.push((name, value)),
+        }
+    }
+
+    /// The same settings with `name` set.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// All names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
+        self.entries.iter().copied()
+    }
+
+    /// The value of `name`, if set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.entries.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+    }
+
+    /// The span of time set for `name`.
+    #[must_use]
+    pub fn time(&self, name: &str) -> Option<Duration> {
+        match self.get(name) {
+            Some(Value::Time(span)) => Some(span),
+            _ => None,
+        }
+    }
+
+    /// The rate set for `name`.
+    #[must_use]
+    pub fn rate(&self, name: &str) -> Option<Rate> {
+        match self.get(name) {
+            Some(Value::Rate(rate)) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// The fraction set for `name`.
+    #[must_use]
+    pub fn probability(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Value::Probability(p)) => Some(p),
+            _ => None,
+        }
+    }
+
+    /// Whether the flag `name` was set, and how.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name) {
+            Some(Value::Flag(on)) => Some(on),
+            _ => None,
+        }
+    }
+
+    /// The word set for `name`.
+    #[must_use]
+    pub fn choice(&self, name: &str) -> Option<&'static str> {
+        match self.get(name) {
+            Some(Value::Choice(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The number set for `name`, of whatever unit, if it lies within `low..=high`.
+    ///
+    /// # Errors
+    /// The number lies outside.
+    pub fn number(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ConfigError> {
+        let given = match self.get(name) {
+            Some(Value::Packets(n) | Value::Bytes(n) | Value::Integer(n)) => n,
+            Some(Value::Rate(rate)) => rate.as_bps(),
+            Some(Value::Time(span)) => span.as_nanos(),
+            _ => return Ok(None),
+        };
+        if (low..=high).contains(&given) {
+            Ok(Some(given))
+        } else {
+            let value = self.get(name).map_or_else(String::new, |value| alloc::format!("{value}"));
+            Err(ConfigError::new(name, value, alloc::format!("a value from {low} to {high}")))
+        }
+    }
+}
+
+/// A parameter that cannot be accepted: which, what was given, what is allowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// What was given.
+    pub given: String,
+    /// What is allowed.
+    pub allowed: Cow<'static, str>,
+}
+
+impl ConfigError {
+    /// `parameter` was `given`; `allowed` says what it may be.
+    pub fn new(
+        parameter: &'static str,
+        given: impl Into<String>,
+        allowed: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { parameter, given: given.into(), allowed: allowed.into() }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{} {}` is not possible: allowed is {}", self.parameter, self.given, self.allowed)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// What a discipline is told of the link it sits on, for the defaults that tc derives from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Largest packet as the queue counts it, link header included: 1514 for Ethernet (Linux `psched_mtu`).
+    pub mtu: u32,
+}
+
+impl Default for Link {
+    /// 10 Mbit/s Ethernet; 10 Mbit/s is what tc assumes for `red` when no bandwidth is given.
+    fn default() -> Self {
+        Self { rate: Rate::from_bps(10_000_000), mtu: 1514 }
+    }
+}
+
+/// A configuration that can be made from [`Settings`] and written as such again.
+pub trait Configure: Sized + Clone {
+    /// The discipline it configures.
+    const KIND: Kind;
+
+    /// Checks and completes `settings`.
+    ///
+    /// # Errors
+    /// A value is out of range, or two exclude each other. The settings hold only names of `KIND.parameters`
+    /// (and `variant`), each with a value of its unit.
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError>;
+
+    /// Every parameter with the value in force; `from_settings` of it gives the same configuration.
+    fn to_settings(&self) -> Settings;
+}
+
+/// A discipline that the registry can make.
+pub trait Build<P, R>: crate::Qdisc<P> + Sized
+where
+    Self::Config: Configure,
+{
+    /// An empty queue. `salt` is for hashing flows, `random` for drawing; both are ignored by those that do neither.
+    fn build(config: Self::Config, salt: u32, random: R) -> Self;
+}

@@ -1,0 +1,261 @@
+//! First in, first out: `pfifo`, `bfifo` and `pfifo_head_drop`.
+//!
+//! # What it does
+//! One queue, served in order of arrival. When its limit (packets, or bytes for `bfifo`) would be exceeded, `pfifo` and
+//! `bfifo` drop the arriving packet, `pfifo_head_drop` the oldest. It is the queue of most routers and the baseline that
+//! every other discipline is compared with.
+//!
+//! # Reference
+//! tc-pfifo(8), tc-bfifo(8); Linux 6.1 `net/sched/sch_fifo.c`.
+//!
+//! # State
+//! The ring of packets and its bytes.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` (`pfifo`, `pfifo_head_drop`) | packets | 1000 | Linux: the device's txqueuelen, 1000 for Ethernet | 1 to 2^32 - 1 |
+//! | `limit` (`bfifo`) | bytes | 1000 × MTU | Linux: txqueuelen × `psched_mtu` | 1 to 2^32 - 1 |
+//!
+//! # Deviations
+//! Linux accepts a limit of 0 and then enqueues without limit or drops all, depending on version (CVE-2025-21702); here 0
+//! is refused.
+//!
+//! # Cost
+//! Constant per packet; at most one drop per call.
+//!
+//! # Example
+//! ```
+//! use goodqueue::fifo::BfifoConfig;
+//! assert!(BfifoConfig::new(0).is_err());
+//! assert_eq!(BfifoConfig::new(60_000).unwrap().limit(), 60_000);
+//! ```
+
+use core::marker::PhantomData;
+
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::packet::Packet;
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::time::Instant;
+
+/// `pfifo`: limit in packets, the arriving packet is dropped.
+pub type Pfifo<P> = FifoQueue<P, CountsPackets>;
+/// `bfifo`: limit in bytes, the arriving packet is dropped.
+pub type Bfifo<P> = FifoQueue<P, CountsBytes>;
+/// `pfifo_head_drop`: limit in packets, the oldest packet is dropped.
+pub type PfifoHeadDrop<P> = FifoQueue<P, DropsHead>;
+
+/// Configuration of [`Pfifo`].
+pub type PfifoConfig = FifoConfig<CountsPackets>;
+/// Configuration of [`Bfifo`].
+pub type BfifoConfig = FifoConfig<CountsBytes>;
+/// Configuration of [`PfifoHeadDrop`].
+pub type PfifoHeadDropConfig = FifoConfig<DropsHead>;
+
+/// A first-in first-out queue with a limit; `F` says what is counted and who is dropped.
+#[derive(Clone, Debug)]
+pub struct FifoQueue<P, F> {
+    config: FifoConfig<F>,
+    queue: Fifo<P>,
+    stats: Stats,
+}
+
+/// The limit of a [`FifoQueue`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FifoConfig<F> {
+    limit: u32,
+    flavour: PhantomData<F>,
+}
+
+/// In which unit the limit is and who is dropped when it is reached.
+pub trait Flavour: Clone + Copy {
+    /// The discipline's description.
+    const KIND: Kind;
+    /// The limit counts bytes, not packets.
+    const BYTES: bool;
+    /// The oldest packet is dropped, not the arriving one.
+    const HEAD_DROP: bool;
+}
+
+/// Flavour of `pfifo`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountsPackets;
+/// Flavour of `bfifo`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountsBytes;
+/// Flavour of `pfifo_head_drop`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DropsHead;
+
+impl<F: Flavour> FifoConfig<F> {
+    /// A queue of at most `limit` packets or bytes.
+    ///
+    /// # Errors
+    /// The limit is 0.
+    pub fn new(limit: u32) -> Result<Self, ConfigError> {
+        if limit == 0 {
+            return Err(ConfigError::new("limit", "0", LIMIT_RANGE));
+        }
+        Ok(Self { limit, flavour: PhantomData })
+    }
+
+    /// The limit, in the unit of the discipline.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    fn holds(&self, packets: usize, bytes: u64) -> bool {
+        let limit = u64::from(self.limit);
+        if F::BYTES { bytes <= limit } else { packets as u64 <= limit }
+    }
+}
+
+impl<F: Flavour> Configure for FifoConfig<F> {
+    const KIND: Kind = F::KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let given = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let default = if F::BYTES { DEFAULT_PACKETS.saturating_mul(link.mtu.max(1)) } else { DEFAULT_PACKETS };
+        Self::new(given.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(default))
+    }
+
+    fn to_settings(&self) -> Settings {
+        let limit = u64::from(self.limit);
+        Settings::new().with("limit", if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
+    }
+}
+
+impl<P: Packet, F: Flavour> FifoQueue<P, F> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(config: FifoConfig<F>) -> Self {
+        Self { config, queue: Fifo::default(), stats: Stats::default() }
+    }
+}
+
+impl<P: Packet, F: Flavour, R> Build<P, R> for FifoQueue<P, F> {
+    fn build(config: FifoConfig<F>, _salt: u32, _random: R) -> Self {
+        Self::new(config)
+    }
+}
+
+impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
+    type Config = FifoConfig<F>;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let admitted = self.config.holds(self.queue.len() + 1, self.queue.bytes() + u64::from(bytes));
+        if !admitted {
+            if !F::HEAD_DROP {
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, DropReason::Overlimit);
+                return;
+            }
+            if let Some(oldest) = self.queue.pop_front() {
+                self.stats.dropped_after.add(oldest.packet.len());
+                drops.dropped(oldest.packet, DropReason::Overlimit);
+            }
+        }
+        self.stats.enqueued.add(bytes);
+        self.queue.push_back(now, packet);
+    }
+
+    fn dequeue(&mut self, _now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        let packet = self.queue.pop_front()?.packet;
+        self.stats.dequeued.add(packet.len());
+        Some(packet)
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, _now: Instant, config: FifoConfig<F>, drops: &mut impl Drops<P>) {
+        self.config = config;
+        while !self.config.holds(self.queue.len(), self.queue.bytes()) {
+            let victim = if F::HEAD_DROP { self.queue.pop_front() } else { self.queue.pop_back() };
+            let Some(victim) = victim else { break };
+            self.stats.dropped_after.add(victim.packet.len());
+            drops.dropped(victim.packet, DropReason::Overlimit);
+        }
+    }
+
+    fn config(&self) -> FifoConfig<F> {
+        self.config
+    }
+
+    fn purge(&mut self, _now: Instant, drops: &mut impl Drops<P>) {
+        while let Some(queued) = self.queue.pop_front() {
+            self.stats.dropped_after.add(queued.packet.len());
+            drops.dropped(queued.packet, DropReason::Purged);
+        }
+    }
+}
+
+impl Flavour for CountsPackets {
+    const KIND: Kind = Kind {
+        name: "pfifo",
+        summary: "First in, first out; full at a number of packets, then drops what arrives",
+        reference: "tc-pfifo(8)",
+        variants: &[],
+        parameters: &[PACKET_LIMIT],
+    };
+    const BYTES: bool = false;
+    const HEAD_DROP: bool = false;
+}
+
+impl Flavour for CountsBytes {
+    const KIND: Kind = Kind {
+        name: "bfifo",
+        summary: "First in, first out; full at a number of bytes, then drops what arrives",
+        reference: "tc-bfifo(8)",
+        variants: &[],
+        parameters: &[Parameter {
+            name: "limit",
+            unit: Unit::Bytes,
+            default: "1000 x MTU",
+            source: "Linux sch_fifo: txqueuelen x MTU",
+            range: LIMIT_RANGE,
+            doc: "bytes that the queue holds",
+        }],
+    };
+    const BYTES: bool = true;
+    const HEAD_DROP: bool = false;
+}
+
+impl Flavour for DropsHead {
+    const KIND: Kind = Kind {
+        name: "pfifo_head_drop",
+        summary: "First in, first out; full at a number of packets, then drops the oldest",
+        reference: "Linux sch_fifo.c",
+        variants: &[],
+        parameters: &[PACKET_LIMIT],
+    };
+    const BYTES: bool = false;
+    const HEAD_DROP: bool = true;
+}
+
+const PACKET_LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "Linux sch_fifo: txqueuelen of Ethernet",
+    range: LIMIT_RANGE,
+    doc: "packets that the queue holds",
+};
+
+const LIMIT_RANGE: &str = "1 to 4294967295";
+
+/// Linux: the transmit queue length of an Ethernet device.
+const DEFAULT_PACKETS: u32 = 1000;

@@ -1,0 +1,82 @@
+//! What a discipline needs to know of a packet: its length, its ECN field and, for flow queueing, its flow.
+
+/// The two ECN bits of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Ecn {
+    /// `00`: the transport does not understand ECN; congestion is signalled by a drop.
+    #[default]
+    NotEct,
+    /// `01`: ECN-capable, and asking for L4S treatment (RFC 9331).
+    Ect1,
+    /// `10`: ECN-capable.
+    Ect0,
+    /// `11`: congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// The field as it stands in the low two bits of the TOS byte; higher bits are ignored.
+    #[must_use]
+    pub const fn from_bits(tos: u8) -> Self {
+        match tos & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The two bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0,
+            Self::Ect1 => 1,
+            Self::Ect0 => 2,
+            Self::Ce => 3,
+        }
+    }
+
+    /// True unless the transport is not ECN-capable.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// A packet, as far as a queue cares.
+pub trait Packet {
+    /// Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a 1500-byte IP packet.
+    fn len(&self) -> u32;
+
+    /// True for a packet of no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The ECN field now.
+    fn ecn(&self) -> Ecn;
+
+    /// Sets CE (RFC 3168 §5). Returns true if the packet now carries CE, also when it did before; returns false and
+    /// changes nothing if it is Not-ECT.
+    fn set_ce(&mut self) -> bool;
+}
+
+/// Which flow a packet belongs to.
+pub trait Flow {
+    /// A hash of whatever identifies the flow (the 5-tuple), well mixed with `salt`.
+    fn flow_hash(&self, salt: u32) -> u32;
+
+    /// The class that somebody chose for this packet before it came here, counted from 1, as tc does with
+    /// `skb->priority`; it overrides the hash. `None` (the default): classify by hash.
+    fn class(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// Maps a 32-bit hash to one of `buckets` without a division: `hash * buckets / 2^32`, as Linux does.
+#[must_use]
+pub fn scale_hash(hash: u32, buckets: u32) -> u32 {
+    let wide = (u64::from(hash) * u64::from(buckets)) >> 32;
+    u32::try_from(wide).unwrap_or(0)
+}

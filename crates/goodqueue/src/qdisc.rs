@@ -1,0 +1,164 @@
+//! The contract that every queue discipline keeps.
+//!
+//! Tests and documentation refer to these rules by number:
+//!
+//! 1. **Time** is an argument, integer nanoseconds, never read inside. A `now` smaller than one seen before counts as
+//!    equal to it. No `now` panics.
+//! 2. **One fate.** Each packet leaves exactly once: returned by [`Qdisc::dequeue`], or given to [`Drops`] with a reason.
+//! 3. **Identities** hold at every return, in packets and in bytes: offered = enqueued + dropped before enqueue;
+//!    enqueued = queued + dequeued + dropped after enqueue.
+//! 4. **Order**: packets of one flow leave in the order they came.
+//! 5. **Bounds**: limits on length and memory hold at every return; the work of a call is bounded by a documented constant,
+//!    or by the number of packets it drops.
+//! 6. **Work conservation**: with packets queued, `dequeue` returns one or drops one, unless [`Qdisc::next_event`] says
+//!    when it will.
+//! 7. **No hidden input**: the result depends on the calls, the configuration and the seed alone.
+//! 8. **No peek.** A parent never keeps a copy of a child's counters: it asks.
+
+use crate::time::Instant;
+
+/// A queue discipline over packets of type `P`.
+///
+/// Periodic work (PIE's update, adaptive RED's) is not a timer: the next call catches up, boundedly.
+pub trait Qdisc<P> {
+    /// Everything that an operator can set; a value that exists is valid.
+    type Config;
+
+    /// Offers a packet. It is queued or given to `drops`; other packets may be given to `drops` in its stead.
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>);
+
+    /// Takes the next packet to send, after giving to `drops` those that the discipline decides to drop first.
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P>;
+
+    /// When calling `dequeue` again can give what it does not give at `now`: a shaper's next token, say. `None` if only
+    /// an `enqueue` can, or if `dequeue` would give a packet at once.
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        let _ = now;
+        None
+    }
+
+    /// Packets queued.
+    fn len(&self) -> usize;
+
+    /// True if no packet is queued.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes queued.
+    fn backlog(&self) -> u64;
+
+    /// What has happened so far.
+    fn stats(&self) -> Stats;
+
+    /// Changes the configuration while packets are queued. What no longer fits is given to `drops`.
+    fn reconfigure(&mut self, now: Instant, config: Self::Config, drops: &mut impl Drops<P>);
+
+    /// The configuration in force: `reconfigure` with it changes nothing.
+    fn config(&self) -> Self::Config;
+
+    /// Gives every queued packet to `drops` and forgets the state of the algorithm, as `tc qdisc` reset does.
+    /// Statistics stay.
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>);
+}
+
+/// Where dropped packets go.
+pub trait Drops<P> {
+    /// `packet` is dropped, for the reason given.
+    fn dropped(&mut self, packet: P, why: DropReason);
+}
+
+/// Any closure over a packet and a reason is a sink.
+impl<P, F: FnMut(P, DropReason)> Drops<P> for F {
+    fn dropped(&mut self, packet: P, why: DropReason) {
+        self(packet, why);
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The AQM decided so: the packet is the congestion signal.
+    Congested,
+    /// The packet limit (or a byte limit standing for it) was reached.
+    Overlimit,
+    /// The memory limit was reached.
+    Overmemory,
+    /// The limit of one flow was reached while the queue had room.
+    FlowLimit,
+    /// Larger than the discipline can ever send.
+    Oversize,
+    /// Queued when the discipline was purged.
+    Purged,
+}
+
+impl DropReason {
+    /// Every reason, in the order in which they are reported.
+    pub const ALL: [Self; 6] =
+        [Self::Congested, Self::Overlimit, Self::Overmemory, Self::FlowLimit, Self::Oversize, Self::Purged];
+
+    /// The name used in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::Overlimit => "overlimit",
+            Self::Overmemory => "overmemory",
+            Self::FlowLimit => "flow_limit",
+            Self::Oversize => "oversize",
+            Self::Purged => "purged",
+        }
+    }
+
+    /// Position in [`Self::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A number of packets and their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Adds one packet of `bytes`.
+    pub const fn add(&mut self, bytes: u32) {
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(bytes as u64);
+    }
+}
+
+/// What a discipline has done since it was made. Rule 3 holds between the fields.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Given to `enqueue`.
+    pub offered: Count,
+    /// Accepted into the queue.
+    pub enqueued: Count,
+    /// Returned by `dequeue`.
+    pub dequeued: Count,
+    /// Dropped without having been queued.
+    pub dropped_before: Count,
+    /// Dropped after having been queued: at dequeue, to make room, by a purge.
+    pub dropped_after: Count,
+    /// Marked CE by this discipline.
+    pub marked: Count,
+}
+
+impl Stats {
+    /// Dropped in all.
+    #[must_use]
+    pub const fn dropped(&self) -> Count {
+        Count {
+            packets: self.dropped_before.packets.wrapping_add(self.dropped_after.packets),
+            bytes: self.dropped_before.bytes.wrapping_add(self.dropped_after.bytes),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Storage that the disciplines share: a FIFO of packets with their enqueue times, and a pool of such FIFOs.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+use crate::time::Instant;
+
+/// A queued packet and when it came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queued<P> {
+    /// When `enqueue` accepted it.
+    pub at: Instant,
+    /// The packet.
+    pub packet: P,
+}
+
+/// A first-in first-out queue that knows its bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fifo<P> {
+    ring: VecDeque<Queued<P>>,
+    bytes: u64,
+}
+
+impl<P> Default for Fifo<P> {
+    fn default() -> Self {
+        Self { ring: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<P: Packet> Fifo<P> {
+    /// Appends.
+    #[inline]
+    pub fn push_back(&mut self, at: Instant, packet: P) {
+        self.bytes = self.bytes.saturating_add(u64::from(packet.len()));
+        self.ring.push_back(Queued { at, packet });
+    }
+
+    /// Takes the oldest.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<Queued<P>> {
+        let queued = self.ring.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(u64::from(queued.packet.len()));
+        Some(queued)
+    }
+
+    /// Takes the youngest.
+    pub fn pop_back(&mut self) -> Option<Queued<P>> {
+        let queued = self.ring.pop_back()?;
+        self.bytes = self.bytes.saturating_sub(u64::from(queued.packet.len()));
+        Some(queued)
+    }
+
+    /// The oldest, left where it is.
+    #[must_use]
+    pub fn front(&self) -> Option<&Queued<P>> {
+        self.ring.front()
+    }
+
+    /// Packets queued.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// True if no packet is queued.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Bytes queued.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The nodes of many FIFOs in one allocation, so that a thousand mostly empty flows cost a thousand small headers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pool<P> {
+    nodes: Vec<Node<P>>,
+    free: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Node<P> {
+    next: u32,
+    queued: Option<Queued<P>>,
+}
+
+/// One FIFO of a [`Pool`]: where it begins and ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chain {
+    head: u32,
+    tail: u32,
+    packets: u32,
+}
+
+/// "No node": pools stay far below 2^32 nodes because every discipline's packet limit does.
+const NIL: u32 = u32::MAX;
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { head: NIL, tail: NIL, packets: 0 }
+    }
+}
+
+impl Chain {
+    /// Packets in this FIFO.
+    #[must_use]
+    pub const fn len(&self) -> u32 {
+        self.packets
+    }
+
+    /// True if it holds none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+}
+
+impl<P> Default for Pool<P> {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), free: NIL }
+    }
+}
+
+impl<P> Pool<P> {
+    /// Appends to `chain`.
+    pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
+        let index = self.take_node(Queued { at, packet });
+        match self.nodes.get_mut(chain.tail as usize) {
+            Some(last) if chain.packets > 0 => last.next = index,
+            _ => chain.head = index,
+        }
+        chain.tail = index;
+        chain.packets = chain.packets.saturating_add(1);
+    }
+
+    /// Takes the oldest of `chain`.
+    pub fn pop_front(&mut self, chain: &mut Chain) -> Option<Queued<P>> {
+        if chain.packets == 0 {
+            return None;
+        }
+        let index = chain.head;
+        let node = self.nodes.get_mut(index as usize)?;
+        let queued = node.queued.take()?;
+        chain.head = node.next;
+        chain.packets = chain.packets.saturating_sub(1);
+        if chain.packets == 0 {
+            *chain = Chain::default();
+        }
+        node.next = self.free;
+        self.free = index;
+        Some(queued)
+    }
+
+    /// Takes the youngest of `chain`, walking it: for the rare overflow, not for every packet.
+    pub fn pop_back(&mut self, chain: &mut Chain) -> Option<Queued<P>> {
+        if chain.packets <= 1 {
+            return self.pop_front(chain);
+        }
+        let mut before = chain.head;
+        for _ in 2..chain.packets {
+            before = self.nodes.get(before as usize)?.next;
+        }
+        let index = chain.tail;
+        let node = self.nodes.get_mut(index as usize)?;
+        let queued = node.queued.take()?;
+        node.next = self.free;
+        self.free = index;
+        self.nodes.get_mut(before as usize)?.next = NIL;
+        chain.tail = before;
+        chain.packets = chain.packets.saturating_sub(1);
+        Some(queued)
+    }
+
+    /// The oldest of `chain`, left where it is.
+    #[must_use]
+    pub fn front(&self, chain: &Chain) -> Option<&Queued<P>> {
+        if chain.packets == 0 { None } else { self.nodes.get(chain.head as usize)?.queued.as_ref() }
+    }
+
+    fn take_node(&mut self, queued: Queued<P>) -> u32 {
+        if let Some(node) = self.nodes.get_mut(self.free as usize) {
+            let index = self.free;
+            self.free = node.next;
+            *node = Node { next: NIL, queued: Some(queued) };
+            return index;
+        }
+        let index = u32::try_from(self.nodes.len()).unwrap_or(NIL);
+        self.nodes.push(Node { next: NIL, queued: Some(queued) });
+        index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_share_nodes_and_keep_their_own_order() {
+        let mut pool = Pool::default();
+        let (mut a, mut b) = (Chain::default(), Chain::default());
+        for n in 0..4_u32 {
+            pool.push_back(&mut a, Instant::ZERO, n);
+            pool.push_back(&mut b, Instant::ZERO, 10 + n);
+        }
+        assert_eq!(pool.pop_front(&mut a).map(|q| q.packet), Some(0));
+        assert_eq!(pool.pop_back(&mut a).map(|q| q.packet), Some(3));
+        assert_eq!(pool.pop_back(&mut b).map(|q| q.packet), Some(13));
+        pool.push_back(&mut a, Instant::ZERO, 9);
+        let left: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).map(|q| q.packet).collect();
+        assert_eq!(left, [1, 2, 9]);
+        let left_of_b: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut b)).map(|q| q.packet).collect();
+        assert_eq!(left_of_b, [10, 11, 12]);
+        assert_eq!(pool.nodes.len(), 8, "freed nodes are used again");
+        assert!(a.is_empty() && b.is_empty() && pool.pop_back(&mut a).is_none());
+    }
+}

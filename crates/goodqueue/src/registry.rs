@@ -1,0 +1,155 @@
+//! Every discipline of this crate, by name. A new one is added in the list below and nowhere else.
+
+use alloc::vec::Vec;
+
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings};
+use crate::qdisc::{Drops, Qdisc, Stats};
+use crate::random::Source;
+use crate::time::Instant;
+use crate::{Flow, Packet};
+
+/// Writes the enum over all disciplines, its configuration and the dispatch.
+macro_rules! disciplines {
+    ($($name:ident = $qdisc:ty, $config:ty;)+) => {
+        /// The name and parameters of every discipline.
+        pub const KINDS: &[Kind] = &[$(<$config as Configure>::KIND),+];
+
+        /// Any discipline, chosen at run time. One branch per call; no allocation, no virtual table.
+        #[derive(Clone, Debug)]
+        #[expect(missing_docs, reason = "each arm is the discipline of its name")]
+        pub enum AnyQdisc<P> {
+            $($name($qdisc)),+
+        }
+
+        /// The configuration of any discipline.
+        #[derive(Clone, PartialEq, Debug)]
+        #[expect(missing_docs, reason = "each arm is the configuration of the discipline of its name")]
+        pub enum AnyConfig {
+            $($name($config)),+
+        }
+
+        impl AnyConfig {
+            /// The configuration of the discipline called `kind` in tc's grammar.
+            ///
+            /// # Errors
+            /// The discipline refuses a value. `None` if no discipline has this name.
+            pub fn from_settings(kind: &str, settings: &Settings, link: &Link) -> Option<Result<Self, ConfigError>> {
+                $(if kind == <$config as Configure>::KIND.name {
+                    return Some(<$config>::from_settings(settings, link).map(Self::$name));
+                })+
+                None
+            }
+
+            /// The discipline's own description.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$name(_) => <$config as Configure>::KIND),+
+                }
+            }
+
+            /// Every parameter with the value in force.
+            #[must_use]
+            pub fn to_settings(&self) -> Settings {
+                match self {
+                    $(Self::$name(config) => config.to_settings()),+
+                }
+            }
+        }
+
+        impl<P: Packet + Flow> AnyQdisc<P> {
+            /// An empty queue.
+            #[must_use]
+            pub fn new(config: AnyConfig, salt: u32, random: Source) -> Self {
+                match config {
+                    $(AnyConfig::$name(config) => Self::$name(Build::<P, Source>::build(config, salt, random))),+
+                }
+            }
+        }
+
+        impl<P: Packet + Flow> Qdisc<P> for AnyQdisc<P> {
+            type Config = AnyConfig;
+
+            #[inline]
+            fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+                match self {
+                    $(Self::$name(qdisc) => qdisc.enqueue(now, packet, drops)),+
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+                match self {
+                    $(Self::$name(qdisc) => qdisc.dequeue(now, drops)),+
+                }
+            }
+
+            fn next_event(&self, now: Instant) -> Option<Instant> {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::next_event(qdisc, now)),+
+                }
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::len(qdisc)),+
+                }
+            }
+
+            fn backlog(&self) -> u64 {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::backlog(qdisc)),+
+                }
+            }
+
+            fn stats(&self) -> Stats {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::stats(qdisc)),+
+                }
+            }
+
+            /// A configuration of another discipline replaces this one: what was queued is purged, the statistics
+            /// begin anew.
+            fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<P>) {
+                match (self, config) {
+                    $((Self::$name(qdisc), AnyConfig::$name(config)) => qdisc.reconfigure(now, config, drops),)+
+                    (this, config) => {
+                        this.purge(now, drops);
+                        *this = Self::new(config, 0, Source::seeded(0));
+                    }
+                }
+            }
+
+            fn config(&self) -> AnyConfig {
+                match self {
+                    $(Self::$name(qdisc) => AnyConfig::$name(Qdisc::<P>::config(qdisc))),+
+                }
+            }
+
+            fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+                match self {
+                    $(Self::$name(qdisc) => qdisc.purge(now, drops)),+
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
+    Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
+    PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;
+}
+
+/// The names of all disciplines.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name).collect()
+}
+
+/// The description of the discipline called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<Kind> {
+    KINDS.iter().find(|kind| kind.name == name).copied()
+}

@@ -33,8 +33,10 @@
 
 extern crate alloc;
 
+pub mod codel;
 pub mod config;
 pub mod fifo;
+pub mod fq_codel;
 pub mod packet;
 pub mod qdisc;
 pub mod queue;

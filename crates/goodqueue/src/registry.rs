@@ -137,6 +137,8 @@ macro_rules! disciplines {
 }
 
 disciplines! {
+    Codel = crate::codel::Codel<P>, crate::codel::CodelConfig;
+    FqCodel = crate::fq_codel::FqCodel<P>, crate::fq_codel::FqCodelConfig;
     Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
     Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;

@@ -1,0 +1,158 @@
+//! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
+
+use super::{CodelParams, CodelVariant, CodelVars, NEVER, Source, mark};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+
+/// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval / sqrt(count)`
+/// (RFC 8289 §5.5), rounded down to the nanosecond. A count of 0 is taken as 1.
+#[must_use]
+pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
+    let square = u128::from(interval.as_nanos()) * u128::from(interval.as_nanos()) / u128::from(count.max(1));
+    let spacing = u64::try_from(square.isqrt()).unwrap_or(u64::MAX);
+    from + Duration::from_nanos(spacing)
+}
+
+/// A packet taken from the queue, and whether it may be dropped.
+struct Taken<P> {
+    packet: P,
+    sojourn: Duration,
+    ok_to_drop: bool,
+}
+
+pub(super) fn dequeue<P: Packet, S: Source<P>>(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    source: &mut S,
+) -> Option<P> {
+    let Some(mut taken) = take(vars, now, params, source) else {
+        vars.dropping = false;
+        return None;
+    };
+    if vars.dropping {
+        if !taken.ok_to_drop {
+            vars.dropping = false;
+        }
+        while vars.dropping && now.as_nanos() >= vars.drop_next {
+            // ns-2 counts a drop only if the packet behind it is above target too.
+            let counts_first = params.variant != CodelVariant::Ns2;
+            if counts_first {
+                vars.count = vars.count.wrapping_add(1);
+            }
+            if params.ecn && mark(&mut taken.packet, source) {
+                if !counts_first {
+                    vars.count = vars.count.wrapping_add(1);
+                }
+                vars.drop_next = next_drop(vars, params.interval);
+                break;
+            }
+            source.drop_congested(taken.packet);
+            taken = match take(vars, now, params, source) {
+                Some(successor) => successor,
+                None => {
+                    vars.dropping = false;
+                    return None;
+                }
+            };
+            if !taken.ok_to_drop {
+                vars.dropping = false;
+                break;
+            }
+            if !counts_first {
+                vars.count = vars.count.wrapping_add(1);
+            }
+            vars.drop_next = next_drop(vars, params.interval);
+        }
+    } else if taken.ok_to_drop {
+        let mut delivered = Some(taken);
+        if let Some(mut victim) = delivered.take() {
+            if params.ecn && mark(&mut victim.packet, source) {
+                delivered = Some(victim);
+            } else {
+                source.drop_congested(victim.packet);
+                delivered = take(vars, now, params, source);
+            }
+        }
+        vars.dropping = true;
+        vars.count = recalled_count(vars, now, params);
+        vars.lastcount = vars.count;
+        vars.drop_next = control_law(now, params.interval, vars.count).as_nanos();
+        taken = delivered?;
+    }
+    if params.ce_threshold.is_some_and(|threshold| taken.sojourn > threshold) {
+        mark(&mut taken.packet, source);
+    }
+    Some(taken.packet)
+}
+
+/// RFC 8289 §5.6 `dodequeue`.
+#[inline]
+fn take<P: Packet, S: Source<P>>(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    source: &mut S,
+) -> Option<Taken<P>> {
+    let Some(queued) = source.pop() else {
+        vars.first_above = NEVER;
+        return None;
+    };
+    let sojourn = now.since(queued.at);
+    let packet = queued.packet;
+    let small = match params.variant {
+        CodelVariant::Cacm2012 | CodelVariant::Ns2 => {
+            vars.max_packet = vars.max_packet.max(packet.len());
+            vars.max_packet
+        }
+        _ => params.mtu,
+    };
+    let ok_to_drop = if sojourn < params.target || source.bytes_left() <= u64::from(small) {
+        vars.first_above = NEVER;
+        false
+    } else if vars.first_above == NEVER {
+        vars.first_above = (now + wait(vars, now, params)).as_nanos();
+        false
+    } else {
+        now.as_nanos() >= vars.first_above
+    };
+    Some(Taken { packet, sojourn, ok_to_drop })
+}
+
+/// How long the queue must stay above target before dropping begins.
+fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
+    let recent = now.as_nanos().saturating_sub(vars.drop_next) < params.interval.saturating_mul(8).as_nanos();
+    if params.variant == CodelVariant::Ns2 && recent && vars.count > 1 {
+        control_law(Instant::ZERO, params.interval, vars.count).since(Instant::ZERO)
+    } else {
+        params.interval
+    }
+}
+
+/// `count` at the beginning of an episode: an episode soon after another goes on near where that one had got.
+fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
+    let since_last = now.as_nanos().saturating_sub(vars.drop_next);
+    let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
+    match params.variant {
+        CodelVariant::Cacm2012 if vars.count > 1 && within(16) => vars.count.saturating_sub(1),
+        CodelVariant::Ns2 if vars.count > 2 && within(8) => {
+            let reduced = vars.count.saturating_sub(2);
+            if reduced > 126 {
+                // ns-2 codel.cc: above 126 the count is scaled by 0.9844 instead.
+                u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(reduced)
+            } else {
+                reduced
+            }
+        }
+        CodelVariant::Cacm2012 | CodelVariant::Ns2 => 1,
+        _ => {
+            // RFC 8289 §5.5: what the last episode added, if it was within 16 intervals.
+            let delta = vars.count.wrapping_sub(vars.lastcount);
+            if delta > 1 && within(16) { delta } else { 1 }
+        }
+    }
+}
+
+fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {
+    control_law(Instant::from_nanos(vars.drop_next), interval, vars.count).as_nanos()
+}

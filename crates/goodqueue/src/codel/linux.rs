@@ -1,0 +1,181 @@
+//! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square root of 16 bits.
+
+use super::{CodelParams, CodelVars, Source, mark, out_of_range};
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+
+/// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told apart by the sign
+/// of the difference).
+type Ticks = u32;
+
+/// Times that the clock cannot hold are refused rather than silently cut, as the kernel would.
+pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
+    let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
+    if params.interval.as_nanos() < 1024 || params.interval > longest {
+        return Err(out_of_range("interval", params.interval, "1024ns to 2199s with variant linux"));
+    }
+    if params.target > longest {
+        return Err(out_of_range("target", params.target, "at most 2199s with variant linux"));
+    }
+    Ok(())
+}
+
+pub(super) fn dequeue<P: Packet, S: Source<P>>(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    source: &mut S,
+) -> Option<P> {
+    let clock = ticks(now.as_nanos());
+    let interval = ticks(params.interval.as_nanos());
+    let Some(mut taken) = take(vars, clock, params, source) else {
+        vars.dropping = false;
+        return None;
+    };
+    if vars.dropping {
+        if !taken.should_drop {
+            vars.dropping = false;
+        }
+        while vars.dropping && !is_before(clock, drop_next(vars)) {
+            vars.count = vars.count.wrapping_add(1);
+            newton_step(vars);
+            if params.ecn && mark(&mut taken.packet, source) {
+                vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
+                break;
+            }
+            source.drop_congested(taken.packet);
+            taken = match take(vars, clock, params, source) {
+                Some(successor) => successor,
+                None => {
+                    vars.dropping = false;
+                    return None;
+                }
+            };
+            if taken.should_drop {
+                vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
+            } else {
+                vars.dropping = false;
+            }
+        }
+    } else if taken.should_drop {
+        let delivered = if params.ecn && mark(&mut taken.packet, source) {
+            Some(taken)
+        } else {
+            source.drop_congested(taken.packet);
+            take(vars, clock, params, source)
+        };
+        vars.dropping = true;
+        let delta = vars.count.wrapping_sub(vars.lastcount);
+        let since_last = clock.wrapping_sub(drop_next(vars));
+        if delta > 1 && is_before(since_last, interval.wrapping_mul(16)) {
+            vars.count = delta;
+            newton_step(vars);
+        } else {
+            vars.count = 1;
+            vars.rec_inv_sqrt = u16::MAX;
+        }
+        vars.lastcount = vars.count;
+        vars.drop_next = u64::from(control_law(clock, interval, vars.rec_inv_sqrt));
+        taken = delivered?;
+    }
+    let threshold = params.ce_threshold.map(|threshold| ticks(threshold.as_nanos()));
+    if threshold.is_some_and(|threshold| is_before(threshold, taken.delay)) {
+        mark(&mut taken.packet, source);
+    }
+    Some(taken.packet)
+}
+
+struct Taken<P> {
+    packet: P,
+    delay: Ticks,
+    should_drop: bool,
+}
+
+fn take<P: Packet, S: Source<P>>(
+    vars: &mut CodelVars,
+    clock: Ticks,
+    params: &CodelParams,
+    source: &mut S,
+) -> Option<Taken<P>> {
+    let Some(queued) = source.pop() else {
+        vars.first_above = 0;
+        return None;
+    };
+    let delay = clock.wrapping_sub(ticks(queued.at.as_nanos()));
+    let small = source.bytes_left() <= u64::from(params.mtu);
+    let should_drop = if small || is_before(delay, ticks(params.target.as_nanos())) {
+        vars.first_above = 0;
+        false
+    } else if vars.first_above == 0 {
+        vars.first_above = u64::from(clock.wrapping_add(ticks(params.interval.as_nanos())));
+        false
+    } else {
+        // Strictly after, where RFC 8289 has "at or after".
+        is_before(ticks_of(vars.first_above), clock)
+    };
+    Some(Taken { packet: queued.packet, delay, should_drop })
+}
+
+/// One step of Newton's iteration for 1/sqrt(count), in the kernel's fixed point; overflow wraps as it does there.
+fn newton_step(vars: &mut CodelVars) {
+    let root = u64::from(vars.rec_inv_sqrt) << 16;
+    let square = (root * root) >> 32;
+    let rest = (3_u64 << 32).wrapping_sub(u64::from(vars.count).wrapping_mul(square)) >> 2;
+    let improved = rest.wrapping_mul(root) >> 31;
+    vars.rec_inv_sqrt = fraction_of(improved >> 16);
+}
+
+fn control_law(from: Ticks, interval: Ticks, rec_inv_sqrt: u16) -> Ticks {
+    from.wrapping_add(ticks_of((u64::from(interval) * (u64::from(rec_inv_sqrt) << 16)) >> 32))
+}
+
+fn drop_next(vars: &CodelVars) -> Ticks {
+    ticks_of(vars.drop_next)
+}
+
+/// `a` is before `b` on a clock that wraps.
+const fn is_before(a: Ticks, b: Ticks) -> bool {
+    a.wrapping_sub(b) > u32::MAX >> 1
+}
+
+fn ticks(nanos: u64) -> Ticks {
+    ticks_of(nanos >> 10)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the kernel's clock is modulo 2^32")]
+const fn ticks_of(wide: u64) -> Ticks {
+    wide as u32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the kernel stores the low 16 bits")]
+const fn fraction_of(wide: u64) -> u16 {
+    wide as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codel::CodelVariant;
+
+    #[test]
+    fn the_inverse_root_walks_the_kernels_values() {
+        let mut vars = CodelVars { rec_inv_sqrt: u16::MAX, ..CodelVars::new(CodelVariant::Linux) };
+        let mut roots = alloc::vec::Vec::new();
+        for count in 1..=8 {
+            vars.count = count;
+            if count > 1 {
+                newton_step(&mut vars);
+            }
+            roots.push(vars.rec_inv_sqrt);
+        }
+        assert_eq!(roots, [65535, 32769, 36864, 31968, 28935, 26481, 24588, 23037]);
+    }
+
+    #[test]
+    fn earlier_and_later_survive_the_wrap_of_the_clock() {
+        assert!(is_before(u32::MAX, 3));
+        assert!(!is_before(3, u32::MAX));
+        assert!(!is_before(7, 7));
+    }
+}

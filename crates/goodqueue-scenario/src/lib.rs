@@ -2,4 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod diagnostic;
 pub mod results;
+pub mod tc;
+pub mod units;

@@ -1,0 +1,254 @@
+use super::*;
+use goodqueue::config::Variant;
+use goodqueue::fifo::{BfifoConfig, PfifoConfig};
+use goodqueue::{Duration, Rate};
+use proptest::prelude::*;
+
+fn pfifo(limit: u32) -> AnyConfig {
+    AnyConfig::Pfifo(PfifoConfig::new(limit).unwrap())
+}
+
+fn read(line: &str) -> Result<AnyConfig, Diagnostic> {
+    parse(line, &Link::default()).map_err(|error| error.in_argument("--qdisc", line))
+}
+
+/// A discipline with one parameter of each unit, so that the grammar is tested apart from what exists.
+const EVERYTHING: Kind = Kind {
+    name: "everything",
+    summary: "",
+    reference: "",
+    variants: &[Variant { name: "rfc", doc: "" }, Variant { name: "linux", doc: "" }],
+    parameters: &[
+        parameter("limit", Unit::Packets),
+        parameter("memory_limit", Unit::Bytes),
+        parameter("target", Unit::Time),
+        parameter("perturb", Unit::Seconds),
+        parameter("bandwidth", Unit::Rate),
+        parameter("flows", Unit::Integer),
+        parameter("probability", Unit::Probability),
+        parameter("ecn", Unit::Flag { off: Some("noecn") }),
+        parameter("harddrop", Unit::Flag { off: None }),
+        parameter("mode", Unit::Choice(&["byte", "packet"])),
+    ],
+};
+
+const fn parameter(name: &'static str, unit: Unit) -> Parameter {
+    Parameter { name, unit, default: "", source: "", range: "", doc: "" }
+}
+
+fn settings(line: &str) -> Result<Settings, Diagnostic> {
+    read_settings(&EVERYTHING, &split_words(line)).map_err(|error| error.in_argument("--qdisc", line))
+}
+
+#[test]
+fn every_unit_is_read_as_tc_reads_it() {
+    let all = "limit 10240p memory_limit 32Mb target 5000 perturb 10 bandwidth 10mbps flows 0x400 probability 2% \
+               noecn harddrop mode byte variant linux";
+    let expected = Settings::new()
+        .with("limit", Value::Packets(10_240))
+        .with("memory_limit", Value::Bytes(32 << 20))
+        .with("target", Value::Time(Duration::from_millis(5)))
+        .with("perturb", Value::Time(Duration::from_secs(10)))
+        .with("bandwidth", Value::Rate(Rate::from_bps(80_000_000)))
+        .with("flows", Value::Integer(1024))
+        .with("probability", Value::Probability(0.02))
+        .with("ecn", Value::Flag(false))
+        .with("harddrop", Value::Flag(true))
+        .with("mode", Value::Choice("byte"))
+        .with("variant", Value::Choice("linux"));
+    assert_eq!(settings(all).unwrap(), expected);
+    let written = write_settings(&EVERYTHING, &expected);
+    assert_eq!(
+        written,
+        "everything limit 10240p memory_limit 33554432 target 5ms perturb 10s bandwidth 80mbit flows 1024 \
+         probability 0.02 noecn harddrop mode byte variant linux"
+    );
+    assert_eq!(settings(written.strip_prefix("everything ").unwrap()).unwrap(), expected);
+}
+
+#[test]
+fn a_pasted_command_is_taken_as_it_is() {
+    for line in [
+        "pfifo limit 50",
+        "  pfifo\tlimit 50p ",
+        "tc qdisc add dev eth0 root pfifo limit 50",
+        "sudo /sbin/tc qdisc replace dev eth0 parent 1:1 handle 10: pfifo limit 50",
+        "qdisc pfifo 8001: root refcnt 2 limit 50p",
+        "qdisc pfifo 8001: dev eth0 parent 1:2 limit 50p\n Sent 4416910 bytes 4241 pkt (dropped 1088)\n backlog 0b 0p",
+    ] {
+        assert_eq!(read(line), Ok(pfifo(50)), "{line}");
+    }
+    assert_eq!(
+        read("qdisc bfifo 1: root refcnt 2 limit 60000b"),
+        Ok(AnyConfig::Bfifo(BfifoConfig::new(60_000).unwrap()))
+    );
+}
+
+#[test]
+fn defaults_that_depend_on_the_link_take_its_mtu() {
+    let jumbo = Link { mtu: 9014, ..Link::default() };
+    assert_eq!(to_tc(&parse("bfifo", &jumbo).unwrap()), "bfifo limit 9014000");
+}
+
+#[test]
+fn an_unknown_discipline_is_named_with_the_nearest() {
+    let kinds = [EVERYTHING, Kind { name: "pfifo", ..EVERYTHING }];
+    let line = "  pffio limit 3";
+    let error = find_kind(split_words(line)[0], &kinds).unwrap_err().in_argument("--qdisc", line);
+    insta::assert_snapshot!(error, @r"
+    --qdisc: the queue discipline `pffio` is unknown
+       |   pffio limit 3
+       |   ^^^^^
+      allowed: everything, pfifo
+      help: did you mean `pfifo`?
+    ");
+    assert_eq!(error.line_and_column(), Some((1, 3)));
+    assert!(read("").unwrap_err().to_string().contains("no queue discipline is given"));
+    assert!(read("tc qdisc add dev").unwrap_err().to_string().contains("`dev` has no value"));
+}
+
+#[test]
+fn a_bad_parameter_is_shown_in_the_line() {
+    insta::assert_snapshot!(settings("limit 10 tarrget 5ms").unwrap_err(), @r"
+    --qdisc: the parameter of everything `tarrget` is unknown
+       | limit 10 tarrget 5ms
+       |          ^^^^^^^
+      allowed: limit, memory_limit, target, perturb, bandwidth, flows, probability, ecn, noecn, harddrop, mode, variant
+      help: did you mean `target`?
+    ");
+    insta::assert_snapshot!(settings("limit 10 target").unwrap_err(), @r"
+    --qdisc: `target` has no value
+       | limit 10 target
+       |          ^^^^^^
+      allowed: a time, such as `5ms`; a bare number is microseconds
+    ");
+    insta::assert_snapshot!(settings("target ecn").unwrap_err(), @r"
+    --qdisc: `target` has no value: `ecn` follows it
+       | target ecn
+       |        ^^^
+      allowed: a time, such as `5ms`; a bare number is microseconds
+    ");
+    insta::assert_snapshot!(settings("target 5mm").unwrap_err(), @r"
+    --qdisc: `target`: `mm` of the time `5mm` is not a unit of time
+       | target 5mm
+       |        ^^^
+      allowed: s sec secs ms msec msecs us usec usecs ns nsec nsecs; a bare number is microseconds
+      help: did you mean `ms`?
+    ");
+    insta::assert_snapshot!(settings("ecn limit 5 noecn").unwrap_err(), @r"
+    --qdisc: `ecn` of everything is given twice, with another value
+       | ecn limit 5 noecn
+       |             ^^^^^
+      help: remove one of the two
+    ");
+    insta::assert_snapshot!(settings("variant linus").unwrap_err(), @r"
+    --qdisc: the variant of everything: `linus` is unknown
+       | variant linus
+       |         ^^^^^
+      allowed: rfc, linux
+      help: did you mean `linux`?
+    ");
+    insta::assert_snapshot!(settings("limit 10 ewma 4").unwrap_err(), @r"
+    --qdisc: `ewma` cannot be set: tc derives it from other parameters
+       | limit 10 ewma 4
+       |          ^^^^
+      allowed: limit, memory_limit, target, perturb, bandwidth, flows, probability, ecn, noecn, harddrop, mode, variant
+      help: remove `ewma` and its value
+    ");
+}
+
+#[test]
+fn a_value_that_the_discipline_refuses_is_shown_in_the_line() {
+    insta::assert_snapshot!(read("tc qdisc add dev eth0 root pfifo limit 0").unwrap_err(), @r"
+    --qdisc: pfifo does not accept `limit 0p`
+       | tc qdisc add dev eth0 root pfifo limit 0
+       |                                  ^^^^^^^
+      allowed: a value from 1 to 4294967295
+    ");
+    insta::assert_snapshot!(read("pfifo variant linux").unwrap_err(), @r"
+    --qdisc: pfifo has no variants
+       | pfifo variant linux
+       |       ^^^^^^^
+      help: remove `variant` and its value
+    ");
+}
+
+#[test]
+fn every_discipline_has_a_default_that_reads_back_as_itself() {
+    for kind in KINDS {
+        let config = read(kind.name).unwrap();
+        assert_eq!(read(&to_tc(&config)), Ok(config), "{}", kind.name);
+        for variant in kind.variants {
+            let config = read(&format!("{} variant {}", kind.name, variant.name)).unwrap();
+            assert_eq!(read(&to_tc(&config)), Ok(config), "{} variant {}", kind.name, variant.name);
+        }
+    }
+}
+
+/// Text for a value of this unit: sometimes within the range, sometimes not.
+fn value(unit: Unit) -> BoxedStrategy<String> {
+    let number = prop_oneof![3 => 0u64..5, 5 => 1u64..3000, 1 => any::<u64>()];
+    match unit {
+        Unit::Packets => number.prop_map(|n| format!("{n}p")).boxed(),
+        Unit::Bytes => (number, prop::sample::select(vec!["", "b", "kb", "mb"]))
+            .prop_map(|(n, unit)| format!("{n}{unit}"))
+            .boxed(),
+        Unit::Time | Unit::Seconds => (number, prop::sample::select(vec!["", "ns", "us", "ms", "s"]))
+            .prop_map(|(n, unit)| format!("{n}{unit}"))
+            .boxed(),
+        Unit::Rate => (number, prop::sample::select(vec!["", "bit", "kbit", "mbit", "kbps"]))
+            .prop_map(|(n, unit)| format!("{n}{unit}"))
+            .boxed(),
+        Unit::Integer => number.prop_map(|n| n.to_string()).boxed(),
+        Unit::Probability => {
+            prop_oneof![(0.0..=1.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
+        }
+        Unit::Flag { .. } => Just(String::new()).boxed(),
+        Unit::Choice(words) => prop::sample::select(words.to_vec()).prop_map(str::to_owned).boxed(),
+    }
+}
+
+/// A line of this discipline with some of its parameters.
+fn line(kind: &'static Kind) -> BoxedStrategy<String> {
+    let mut settings: Vec<BoxedStrategy<Option<String>>> = Vec::new();
+    for parameter in kind.parameters {
+        let setting = match parameter.unit {
+            Unit::Flag { off } => {
+                prop::sample::select(vec![Some(parameter.name.to_owned()), off.map(str::to_owned)]).boxed()
+            }
+            unit => value(unit).prop_map(|value| Some(format!("{} {value}", parameter.name))).boxed(),
+        };
+        settings.push(prop_oneof![setting, Just(None), Just(None)].boxed());
+    }
+    if !kind.variants.is_empty() {
+        let names: Vec<&str> = kind.variants.iter().map(|variant| variant.name).collect();
+        settings.push(
+            prop::option::of(prop::sample::select(names).prop_map(|name| format!("variant {name}"))).boxed(),
+        );
+    }
+    settings
+        .prop_map(|words| {
+            let words: Vec<String> = words.into_iter().flatten().collect();
+            format!("{} {}", kind.name, words.join(" "))
+        })
+        .boxed()
+}
+
+fn any_line() -> impl Strategy<Value = String> {
+    prop::sample::select(KINDS.iter().collect::<Vec<_>>()).prop_flat_map(line)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn what_is_written_of_any_accepted_line_reads_back_as_the_same(line in any_line()) {
+        if let Ok(config) = read(&line) {
+            prop_assert_eq!(read(&to_tc(&config)), Ok(config));
+        }
+    }
+
+    #[test]
+    fn no_line_makes_the_reader_panic(line in "(tc |qdisc |add |root |pfifo |bfifo |limit |[0-9a-z:.]{0,4} |\\PC{0,3}){0,9}") {
+        let _ = read(&line);
+    }
+}

@@ -1,0 +1,462 @@
+//! Rates, times and sizes as text, in two readings.
+//!
+//! **Inside a tc line** ([`tc_rate`], [`tc_time`], ...) a word means exactly what iproute2 takes it for. The trap: tc's
+//! `mbps` is mega**bytes** per second. Units are case-insensitive and directly follow the number.
+//!
+//! | what | units in a tc line | bare number |
+//! |---|---|---|
+//! | rate | `bit kbit mbit gbit tbit` (1000), `kibit mibit gibit tibit` (1024), `bps kbps mbps gbps tbps kibps ...` (bytes/s) | bit/s |
+//! | size | `b`, `k kb`, `m mb`, `g gb` (1024), `kbit mbit gbit` (1024 / 8) | bytes |
+//! | time | `s sec secs`, `ms msec msecs`, `us usec usecs`, `ns nsec nsecs` | µs |
+//!
+//! **Everywhere else** ([`rate`], [`time`], [`size`]: scenario files, the command line) what could be read in two ways is
+//! refused, a unit is obligatory and may stand apart from the number.
+//!
+//! | what | units elsewhere | bare number |
+//! |---|---|---|
+//! | rate | `bit kbit mbit gbit tbit`, `kibit ...`, each also with `/s`, in any case; `Mbps Gbps Tbps`, `Mb/s Gb/s Tb/s` with that capital | refused |
+//! | size | as in a tc line, and `KiB MiB GiB` | bytes |
+//! | time | as in a tc line, and `µs`, `min`, `h` | refused |
+//!
+//! Arithmetic is exact: `1.1mbit` is 1100000 bit/s; what is below one bit per second, byte or nanosecond is cut off.
+//! (tc itself calculates in floating point and keeps whole bytes per second and, in most places, whole microseconds.)
+
+use goodqueue::{Duration, Rate};
+
+use crate::diagnostic::{Diagnostic, nearest, shortened};
+
+/// A rate as tc reads it.
+///
+/// # Errors
+/// Not a number, an unknown unit, negative, or above 2^64 - 1 bit/s.
+pub fn tc_rate(text: &str) -> Result<Rate, Diagnostic> {
+    tc(text, "rate", "bit/s", TC_RATE_UNITS).map(Rate::from_bps)
+}
+
+/// A size in bytes as tc reads it.
+///
+/// # Errors
+/// Not a number, an unknown unit, negative, or above 2^64 - 1 bytes.
+pub fn tc_size(text: &str) -> Result<u64, Diagnostic> {
+    tc(text, "size", "bytes", TC_SIZE_UNITS)
+}
+
+/// A time as tc reads it: a bare number is microseconds.
+///
+/// # Errors
+/// Not a number, an unknown unit, negative, or above 584 years.
+pub fn tc_time(text: &str) -> Result<Duration, Diagnostic> {
+    tc(text, "time", "microseconds", TC_TIME_UNITS).map(Duration::from_nanos)
+}
+
+/// A time whose bare number is seconds (sfq's `perturb`).
+///
+/// # Errors
+/// As [`tc_time`].
+pub fn tc_seconds(text: &str) -> Result<Duration, Diagnostic> {
+    tc(text, "time", "seconds", TC_SECONDS_UNITS).map(Duration::from_nanos)
+}
+
+/// A number of packets: `1000`, or `1000p` as `tc qdisc show` prints it.
+///
+/// # Errors
+/// Not a whole number of packets.
+pub fn tc_packets(text: &str) -> Result<u64, Diagnostic> {
+    whole(text.strip_suffix(['p', 'P']).unwrap_or(text)).ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a number of packets", shortened(text)))
+            .allowed("a whole number, such as `1000` or `1000p`")
+    })
+}
+
+/// A whole number, decimal or `0x` hexadecimal.
+///
+/// # Errors
+/// Anything else. Octal (`010`), which tc would read as 8, is refused.
+pub fn tc_integer(text: &str) -> Result<u64, Diagnostic> {
+    whole(text).ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a whole number from 0 to {}", shortened(text), u64::MAX))
+            .allowed("decimal digits without a leading 0, or `0x` and hexadecimal digits")
+    })
+}
+
+/// A fraction from 0 to 1: `0.02`, or `2%`.
+///
+/// # Errors
+/// Not a number, or outside 0 to 1.
+pub fn tc_probability(text: &str) -> Result<f64, Diagnostic> {
+    let (digits, percent) = match text.strip_suffix('%') {
+        Some(digits) => (digits, true),
+        None => (text, false),
+    };
+    split(digits)
+        .filter(|(_, unit)| unit.is_empty())
+        .and_then(|_| digits.parse::<f64>().ok())
+        .map(|value| if percent { value / 100.0 } else { value })
+        .filter(|value| (0.0..=1.0).contains(value))
+        .ok_or_else(|| {
+            Diagnostic::new(format!("`{}` is not a fraction", shortened(text)))
+                .allowed("0 to 1, such as `0.02`, or a percentage such as `2%`")
+        })
+}
+
+/// A rate outside a tc line.
+///
+/// # Errors
+/// As [`tc_rate`], and no unit, or one that means bits to some and bytes to others.
+pub fn rate(text: &str) -> Result<Rate, Diagnostic> {
+    let (number, unit) = parts(text, "rate", "10mbit")?;
+    if unit.is_empty() {
+        return Err(without_unit(text, "rate", RATE_EXAMPLES)
+            .help(format!("write `{}mbit` if Mbit/s is meant", text.trim())));
+    }
+    let strict = BITS_PER_SECOND.iter().find(|known| known.0 == unit).map(|known| known.1);
+    let per_second = unit.strip_suffix("/s").unwrap_or(unit);
+    let bits = strict.or_else(|| {
+        let in_bits = per_second.to_ascii_lowercase().ends_with("bit");
+        find(TC_RATE_UNITS, per_second).filter(|_| in_bits).map(|scale| scale.0)
+    });
+    match bits {
+        Some(scale) => exactly(number, (scale, 1), text, "rate").map(Rate::from_bps),
+        None => Err(two_readings(text, number, unit).unwrap_or_else(|| {
+            bad_unit(text, unit, "rate", TC_RATE_UNITS.iter().map(|known| known.0)).allowed(RATE_EXAMPLES)
+        })),
+    }
+}
+
+/// A time outside a tc line.
+///
+/// # Errors
+/// As [`tc_time`], and no unit.
+pub fn time(text: &str) -> Result<Duration, Diagnostic> {
+    let (number, unit) = parts(text, "time", "50ms")?;
+    if unit.is_empty() {
+        return Err(without_unit(text, "time", TIME_EXAMPLES)
+            .help(format!("write `{0}s` for seconds, `{0}ms` for milliseconds", text.trim())));
+    }
+    match find(TC_TIME_UNITS, unit).or_else(|| find(LONG_TIMES, unit)) {
+        Some(scale) => exactly(number, scale, text, "time").map(Duration::from_nanos),
+        None => {
+            let units = TC_TIME_UNITS.iter().chain(LONG_TIMES).map(|known| known.0);
+            Err(bad_unit(text, unit, "time", units).allowed(TIME_EXAMPLES))
+        }
+    }
+}
+
+/// A size in bytes outside a tc line.
+///
+/// # Errors
+/// As [`tc_size`].
+pub fn size(text: &str) -> Result<u64, Diagnostic> {
+    let (number, unit) = parts(text, "size", "360kb")?;
+    match find(TC_SIZE_UNITS, unit).or_else(|| find(BINARY_SIZES, unit)) {
+        Some(scale) => exactly(number, scale, text, "size"),
+        None => {
+            let units = TC_SIZE_UNITS.iter().chain(BINARY_SIZES).map(|known| known.0);
+            Err(bad_unit(text, unit, "size", units).allowed(SIZE_EXAMPLES))
+        }
+    }
+}
+
+/// A rate for people: `10 Mbit/s`.
+#[must_use]
+pub fn show_rate(rate: Rate) -> String {
+    let units = [(1_000_000_000, "Gbit/s"), (1_000_000, "Mbit/s"), (1000, "kbit/s"), (1, "bit/s")];
+    show(rate.as_bps(), &units)
+}
+
+/// A time for people: `50 ms`.
+#[must_use]
+pub fn show_time(span: Duration) -> String {
+    if span.is_zero() {
+        return "0 s".to_owned();
+    }
+    show(span.as_nanos(), &[(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "µs"), (1, "ns")])
+}
+
+/// A size for people: `32 MiB`.
+#[must_use]
+pub fn show_size(bytes: u64) -> String {
+    show(bytes, &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")])
+}
+
+/// What a unit multiplies by: a numerator and a denominator.
+type Scale = (u64, u64);
+
+/// A decimal number as written: `mantissa * 10^exponent`, the first 20 significant digits of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Decimal {
+    mantissa: u128,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The number times `scale`, cut to a whole number; `None` if that is above 2^64 - 1.
+    fn times(self, scale: Scale) -> Option<u64> {
+        // 10^20 * 2^43 (tibit, in bits of bytes) is below 2^110.
+        let mut value = self.mantissa.checked_mul(u128::from(scale.0))?;
+        if self.exponent >= 0 {
+            value /= u128::from(scale.1);
+            for _ in 0..self.exponent.min(40) {
+                value = value.checked_mul(10)?;
+            }
+        } else {
+            for _ in 0..self.exponent.unsigned_abs().min(60) {
+                value /= 10;
+            }
+            value /= u128::from(scale.1);
+        }
+        u64::try_from(value).ok()
+    }
+}
+
+fn tc(text: &str, what: &str, bare: &str, units: &[(&str, Scale)]) -> Result<u64, Diagnostic> {
+    let Some((number, unit)) = split(text) else {
+        return Err(not_a_number(text, what, &format!("a number and a unit; a bare number is {bare}")));
+    };
+    match find(units, unit) {
+        Some(scale) => exactly(number, scale, text, what),
+        None => {
+            let names: Vec<&str> =
+                units.iter().map(|known| known.0).filter(|name| !name.is_empty()).collect();
+            Err(bad_unit(text, unit, what, names.iter().copied())
+                .allowed(format!("{}; a bare number is {bare}", names.join(" "))))
+        }
+    }
+}
+
+fn parts<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a str), Diagnostic> {
+    let trimmed = text.trim();
+    match split(trimmed) {
+        Some((number, unit)) => Ok((number, unit.trim_start())),
+        None => Err(not_a_number(text, what, &format!("a number and a unit, such as `{example}`"))),
+    }
+}
+
+/// Splits a number from what follows it; `None` if the text does not begin with a digit.
+fn split(text: &str) -> Option<(Decimal, &str)> {
+    let bytes = text.as_bytes();
+    let mut position = 0;
+    let mut digits = 0;
+    let mut number = Decimal { mantissa: 0, exponent: 0 };
+    let mut fraction = false;
+    while let Some(&byte) = bytes.get(position) {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                if number.mantissa < SIGNIFICANT {
+                    number.mantissa = number.mantissa * 10 + u128::from(byte - b'0');
+                    number.exponent -= i64::from(fraction);
+                } else {
+                    number.exponent += i64::from(!fraction);
+                }
+            }
+            b'.' if !fraction => fraction = true,
+            _ => break,
+        }
+        position += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if let Some((power, length)) = exponent(&text[position..]) {
+        number.exponent = number.exponent.saturating_add(power);
+        position += length;
+    }
+    Some((number, &text[position..]))
+}
+
+/// `e6`, `E-3`: the power of ten and the length of its text.
+fn exponent(text: &str) -> Option<(i64, usize)> {
+    let rest = text.strip_prefix(['e', 'E'])?;
+    let (negative, unsigned) = match rest.strip_prefix('-') {
+        Some(unsigned) => (true, unsigned),
+        None => (false, rest.strip_prefix('+').unwrap_or(rest)),
+    };
+    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
+    // Beyond 9 digits the number is 0 or too large in any unit.
+    let power = if digits > 9 { 1_000_000_000 } else { unsigned[..digits].parse::<i64>().ok()? };
+    Some((if negative { -power } else { power }, text.len() - unsigned.len() + digits))
+}
+
+fn whole(text: &str) -> Option<u64> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'));
+    }
+    let octal = text.len() > 1 && text.starts_with('0');
+    let digits = !octal && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+fn exactly(number: Decimal, scale: Scale, text: &str, what: &str) -> Result<u64, Diagnostic> {
+    number.times(scale).ok_or_else(|| {
+        let most = match what {
+            "rate" => format!("up to {} bit/s", u64::MAX),
+            "time" => "up to 18446744073s (584 years)".to_owned(),
+            _ => format!("up to {} bytes", u64::MAX),
+        };
+        Diagnostic::new(format!("the {what} `{}` is too large", shortened(text))).allowed(most)
+    })
+}
+
+fn find(units: &[(&str, Scale)], unit: &str) -> Option<Scale> {
+    units.iter().find(|known| known.0.eq_ignore_ascii_case(unit)).map(|known| known.1)
+}
+
+/// Bytes to some and bits to others: both readings of `10mbps`, `10MB`, `10 kb/s`.
+fn two_readings(text: &str, number: Decimal, unit: &str) -> Option<Diagnostic> {
+    let lower = unit.to_ascii_lowercase();
+    let prefix = ["bps", "b/s", "b"].iter().find_map(|end| lower.strip_suffix(end))?;
+    let bits = match prefix {
+        "" => 1,
+        "k" => 1000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "t" => 1_000_000_000_000,
+        _ => return None,
+    };
+    let in_bits = Rate::from_bps(number.times((bits, 1))?);
+    let in_bytes = Rate::from_bps(number.times((bits * 8, 1))?);
+    Some(
+        Diagnostic::new(format!(
+            "the unit of the rate `{}` has two readings: bytes per second, as in tc, which is {}, or bits per second, \
+             which is {}",
+            shortened(text),
+            show_rate(in_bytes),
+            show_rate(in_bits),
+        ))
+        .help(format!("write `{in_bytes}` or `{in_bits}`")),
+    )
+}
+
+fn not_a_number(text: &str, what: &str, allowed: &str) -> Diagnostic {
+    let trimmed = text.trim();
+    let why = if trimmed.starts_with('-') && trimmed[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        format!("the {what} `{}` is negative", shortened(text))
+    } else if trimmed.is_empty() {
+        format!("the {what} is empty")
+    } else {
+        format!("`{}` is not a {what}", shortened(text))
+    };
+    Diagnostic::new(why).allowed(allowed)
+}
+
+fn without_unit(text: &str, what: &str, examples: &str) -> Diagnostic {
+    Diagnostic::new(format!("the {what} `{}` has no unit", shortened(text.trim()))).allowed(examples)
+}
+
+fn bad_unit<'a>(text: &str, unit: &str, what: &str, units: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let message = Diagnostic::new(format!(
+        "`{}` of the {what} `{}` is not a unit of {what}",
+        shortened(unit),
+        shortened(text.trim())
+    ));
+    match nearest(unit, units.filter(|known| !known.is_empty())) {
+        Some(near) => message.help(format!("did you mean `{near}`?")),
+        None => message,
+    }
+}
+
+/// `value` in the largest unit of which it has at least one, with up to three decimals.
+fn show(value: u64, units: &[(u64, &str)]) -> String {
+    let (scale, name) =
+        units.iter().copied().find(|unit| value >= unit.0).unwrap_or((1, units[units.len() - 1].1));
+    let thousandths = (u128::from(value) * 1000 + u128::from(scale) / 2) / u128::from(scale);
+    let (whole, rest) = (thousandths / 1000, thousandths % 1000);
+    if rest == 0 {
+        return format!("{whole} {name}");
+    }
+    let decimals = format!("{rest:03}");
+    format!("{whole}.{} {name}", decimals.trim_end_matches('0'))
+}
+
+const TC_RATE_UNITS: &[(&str, Scale)] = &[
+    ("", (1, 1)),
+    ("bit", (1, 1)),
+    ("kbit", (1000, 1)),
+    ("mbit", (1_000_000, 1)),
+    ("gbit", (1_000_000_000, 1)),
+    ("tbit", (1_000_000_000_000, 1)),
+    ("kibit", (1 << 10, 1)),
+    ("mibit", (1 << 20, 1)),
+    ("gibit", (1 << 30, 1)),
+    ("tibit", (1 << 40, 1)),
+    ("bps", (8, 1)),
+    ("kbps", (8000, 1)),
+    ("mbps", (8_000_000, 1)),
+    ("gbps", (8_000_000_000, 1)),
+    ("tbps", (8_000_000_000_000, 1)),
+    ("kibps", (8 << 10, 1)),
+    ("mibps", (8 << 20, 1)),
+    ("gibps", (8 << 30, 1)),
+    ("tibps", (8 << 40, 1)),
+];
+
+const TC_SIZE_UNITS: &[(&str, Scale)] = &[
+    ("", (1, 1)),
+    ("b", (1, 1)),
+    ("k", (1 << 10, 1)),
+    ("kb", (1 << 10, 1)),
+    ("m", (1 << 20, 1)),
+    ("mb", (1 << 20, 1)),
+    ("g", (1 << 30, 1)),
+    ("gb", (1 << 30, 1)),
+    ("kbit", (1 << 10, 8)),
+    ("mbit", (1 << 20, 8)),
+    ("gbit", (1 << 30, 8)),
+];
+
+const TC_TIME_UNITS: &[(&str, Scale)] = &[
+    ("", (1000, 1)),
+    ("s", (1_000_000_000, 1)),
+    ("sec", (1_000_000_000, 1)),
+    ("secs", (1_000_000_000, 1)),
+    ("ms", (1_000_000, 1)),
+    ("msec", (1_000_000, 1)),
+    ("msecs", (1_000_000, 1)),
+    ("us", (1000, 1)),
+    ("usec", (1000, 1)),
+    ("usecs", (1000, 1)),
+    ("ns", (1, 1)),
+    ("nsec", (1, 1)),
+    ("nsecs", (1, 1)),
+];
+
+const TC_SECONDS_UNITS: &[(&str, Scale)] = &[
+    ("", (1_000_000_000, 1)),
+    ("s", (1_000_000_000, 1)),
+    ("sec", (1_000_000_000, 1)),
+    ("secs", (1_000_000_000, 1)),
+    ("ms", (1_000_000, 1)),
+    ("msec", (1_000_000, 1)),
+    ("us", (1000, 1)),
+    ("usec", (1000, 1)),
+    ("ns", (1, 1)),
+];
+
+/// Spelt exactly like this, the capital prefix is the SI one and nobody reads bytes.
+const BITS_PER_SECOND: &[(&str, u64)] = &[
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+    ("Mb/s", 1_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("Tb/s", 1_000_000_000_000),
+];
+
+const LONG_TIMES: &[(&str, Scale)] =
+    &[("µs", (1000, 1)), ("min", (60_000_000_000, 1)), ("h", (3_600_000_000_000, 1))];
+
+const BINARY_SIZES: &[(&str, Scale)] = &[("kib", (1 << 10, 1)), ("mib", (1 << 20, 1)), ("gib", (1 << 30, 1))];
+
+const RATE_EXAMPLES: &str = "`10mbit`, `1.5 Mbit/s`, `10Mbps`, `1gbit`";
+const TIME_EXAMPLES: &str = "`50ms`, `0.5s`, `100us`, `1 min`";
+const SIZE_EXAMPLES: &str = "`1500` (bytes), `360kb` and `1mb` (1024, as in tc), `32MiB`";
+
+/// A mantissa below this takes one more digit.
+const SIGNIFICANT: u128 = 10_000_000_000_000_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod recording;
 pub mod results;
 pub mod tc;
+pub mod trace;
 pub mod units;

@@ -92,7 +92,7 @@ fn without_command<'a>(words: &[Word<'a>]) -> Result<Vec<Word<'a>>, Diagnostic> 
     // As shown: the name comes first, statistics may follow on the next line.
     let Some((name, shown)) = after.split_first() else { return Ok(Vec::new()) };
     let shown =
-        shown.split_first().filter(|(handle, _)| handle.text.ends_with(':')).map_or(shown, |(_, rest)| rest);
+        shown.split_first().filter(|(handle, _)| handle.text.ends_with(':')).map_or(shown, |split| split.1);
     let parameters = without_place(shown)?.iter().take_while(|word| word.text != "Sent");
     Ok(std::iter::once(name).chain(parameters).copied().collect())
 }

@@ -1,0 +1,509 @@
+//! Recordings of a queue: fixed arrivals and each packet's fate, as JSON lines, plain or gzip.
+//!
+//! The first line is a header object ([`Header`]), each further one an event ([`Row`]) in the order in which they
+//! happened; times are nanoseconds since the header's `t_start_ns`:
+//!
+//! | row | meaning |
+//! |---|---|
+//! | `["A", t, seq, flow, bytes, tos]` | a packet arrives |
+//! | `["X", t, seq, bytes, tos]` | it leaves and starts on the link; `tos & 3 == 3` if it carries CE |
+//! | `["D", t, seq]`, `["D", t, seq, reason]` | it is dropped |
+//! | `["R", t, len, value]` | a random number of `len` bytes was drawn |
+//! | `["P", t, prob, qdelay]` | PIE's timer ran: probability (scale 2^56 - 1) and queue delay (64 ns) after it |
+//! | `["M", t, max_p, qavg]` | adaptive RED's timer ran: `max_p` (scale 2^32) and average (bytes << Wlog) after it |
+//!
+//! A file is read row by row and never held whole.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use goodqueue::{Instant, Rate};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::diagnostic::{Diagnostic, shortened, unknown};
+
+/// The first line of a recording. Everything in it may be absent.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The discipline, in tc's grammar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qdisc: Option<String>,
+    /// Further tc commands that built it (classes, leaves).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra: Vec<String>,
+    /// Rate of the link in bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
+    /// The recorder's clock at time 0 of the rows; disciplines that truncate the clock depend on it.
+    #[serde(default)]
+    pub t_start_ns: u64,
+    /// The discipline as the kernel showed it, every parameter included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tc_params: Option<String>,
+    /// Whatever else stands there (schedule, kernel, counters).
+    #[serde(flatten)]
+    pub other: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Header {
+    /// Rate of the link.
+    #[must_use]
+    pub fn rate(&self) -> Option<Rate> {
+        self.rate_bps.map(Rate::from_bps)
+    }
+
+    /// The recorder's clock at a row.
+    #[must_use]
+    pub const fn clock(&self, row_time: Instant) -> Instant {
+        Instant::from_nanos(self.t_start_ns.saturating_add(row_time.as_nanos()))
+    }
+
+    /// Writes the header as the first line.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
+        write_line(self, to)
+    }
+}
+
+/// One event, at `t` since the start of the recording.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Row {
+    /// `A`: a packet arrives.
+    Arrival {
+        /// When.
+        t: Instant,
+        /// Number of the packet.
+        seq: u64,
+        /// Number of its flow.
+        flow: u32,
+        /// Length as the queue counts it.
+        bytes: u32,
+        /// Type-of-service byte; its two low bits are ECN.
+        tos: u8,
+    },
+    /// `X`: a packet leaves the queue.
+    Exit {
+        /// When.
+        t: Instant,
+        /// Number of the packet.
+        seq: u64,
+        /// Length as the queue counts it.
+        bytes: u32,
+        /// Type-of-service byte, with CE if it was marked.
+        tos: u8,
+    },
+    /// `D`: a packet is dropped.
+    Drop {
+        /// When.
+        t: Instant,
+        /// Number of the packet.
+        seq: u64,
+        /// Why, where it is known.
+        reason: Option<String>,
+    },
+    /// `R`: the discipline drew a random number.
+    Random {
+        /// When.
+        t: Instant,
+        /// Bytes drawn: 4 or 8.
+        len: u8,
+        /// The number.
+        value: u64,
+    },
+    /// `P`: PIE updated its drop probability.
+    PieUpdate {
+        /// When.
+        t: Instant,
+        /// The probability; 2^56 - 1 is 1.
+        prob: u64,
+        /// The queue delay, in units of 64 ns.
+        qdelay: u64,
+    },
+    /// `M`: adaptive RED updated its maximum probability.
+    RedUpdate {
+        /// When.
+        t: Instant,
+        /// The maximum probability; 2^32 is 1.
+        max_p: u64,
+        /// The average queue, bytes shifted left by Wlog.
+        qavg: u64,
+    },
+}
+
+impl Row {
+    /// When it happened, since the start of the recording.
+    #[must_use]
+    pub const fn time(&self) -> Instant {
+        match self {
+            Self::Arrival { t, .. }
+            | Self::Exit { t, .. }
+            | Self::Drop { t, .. }
+            | Self::Random { t, .. }
+            | Self::PieUpdate { t, .. }
+            | Self::RedUpdate { t, .. } => *t,
+        }
+    }
+
+    /// Writes the row as one line.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
+        write_line(self, to)
+    }
+}
+
+/// Reads a recording row by row: an iterator that ends after the first error.
+pub struct Recording {
+    name: String,
+    header: Header,
+    lines: Box<dyn BufRead + Send>,
+    line: Vec<u8>,
+    number: usize,
+    now: Instant,
+    failed: bool,
+}
+
+impl Recording {
+    /// Opens the file at `path` and reads its header. Whether it is gzip shows in its first bytes, not in its name.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its first line is not a header.
+    pub fn open(path: &Path) -> Result<Self, Diagnostic> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| {
+            Diagnostic::new(format!("the recording cannot be opened: {error}")).in_file(&name)
+        })?;
+        Self::read(&name, BufReader::new(file))
+    }
+
+    /// Reads a recording, plain or gzip; `name` stands for it in messages.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn read(name: &str, mut reader: impl BufRead + Send + 'static) -> Result<Self, Diagnostic> {
+        let first = reader.fill_buf().map_err(|error| unreadable(&error).in_file(name))?;
+        let lines: Box<dyn BufRead + Send> = if first.starts_with(GZIP_MAGIC) {
+            Box::new(BufReader::new(MultiGzDecoder::new(reader)))
+        } else {
+            Box::new(reader)
+        };
+        let mut recording = Self {
+            name: name.to_owned(),
+            header: Header::default(),
+            lines,
+            line: Vec::new(),
+            number: 0,
+            now: Instant::ZERO,
+            failed: false,
+        };
+        if !recording.next_line()? {
+            return Err(Diagnostic::new("the recording is empty").allowed(FIRST_LINE).in_file(name));
+        }
+        recording.header = serde_json::from_slice(&recording.line).map_err(|error| {
+            Diagnostic::new(format!("the first line is not a header: {error}"))
+                .allowed(FIRST_LINE)
+                .in_line(name, 1)
+        })?;
+        Ok(recording)
+    }
+
+    /// The first line.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Name of the file, as given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Line of the row read last, from 1.
+    #[must_use]
+    pub const fn line_number(&self) -> usize {
+        self.number
+    }
+
+    fn next_line(&mut self) -> Result<bool, Diagnostic> {
+        self.line.clear();
+        self.number += 1;
+        let read = self.lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line);
+        match read {
+            Ok(bytes) if bytes as u64 == LONGEST_LINE => {
+                let message = format!("the line is longer than {} KiB", LONGEST_LINE >> 10);
+                Err(Diagnostic::new(message).in_line(&self.name, self.number))
+            }
+            Ok(bytes) => Ok(bytes > 0),
+            Err(error) => Err(unreadable(&error).in_line(&self.name, self.number)),
+        }
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, Diagnostic> {
+        if !self.next_line()? {
+            return Ok(None);
+        }
+        let row = parse_row(&self.line).map_err(|error| error.in_line(&self.name, self.number))?;
+        if row.time() < self.now {
+            let message =
+                format!("time goes back from {} ns to {} ns", self.now.as_nanos(), row.time().as_nanos());
+            return Err(Diagnostic::new(message)
+                .allowed("rows in the order in which they happened")
+                .in_line(&self.name, self.number));
+        }
+        self.now = row.time();
+        Ok(Some(row))
+    }
+}
+
+impl Iterator for Recording {
+    type Item = Result<Row, Diagnostic>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let row = self.next_row().transpose();
+        self.failed = matches!(row, Some(Err(_)));
+        row
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording")
+            .field("name", &self.name)
+            .field("line", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_seq(None)?;
+        match self {
+            Self::Arrival { t, seq, flow, bytes, tos } => {
+                row.serialize_element("A")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(seq)?;
+                row.serialize_element(flow)?;
+                row.serialize_element(bytes)?;
+                row.serialize_element(tos)?;
+            }
+            Self::Exit { t, seq, bytes, tos } => {
+                row.serialize_element("X")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(seq)?;
+                row.serialize_element(bytes)?;
+                row.serialize_element(tos)?;
+            }
+            Self::Drop { t, seq, reason } => {
+                row.serialize_element("D")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(seq)?;
+                if let Some(reason) = reason {
+                    row.serialize_element(reason)?;
+                }
+            }
+            Self::Random { t, len, value } => numbers(&mut row, "R", *t, u64::from(*len), *value)?,
+            Self::PieUpdate { t, prob, qdelay } => numbers(&mut row, "P", *t, *prob, *qdelay)?,
+            Self::RedUpdate { t, max_p, qavg } => numbers(&mut row, "M", *t, *max_p, *qavg)?,
+        }
+        row.end()
+    }
+}
+
+fn numbers<S: SerializeSeq>(
+    row: &mut S,
+    tag: &str,
+    t: Instant,
+    first: u64,
+    second: u64,
+) -> Result<(), S::Error> {
+    row.serialize_element(tag)?;
+    row.serialize_element(&t.as_nanos())?;
+    row.serialize_element(&first)?;
+    row.serialize_element(&second)
+}
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowVisitor)
+    }
+}
+
+struct RowVisitor;
+
+impl<'de> Visitor<'de> for RowVisitor {
+    type Value = Row;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ROWS)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<Row, A::Error> {
+        let tag: String = field(&mut row, "the kind of row")?;
+        let t = Instant::from_nanos(field(&mut row, "the time")?);
+        match tag.as_str() {
+            "A" => Ok(Row::Arrival {
+                t,
+                seq: field(&mut row, "the packet's number")?,
+                flow: field(&mut row, "the flow")?,
+                bytes: field(&mut row, "the length")?,
+                tos: field(&mut row, "the TOS byte")?,
+            }),
+            "X" => Ok(Row::Exit {
+                t,
+                seq: field(&mut row, "the packet's number")?,
+                bytes: field(&mut row, "the length")?,
+                tos: field(&mut row, "the TOS byte")?,
+            }),
+            "D" => {
+                Ok(Row::Drop { t, seq: field(&mut row, "the packet's number")?, reason: row.next_element()? })
+            }
+            "R" => Ok(Row::Random {
+                t,
+                len: field(&mut row, "the length")?,
+                value: field(&mut row, "the number")?,
+            }),
+            "P" => {
+                Ok(Row::PieUpdate { t, prob: field(&mut row, "prob")?, qdelay: field(&mut row, "qdelay")? })
+            }
+            "M" => Ok(Row::RedUpdate { t, max_p: field(&mut row, "max_p")?, qavg: field(&mut row, "qavg")? }),
+            other => Err(A::Error::custom(unknown("the kind of row", other, TAGS).problem())),
+        }
+    }
+}
+
+fn field<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, what: &str) -> Result<T, A::Error> {
+    row.next_element()?.ok_or_else(|| A::Error::custom(format!("{what} is missing")))
+}
+
+fn parse_row(line: &[u8]) -> Result<Row, Diagnostic> {
+    serde_json::from_slice(line).map_err(|error| {
+        let text = String::from_utf8_lossy(line);
+        Diagnostic::new(format!("`{}` is not a row: {error}", shortened(text.trim_end()))).allowed(ROWS)
+    })
+}
+
+fn write_line(value: &impl Serialize, to: &mut impl io::Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *to, value)?;
+    to.write_all(b"\n")
+}
+
+fn unreadable(error: &io::Error) -> Diagnostic {
+    Diagnostic::new(format!("cannot be read: {error}"))
+}
+
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+const LONGEST_LINE: u64 = 1 << 20;
+const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M"];
+const FIRST_LINE: &str = "a JSON object, such as {\"qdisc\": \"codel\", \"rate_bps\": 10000000}";
+const ROWS: &str = "[\"A\", t, seq, flow, bytes, tos], [\"X\", t, seq, bytes, tos], [\"D\", t, seq], \
+                    [\"R\", t, len, value], [\"P\", t, prob, qdelay] or [\"M\", t, max_p, qavg]";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+    use std::io::{Cursor, Write};
+
+    const STORY: &str = r#"{"golden": 1, "name": "two", "qdisc": "pfifo limit 1", "rate_bps": 10000000, "t_start_ns": 7}
+["A",1000,0,3,1514,2]
+["X",1000,0,1514,3]
+["A",1001,1,0,60,0]
+["R",1001,4,3735928559]
+["D",1001,1]
+["D",1001,2,"overlimit"]
+["P",15000,72057594037927935,64]
+["M",500000,42949672,12500]
+"#;
+
+    fn read(bytes: &[u8]) -> Result<Recording, Diagnostic> {
+        Recording::read("two.jsonl", Cursor::new(bytes.to_vec()))
+    }
+
+    fn rows(bytes: &[u8]) -> Result<Vec<Row>, Diagnostic> {
+        read(bytes)?.collect()
+    }
+
+    #[test]
+    fn plain_or_compressed_gives_the_same_rows_and_writing_gives_the_same_text() {
+        let recording = read(STORY.as_bytes()).unwrap();
+        assert_eq!(recording.header().qdisc.as_deref(), Some("pfifo limit 1"));
+        assert_eq!(recording.header().rate(), Some(Rate::from_bps(10_000_000)));
+        assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
+        assert_eq!(recording.header().other["golden"], 1);
+        let plain: Vec<Row> = recording.map(Result::unwrap).collect();
+        assert_eq!(plain.len(), 8);
+        assert_eq!(
+            plain[0],
+            Row::Arrival { t: Instant::from_nanos(1000), seq: 0, flow: 3, bytes: 1514, tos: 2 }
+        );
+
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(STORY.as_bytes()).unwrap();
+        assert_eq!(rows(&packed.finish().unwrap()), Ok(plain.clone()));
+
+        let mut written = Vec::new();
+        for row in &plain {
+            row.write(&mut written).unwrap();
+        }
+        assert_eq!(String::from_utf8(written).unwrap(), STORY.split_once('\n').unwrap().1);
+    }
+
+    #[test]
+    fn a_bad_row_is_shown_with_its_line_and_ends_the_reading() {
+        let mut recording = read(b"{}\n[\"A\",1,0,0,60,0]\n[\"A\",2,1,0]\n[\"A\",3,0,0,60,0]\n").unwrap();
+        assert!(recording.next().unwrap().is_ok());
+        insta::assert_snapshot!(recording.next().unwrap().unwrap_err(), @r#"
+        two.jsonl:3:1: `["A",2,1,0]` is not a row: the length is missing at line 1 column 11
+          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay] or ["M", t, max_p, qavg]
+        "#);
+        assert!(recording.next().is_none());
+        insta::assert_snapshot!(rows(b"{}\n[\"D\",5,0]\n[\"D\",4,1]\n").unwrap_err(), @r"
+        two.jsonl:3:1: time goes back from 5 ns to 4 ns
+          allowed: rows in the order in which they happened
+        ");
+        for bad in
+            ["[\"Q\",1,2]", "[\"A\",-1,0,0,60,0]", "[\"A\",1,0,0,60,256]", "[]", "7", "", "[\"D\",1,2,3,4"]
+        {
+            assert!(rows(format!("{{}}\n{bad}\n").as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_recording_is_refused() {
+        insta::assert_snapshot!(read(b"").unwrap_err(), @r#"
+        two.jsonl: the recording is empty
+          allowed: a JSON object, such as {"qdisc": "codel", "rate_bps": 10000000}
+        "#);
+        assert!(read(b"[1]\n").is_err());
+        assert!(read(&[0x1f, 0x8b, 0, 0, 1]).is_err());
+        assert!(read(&vec![b' '; 2 << 20]).unwrap_err().to_string().contains("longer than 1024 KiB"));
+        assert!(
+            Recording::open(Path::new("/nonexistent")).unwrap_err().to_string().contains("cannot be opened")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), text in "[\\[\\]\",AXD0-9]{0,40}") {
+            let _ = rows(&bytes);
+            let _ = rows(format!("{{}}\n{text}").as_bytes());
+        }
+    }
+}

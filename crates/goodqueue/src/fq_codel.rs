@@ -31,7 +31,8 @@
 //!
 //! # Deviations
 //! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2 runs CoDel on each queue).
-//! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the kernel's.
+//! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the kernel's; the packets
+//!   of one overflow are reported last first, the order in which the kernel frees them.
 //! * Both: `memory_limit` counts packet bytes, where the kernel counts the larger `truesize` of its buffers. A packet of no
 //!   bytes is charged one byte of deficit, so that it cannot be served for ever. The hash is the packet's own, with a salt.
 //! * `ce_threshold_selector` is not there.
@@ -67,6 +68,8 @@ pub struct FqCodel<P> {
     /// Bytes queued per flow, apart from the flows: an overflow scans them all.
     backlogs: Vec<u64>,
     pool: Pool<P>,
+    /// Packets of one overflow on their way out; empty between calls.
+    victims: Vec<P>,
     new_flows: FlowList,
     old_flows: FlowList,
     len: usize,
@@ -243,6 +246,7 @@ impl<P: Packet + Flow> FqCodel<P> {
             flows: vec![flow; config.flows as usize],
             backlogs: vec![0; config.flows as usize],
             pool: Pool::default(),
+            victims: Vec::new(),
             new_flows: FlowList::EMPTY,
             old_flows: FlowList::EMPTY,
             len: 0,
@@ -288,7 +292,15 @@ impl<P: Packet + Flow> FqCodel<P> {
             dropped_bytes = dropped_bytes.saturating_add(u64::from(bytes));
             self.len = self.len.saturating_sub(1);
             self.stats.dropped_after.add(bytes);
-            drops.dropped(victim.packet, why);
+            if self.config.params.variant == CodelVariant::Linux {
+                self.victims.push(victim.packet);
+            } else {
+                drops.dropped(victim.packet, why);
+            }
+        }
+        // The kernel frees a batch from its last packet to its first.
+        while let Some(victim) = self.victims.pop() {
+            drops.dropped(victim, why);
         }
         *flow_bytes = flow_bytes.saturating_sub(dropped_bytes);
         self.bytes = self.bytes.saturating_sub(dropped_bytes);

@@ -37,11 +37,14 @@ pub mod codel;
 pub mod config;
 pub mod fifo;
 pub mod fq_codel;
+mod jiffies;
 pub mod packet;
+pub mod pie;
 pub mod qdisc;
 pub mod queue;
 pub mod random;
 pub mod registry;
+pub mod sfq;
 pub mod time;
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

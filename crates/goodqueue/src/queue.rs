@@ -86,6 +86,8 @@ pub struct Pool<P> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Node<P> {
     next: u32,
+    /// The node before it in its FIFO; means nothing in the oldest one.
+    before: u32,
     queued: Option<Queued<P>>,
 }
 
@@ -129,7 +131,7 @@ impl<P> Default for Pool<P> {
 impl<P> Pool<P> {
     /// Appends to `chain`.
     pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
-        let index = self.take_node(Queued { at, packet });
+        let index = self.take_node(chain.tail, Queued { at, packet });
         match self.nodes.get_mut(chain.tail as usize) {
             Some(last) if chain.packets > 0 => last.next = index,
             _ => chain.head = index,
@@ -156,23 +158,18 @@ impl<P> Pool<P> {
         Some(queued)
     }
 
-    /// Takes the youngest of `chain`, walking it: for the rare overflow, not for every packet.
+    /// Takes the youngest of `chain`.
     pub fn pop_back(&mut self, chain: &mut Chain) -> Option<Queued<P>> {
         if chain.packets <= 1 {
             return self.pop_front(chain);
         }
-        let mut before = chain.head;
-        for _ in 2..chain.packets {
-            before = self.nodes.get(before as usize)?.next;
-        }
         let index = chain.tail;
         let node = self.nodes.get_mut(index as usize)?;
         let queued = node.queued.take()?;
+        chain.tail = node.before;
+        chain.packets = chain.packets.saturating_sub(1);
         node.next = self.free;
         self.free = index;
-        self.nodes.get_mut(before as usize)?.next = NIL;
-        chain.tail = before;
-        chain.packets = chain.packets.saturating_sub(1);
         Some(queued)
     }
 
@@ -182,15 +179,15 @@ impl<P> Pool<P> {
         if chain.packets == 0 { None } else { self.nodes.get(chain.head as usize)?.queued.as_ref() }
     }
 
-    fn take_node(&mut self, queued: Queued<P>) -> u32 {
+    fn take_node(&mut self, before: u32, queued: Queued<P>) -> u32 {
         if let Some(node) = self.nodes.get_mut(self.free as usize) {
             let index = self.free;
             self.free = node.next;
-            *node = Node { next: NIL, queued: Some(queued) };
+            *node = Node { next: NIL, before, queued: Some(queued) };
             return index;
         }
         let index = u32::try_from(self.nodes.len()).unwrap_or(NIL);
-        self.nodes.push(Node { next: NIL, queued: Some(queued) });
+        self.nodes.push(Node { next: NIL, before, queued: Some(queued) });
         index
     }
 }

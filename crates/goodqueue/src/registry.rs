@@ -142,6 +142,8 @@ disciplines! {
     Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
     Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;
+    Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
+    Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
 }
 
 /// The names of all disciplines.

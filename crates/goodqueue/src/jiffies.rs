@@ -1,0 +1,40 @@
+//! The clock by which Linux runs periodic work, for the variants that behave as Linux does.
+//!
+//! A jiffy is 1 ms (HZ = 1000). A kernel timer never fires early: one for less than 63 jiffies ahead fires a jiffy late,
+//! a longer one at the next multiple of 8, 64, ... jiffies, since the wheel that holds it has eight times coarser cogs
+//! from level to level (Linux `kernel/time/timer.c` since 4.8).
+
+use crate::time::{Duration, Instant};
+
+const NANOS: u64 = 1_000_000;
+
+/// When a timer fires that is set at `now` for `span` later.
+pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
+    let ahead = span.as_nanos().div_ceil(NANOS);
+    let expires = (now.as_nanos() / NANOS).saturating_add(ahead);
+    let mut shift = 0;
+    while shift < MAX_SHIFT && ahead >= 63 << shift {
+        shift += 3;
+    }
+    let cogs = (expires >> shift).saturating_add(1);
+    Instant::from_nanos(cogs.saturating_mul(NANOS << shift))
+}
+
+/// The coarsest of the nine levels.
+const MAX_SHIFT: u32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fire_late_by_the_coarseness_of_their_level() {
+        let fired =
+            |at: u64, span: u64| fires(Instant::from_nanos(at), Duration::from_nanos(span)).as_nanos();
+        assert_eq!(fired(504 * NANOS, 15 * NANOS), 520 * NANOS, "16 ms period");
+        assert_eq!(fired(504 * NANOS + 1, 14 * NANOS + 1), 520 * NANOS);
+        assert_eq!(fired(0, 500 * NANOS), 504 * NANOS);
+        assert_eq!(fired(504 * NANOS, 500 * NANOS), 1008 * NANOS);
+        assert_eq!(fired(u64::MAX, u64::MAX), u64::MAX);
+    }
+}

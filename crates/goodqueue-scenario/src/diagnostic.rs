@@ -75,6 +75,16 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the candidates that are allowed for `word`, and the nearest of them as advice.
+    #[must_use]
+    pub fn one_of(self, word: &str, candidates: &[&str]) -> Self {
+        let message = self.allowed(candidates.join(", "));
+        match nearest(word, candidates.iter().copied()) {
+            Some(near) => message.help(format!("did you mean `{near}`?")),
+            None => message,
+        }
+    }
+
     /// Puts the name of what was being read before the problem.
     #[must_use]
     pub fn prefixed(mut self, what: &str) -> Self {
@@ -86,6 +96,13 @@ impl Diagnostic {
     #[must_use]
     pub fn at(mut self, span: Range<usize>) -> Self {
         self.0.span.get_or_insert(span);
+        self
+    }
+
+    /// Forgets what the message was narrowed to: the text is not that of the caller letter by letter.
+    #[must_use]
+    pub fn widened(mut self) -> Self {
+        self.0.span = None;
         self
     }
 
@@ -259,12 +276,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// "`word` is unknown" with the nearest candidate and all of them: `what` names the sort of thing.
 #[must_use]
 pub fn unknown(what: &str, word: &str, candidates: &[&str]) -> Diagnostic {
-    let message = Diagnostic::new(format!("{what} `{}` is unknown", shortened(word)));
-    let message = match nearest(word, candidates.iter().copied()) {
-        Some(near) => message.help(format!("did you mean `{near}`?")),
-        None => message,
-    };
-    message.allowed(candidates.join(", "))
+    Diagnostic::new(format!("{what} `{}` is unknown", shortened(word))).one_of(word, candidates)
 }
 
 /// A word of the input for use in a message: cut where it is too long to be read.

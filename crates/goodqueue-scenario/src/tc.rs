@@ -19,15 +19,17 @@ use crate::units;
 /// Unknown discipline or parameter, missing or misspelt value, a parameter given twice, or a value that the discipline
 /// refuses. The message is narrowed to the word in `line`.
 pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
-    let words = split_words(line);
-    let words = without_command(&words)?;
+    let (words, shown) = without_command(&split_words(line))?;
     let Some((name, given)) = words.split_first() else {
         return Err(Diagnostic::new("no queue discipline is given")
             .at(0..line.len())
             .allowed(kind_names(KINDS).join(", ")));
     };
     let kind = find_kind(*name, KINDS)?;
-    let settings = read_settings(kind, given)?;
+    let mut settings = read_settings(kind, given)?;
+    if shown {
+        switch_off_what_is_not_shown(kind, &mut settings);
+    }
     match AnyConfig::from_settings(kind.name, &settings, link) {
         Some(Ok(config)) => Ok(config),
         Some(Err(error)) => Err(refused(kind, &error, given).at(0..line.len())),
@@ -71,8 +73,8 @@ fn split_words(line: &str) -> Vec<Word<'_>> {
 }
 
 /// What remains of `tc qdisc add dev eth0 root handle 1: NAME ...` or `qdisc NAME 8001: root refcnt 2 ...`: the name of
-/// the discipline and its parameters.
-fn without_command<'a>(words: &[Word<'a>]) -> Result<Vec<Word<'a>>, Diagnostic> {
+/// the discipline and its parameters, and whether it is the latter, printed by `tc qdisc show`.
+fn without_command<'a>(words: &[Word<'a>]) -> Result<(Vec<Word<'a>>, bool), Diagnostic> {
     let mut rest = words;
     while let Some((word, after)) = rest.split_first()
         && (word.text == "sudo"
@@ -83,18 +85,18 @@ fn without_command<'a>(words: &[Word<'a>]) -> Result<Vec<Word<'a>>, Diagnostic> 
         rest = after;
     }
     let Some((_, after)) = rest.split_first().filter(|(word, _)| word.text == "qdisc") else {
-        return Ok(rest.to_vec());
+        return Ok((rest.to_vec(), false));
     };
     let added = after.split_first().filter(|(verb, _)| VERBS.contains(&verb.text));
     if let Some((_, attached)) = added {
-        return Ok(without_place(attached)?.to_vec());
+        return Ok((without_place(attached)?.to_vec(), false));
     }
     // As shown: the name comes first, statistics may follow on the next line.
-    let Some((name, shown)) = after.split_first() else { return Ok(Vec::new()) };
+    let Some((name, shown)) = after.split_first() else { return Ok((Vec::new(), true)) };
     let shown =
         shown.split_first().filter(|(handle, _)| handle.text.ends_with(':')).map_or(shown, |split| split.1);
     let parameters = without_place(shown)?.iter().take_while(|word| word.text != "Sent");
-    Ok(std::iter::once(name).chain(parameters).copied().collect())
+    Ok((std::iter::once(name).chain(parameters).copied().collect(), true))
 }
 
 /// Skips the words that say where a discipline is attached.
@@ -136,6 +138,15 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
         words = rest;
     }
     Ok(settings)
+}
+
+/// `tc qdisc show` prints `ecn` or nothing, never `noecn`: what has a word for "off" and is absent is off.
+fn switch_off_what_is_not_shown(kind: &Kind, settings: &mut Settings) {
+    for parameter in kind.parameters {
+        if matches!(parameter.unit, Unit::Flag { off: Some(_) }) && settings.get(parameter.name).is_none() {
+            settings.set(parameter.name, Value::Flag(false));
+        }
+    }
 }
 
 /// The setting that begins with `word`, and the words behind it.
@@ -190,11 +201,11 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
 }
 
 fn choose(words: &[&'static str], word: Word<'_>, what: &str) -> Result<&'static str, Diagnostic> {
-    words
-        .iter()
-        .find(|known| **known == word.text)
-        .copied()
-        .ok_or_else(|| unknown(&format!("{what}:"), word.text, words).at(word.span()))
+    words.iter().find(|known| **known == word.text).copied().ok_or_else(|| {
+        Diagnostic::new(format!("{what} cannot be `{}`", shortened(word.text)))
+            .one_of(word.text, words)
+            .at(word.span())
+    })
 }
 
 fn is_parameter(kind: &Kind, word: &str) -> bool {
@@ -223,7 +234,6 @@ fn unknown_parameter(kind: &Kind, word: Word<'_>) -> Diagnostic {
             word.text
         ))
         .at(word.span())
-        .allowed(parameter_words(kind).join(", "))
         .help(format!("remove `{}` and its value", word.text));
     }
     if word.text == VARIANT {
@@ -231,7 +241,9 @@ fn unknown_parameter(kind: &Kind, word: Word<'_>) -> Diagnostic {
             .at(word.span())
             .help("remove `variant` and its value");
     }
-    unknown(&format!("the parameter of {}", kind.name), word.text, &parameter_words(kind)).at(word.span())
+    Diagnostic::new(format!("{} has no parameter `{}`", kind.name, shortened(word.text)))
+        .one_of(word.text, &parameter_words(kind))
+        .at(word.span())
 }
 
 fn without_value(word: Word<'_>, allowed: &str) -> Diagnostic {

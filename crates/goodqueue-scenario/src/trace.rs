@@ -211,8 +211,8 @@ mod tests {
         let message = Trace::load(&folder.path().join("verzon.down")).unwrap_err().to_string();
         assert!(message.contains("the trace cannot be opened"), "{message}");
         assert!(message.ends_with("verizon.down`?"), "{message}");
-        let message = Trace::load(folder.path()).unwrap_err().to_string();
-        assert!(message.ends_with("this is a directory, not a trace"), "{message}");
+        let of_folder = Trace::load(folder.path()).unwrap_err().to_string();
+        assert!(of_folder.ends_with("this is a directory, not a trace"), "{of_folder}");
     }
 
     #[test]

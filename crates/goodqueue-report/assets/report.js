@@ -1,0 +1,487 @@
+"use strict";
+(() => {
+  // Whatever goes wrong is said on the page; tests/in_browser.rs looks for it there.
+  const errors = document.getElementById("errors");
+  const complain = (message) => {
+    errors.hidden = false;
+    errors.textContent = `Some charts could not be drawn: ${message}`;
+    document.documentElement.dataset.errors = message;
+  };
+  addEventListener("error", (event) => complain(event.message));
+
+  const { results, charts } = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const state = {
+    point: Math.min(Math.max(0, parseInt(hash.get("point"), 10) || 0), Math.max(0, charts.points.length - 1)),
+    link: ["down", "up"].includes(hash.get("link")) ? hash.get("link") : charts.link,
+    scale: hash.get("scale") === "linear" ? "linear" : "log",
+    seed: 0,
+    sojourn: "mean",
+    metric: 2,
+    hidden: new Set(),
+  };
+
+  // ---- Small things -------------------------------------------------------------------------------------------
+
+  /** An element with text inside, never markup. */
+  const el = (tag, props = {}, ...children) => {
+    const e = document.createElement(tag);
+    for (const [key, value] of Object.entries(props)) e.setAttribute(key, value);
+    e.append(...children);
+    return e;
+  };
+  const swatch = (d) => el("span", { class: `swatch d${d % 8}`, "aria-hidden": "true" });
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const colour = (d) => css(`--d${d % 8}`);
+  /** Disciplines beyond the palette repeat its colours with other dashes. */
+  const dash = (d) => ["solid", "dashed", "dotted"][Math.floor(d / 8) % 3];
+  const digits = (v) => (Math.abs(v) >= 99.95 ? 0 : Math.abs(v) >= 9.995 ? 1 : 2);
+  const trim = (v) => String(Number(v.toFixed(digits(v))));
+  const time = (ms) => (Math.abs(ms) >= 999.5 ? `${trim(ms / 1000)} s` : `${trim(ms)} ms`);
+  const rate = (mbit) =>
+    Math.abs(mbit) >= 1000 ? `${trim(mbit / 1000)} Gbit/s`
+    : Math.abs(mbit) >= 1 || mbit === 0 ? `${trim(mbit)} Mbit/s`
+    : `${trim(mbit * 1000)} kbit/s`;
+  const seconds = (s) => `${trim(s)} s`;
+  const percent = (p) => `${Number((100 * p).toFixed(2))} %`;
+  const extent = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+
+  const point = () => charts.points[state.point];
+  /** Disciplines shown at this point, with their colour's number. */
+  const cells = () => (point()?.cells ?? []).map((cell, d) => ({ cell, d })).filter(({ cell, d }) => cell && !state.hidden.has(d));
+  /** The same, with the series of the seed chosen (or the last there is). */
+  const shown = () => cells().map(({ cell, d }) => ({ d, run: cell.shown[Math.min(state.seed, cell.shown.length - 1)] })).filter((s) => s.run);
+
+  /** Rows of a tooltip, as elements: names never become markup. */
+  const tip = (title, rows) => {
+    const table = el("table", {});
+    for (const row of rows) {
+      const name = el("td", {}, swatch(row.d), row.name);
+      table.append(el("tr", {}, name, ...row.values.map((v) => el("td", {}, v))));
+    }
+    return el("div", { class: "tip" }, el("strong", {}, title), table);
+  };
+
+  // ---- What charts share --------------------------------------------------------------------------------------
+
+  const base = () => ({
+    animation: false,
+    textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: css("--ink") },
+    grid: { left: 56, right: 22, top: 30, bottom: 44 },
+    tooltip: {
+      confine: true, backgroundColor: css("--paper"), borderColor: css("--line"), textStyle: { color: css("--ink") },
+      axisPointer: { lineStyle: { color: css("--soft") }, label: { show: false } },
+    },
+  });
+  const axis = (name, format, { ticks, ...more } = {}) => ({
+    type: "value", name, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: css("--soft") },
+    axisLine: { show: false, lineStyle: { color: css("--soft") } }, axisTick: { show: false, customValues: ticks },
+    axisLabel: { color: css("--soft"), formatter: format, hideOverlap: true, customValues: ticks },
+    splitLine: { lineStyle: { color: css("--line") }, customValues: ticks },
+    minorSplitLine: { show: false },
+    ...more,
+  });
+  /** A vertical axis says its name above itself, so that it reads without turning the head. */
+  const upright = (name, format, more = {}) => axis(name, format, {
+    nameLocation: "end", nameGap: 12, nameTextStyle: { color: css("--soft"), align: "left", padding: [0, 0, 0, -46] }, ...more,
+  });
+  const FLOOR = 0.1;
+  /** Bounds for times in ms: whole decades and thirds of them on a log scale. */
+  const timeScale = (values) => {
+    const [low, high] = extent(values.filter((v) => v !== null));
+    if (state.scale === "linear" || !(high > 0)) return { type: "value", min: 0 };
+    const third = (v, round) => {
+      const decade = 10 ** Math.floor(Math.log10(v) + 1e-9);
+      const steps = [1, 2, 5, 10].map((s) => s * decade);
+      return round === "down" ? steps.filter((s) => s <= v * 1.0001).pop() : steps.find((s) => s >= v * 0.9999);
+    };
+    const min = third(Math.max(FLOOR, Math.min(low, high / 2)), "down");
+    return logarithmic(min, Math.max(third(Math.max(high, FLOOR), "up"), min * 10));
+  };
+  /** A log axis with a label at 1, 2 and 5 of each decade, or at the decades alone if there are many. */
+  const logarithmic = (min, max) => {
+    const steps = max / min > 1e4 ? [1] : [1, 2, 5];
+    const ticks = [];
+    for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e++) {
+      for (const s of steps) ticks.push(Number((s * 10 ** e).toPrecision(1)));
+    }
+    const customValues = ticks.filter((v) => v >= min * 0.9999 && v <= max * 1.0001);
+    return { type: "log", min, max, ticks: customValues };
+  };
+  /** On a log scale what is below the floor is drawn there. */
+  const floored = (v) => (v === null ? null : state.scale === "log" ? Math.max(v, FLOOR) : v);
+  const line = (d, data) => ({
+    type: "line", name: charts.disciplines[d], data, showSymbol: false, color: colour(d), connectNulls: false,
+    lineStyle: { width: 1.5, type: dash(d) }, emphasis: { focus: "series", lineStyle: { width: 2.5 } }, blur: { lineStyle: { opacity: 0.15 } },
+  });
+  /** A tooltip over the x axis that looks up each line's own nearest sample. */
+  const nearest = (lines, title, value, dim = 0) => ({
+    trigger: "axis",
+    formatter: (params) => {
+      const at = params[0].axisDim === "y" ? params[0].data[1] : params[0].axisValue;
+      const rows = lines.map(({ d, data }) => {
+        const best = data.reduce((a, b) => (Math.abs(b[dim] - at) < Math.abs(a[dim] - at) ? b : a), data[0]);
+        return { d, name: charts.disciplines[d], sort: best?.[1 - dim] ?? Infinity, values: [value(best)] };
+      });
+      rows.sort((a, b) => b.sort - a.sort);
+      return tip(title(at), rows);
+    },
+  });
+
+  // ---- The charts ---------------------------------------------------------------------------------------------
+
+  const overTime = (lines, limits, name) => ({
+    ...base(),
+    toolbox: {
+      right: 16, top: -4, itemSize: 13, iconStyle: { borderColor: css("--soft") },
+      feature: { dataZoom: { yAxisIndex: "none", title: { zoom: "Zoom into a stretch of time", back: "Zoom back" } } },
+    },
+    tooltip: { ...base().tooltip, ...nearest(lines, seconds, (p) => (!p ? "–" : p[1] === null ? (name === "RTT" ? "lost" : "–") : time(p[1]))) },
+    xAxis: axis("simulated time", seconds, { ...limits.x, splitLine: { show: false } }),
+    yAxis: upright(name, time, limits.y),
+    series: lines.map(({ d, data }) => line(d, data.map(([t, v]) => [t, floored(v)]))),
+  });
+
+  const distribution = (lines, name) => {
+    const x = timeScale(lines.flatMap((l) => l.data.map((p) => p[0])));
+    const b = base();
+    return {
+      ...b,
+      tooltip: {
+        ...b.tooltip, ...nearest(lines, (p) => percent(p), (p) => (p ? `≤ ${time(p[0])}` : "–"), 1),
+        axisPointer: { ...b.tooltip.axisPointer, axis: "y" },
+      },
+      xAxis: axis(name, time, x),
+      yAxis: upright("share", percent, { min: 0, max: 1 }),
+      series: lines.map(({ d, data }) => line(d, data.map(([v, p]) => [floored(v), p]))),
+    };
+  };
+
+  const quantiles = (of) =>
+    shown().map(({ d, run }) => ({ d, data: run.quantiles[of].map((v, i) => [v, run.quantiles.p[i]]) })).filter((l) => l.data.length);
+
+  const draw = {
+    tradeoff() {
+      const clouds = cells().map(({ cell, d }) => ({ d, cloud: cell[state.link] })).filter(({ cloud }) => cloud.dots.length);
+      if (!clouds.length) return "No pings: no induced latency to compare.";
+      const b = base();
+      const all = clouds.flatMap(({ cloud }) => [...cloud.dots, ...cloud.ellipse]);
+      const [xLow, xHigh] = extent(all.map((p) => p[0]));
+      const [yLow, yHigh] = extent(all.map((p) => p[1]));
+      const margin = Math.max((yHigh - yLow) * 0.12, yHigh * 0.01, 1e-6);
+      const x = charts.log_latency
+        ? logarithmic(10 ** (Math.floor(Math.log10(xLow) * 3 - 0.6) / 3), 10 ** (Math.ceil(Math.log10(xHigh) * 3 + 0.3) / 3))
+        : { type: "value", min: Math.max(0, xLow - (xHigh - xLow || xHigh) * 0.3), max: xHigh + (xHigh - xLow || xHigh) * 0.15 };
+      return {
+        ...b,
+        grid: { ...b.grid, right: 34, left: 66 },
+        tooltip: {
+          ...b.tooltip, trigger: "item",
+          formatter: ({ data, seriesIndex }) => {
+            const { d } = clouds[Math.floor(seriesIndex / 3)];
+            const what = data[2] === undefined ? "median" : `seed ${data[2]}`;
+            return tip(what, [{ d, name: charts.disciplines[d], values: [`+${time(data[0])}`, rate(data[1])] }]);
+          },
+        },
+        xAxis: axis("mean induced latency  (less →)", time, { inverse: true, ...x }),
+        yAxis: upright(`goodput ${state.link}, Mbit/s  (more ↑)`, trim, { min: Math.max(0, yLow - margin), max: yHigh + margin, axisLabel: { color: css("--soft"), formatter: trim, showMinLabel: false, showMaxLabel: false } }),
+        series: clouds.flatMap(({ d, cloud }) => [
+          {
+            type: "line", data: cloud.ellipse, showSymbol: false, silent: true, color: colour(d), clip: true,
+            lineStyle: { width: 1.5, type: dash(d) }, areaStyle: { opacity: 0.14, origin: cloud.centre[1] },
+          },
+          { type: "scatter", data: cloud.dots, symbolSize: 7, itemStyle: { color: colour(d), opacity: 0.65 } },
+          {
+            type: "scatter", data: [cloud.centre], symbol: cloud.dots.length > 1 ? "diamond" : "circle", symbolSize: 11, itemStyle: { color: colour(d) }, z: 4,
+            label: {
+              show: true, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
+              textBorderColor: css("--paper"), textBorderWidth: 3,
+            },
+          },
+        ]),
+        graphic: [{ type: "text", right: 40, top: 34, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600 } }],
+      };
+    },
+
+    ping() {
+      const lines = shown().map(({ d, run }) => ({ d, data: run.pings })).filter((l) => l.data.length);
+      if (!lines.length) return "No pings in these results.";
+      const values = lines.flatMap((l) => l.data.map((p) => p[1]));
+      const y = timeScale(values);
+      const top = y.max ?? extent(values.filter((v) => v !== null))[1];
+      const option = overTime(lines, { x: span(lines), y }, "RTT");
+      const lost = lines.map(({ d, data }) => ({ d, data: data.filter((p) => p[1] === null).map((p) => [p[0], top]) })).filter((l) => l.data.length);
+      option.series.push(...lost.map(({ d, data }) => ({
+        type: "scatter", data, symbol: "path://M0,0L10,10M10,0L0,10", symbolSize: 6, silent: true, tooltip: { show: false },
+        itemStyle: { color: "none", borderColor: colour(d), borderWidth: 1.5 },
+      })));
+      return option;
+    },
+
+    sojourn() {
+      const lines = shown()
+        .map(({ d, run }) => ({ d, data: run[state.link][state.sojourn].map((v, i) => [i * run.step_s, v]) }))
+        .filter((l) => l.data.some((p) => p[1] !== null));
+      if (!lines.length) return "No series of sojourn times in these results.";
+      return overTime(lines, { x: span(lines), y: timeScale(lines.flatMap((l) => l.data.map((p) => p[1]))) }, "sojourn time");
+    },
+
+    "sojourn-cdf"() {
+      const lines = quantiles(state.link);
+      return lines.length ? distribution(lines, "sojourn time") : "No distribution of sojourn times in these results.";
+    },
+
+    "ping-cdf"() {
+      const lines = quantiles("ping");
+      return lines.length ? distribution(lines, "ping round-trip time") : "No pings in these results.";
+    },
+
+    sweep() {
+      const { name, unit } = charts.metrics[state.metric];
+      const show = (v) => (unit === "ms" ? time(v) : unit === "Mbit/s" ? rate(v) : trim(v));
+      const lines = charts.disciplines
+        .map((_, d) => ({ d, data: charts.points.map((p) => p.cells[d]?.metrics[state.metric] ?? null) }))
+        .filter((l) => !state.hidden.has(l.d) && l.data.some((v) => v));
+      if (!lines.length) return "No figures of this kind in these results.";
+      const b = base();
+      const full = charts.points.map((p) => p.label);
+      const keys = new Set(full.map((l) => l.split(" = ")[0]));
+      const single = keys.size === 1 && full.every((l) => l.split(" = ").length === 2);
+      const [key, labels] = single ? [[...keys][0], full.map((l) => l.split(" = ")[1])] : ["", full];
+      const positive = lines.every((l) => l.data.every((v) => !v || v[0] > 0));
+      const y = state.scale === "log" && unit === "ms" && positive ? timeScale(lines.flatMap((l) => l.data.map((v) => v && v[0]))) : { type: "value" };
+      return {
+        ...b,
+        tooltip: {
+          ...b.tooltip, trigger: "axis",
+          formatter: ([{ dataIndex }]) => tip(charts.points[dataIndex].label, lines
+            .filter((l) => l.data[dataIndex])
+            .sort((p, q) => q.data[dataIndex][0] - p.data[dataIndex][0])
+            .map(({ d, data }) => ({
+              d, name: charts.disciplines[d],
+              values: [show(data[dataIndex][0]) + (data[dataIndex][1] === null ? "" : ` ± ${show(data[dataIndex][1])}`)],
+            }))),
+        },
+        grid: { ...b.grid, left: 72 },
+        xAxis: axis(key, null, { type: "category", data: labels, axisLabel: { color: css("--soft"), width: 110, overflow: "truncate" }, splitLine: { show: false } }),
+        yAxis: upright(name, show, y),
+        series: lines.flatMap(({ d, data }) => {
+          const mean = { ...line(d, data.map((v) => v && v[0])), showSymbol: true, symbol: "circle", symbolSize: 7 };
+          const bars = data.flatMap((v, i) => (v && v[1] ? [[{ coord: [i, Math.max(v[0] - v[1], y.min ?? -Infinity)] }, { coord: [i, v[0] + v[1]] }]] : []));
+          mean.markLine = { silent: true, symbol: "none", label: { show: false }, lineStyle: { type: "solid", width: 1.5, color: colour(d) }, data: bars };
+          return [mean];
+        }),
+      };
+    },
+  };
+
+  /** Puts a name left of its dot where another cloud lies close to the right. */
+  const labelPlace = (clouds, d) => {
+    const at = (c) => [charts.log_latency ? Math.log10(c.centre[0]) : c.centre[0], c.centre[1]];
+    const places = clouds.map(({ d, cloud }) => ({ d, p: at(cloud) }));
+    const [x0, x1] = extent(places.map((o) => o.p[0])), [y0, y1] = extent(places.map((o) => o.p[1]));
+    const me = places.find((o) => o.d === d).p;
+    const near = places.filter((o) => o.d !== d).map((o) => [(me[0] - o.p[0]) / (x1 - x0 || 1), (o.p[1] - me[1]) / (y1 - y0 || 1)])
+      .filter(([dx, dy]) => Math.abs(dx) < 0.2 && Math.abs(dy) < 0.08);
+    // dx > 0: the other is to the right (the axis runs backwards).
+    if (!near.length) return { position: "right" };
+    if (near.every(([dx]) => dx > 0)) return { position: "left" };
+    if (near.every(([dx]) => dx <= 0)) return { position: "right" };
+    return { position: near.reduce((s, [, dy]) => s + dy, 0) > 0 ? "bottom" : "top" };
+  };
+
+  const span = (lines) => {
+    const [min, max] = extent(lines.flatMap((l) => [l.data[0][0], l.data.at(-1)[0]]));
+    return { min: Math.floor(min), max: Math.ceil(max) };
+  };
+
+  /** Goodput of the flows of one discipline, stacked. */
+  const stack = (d, run) => {
+    const flows = run.goodput[state.link];
+    const limit = point().rate[state.link];
+    const b = base();
+    const at = (i) => i * run.step_s;
+    const steps = Math.max(...flows.map((f) => f.mbit.length));
+    return {
+      ...b,
+      grid: { left: 40, right: 8, top: 10, bottom: 24 },
+      tooltip: {
+        ...b.tooltip, trigger: "axis",
+        formatter: ([{ dataIndex }]) => {
+          const values = flows.map((f) => f.mbit[dataIndex] ?? 0);
+          const rows = flows.map((f, i) => ({ d, name: f.name, values: [rate(values[i])] })).reverse();
+          return tip(`${seconds(at(dataIndex))}: ${rate(values.reduce((a, v) => a + v, 0))}`, rows);
+        },
+      },
+      xAxis: axis("", seconds, { min: 0, max: at(steps), splitLine: { show: false }, splitNumber: 3 }),
+      yAxis: axis("", (v) => trim(v), { min: 0, max: limit ? Number((limit * 1.08).toPrecision(3)) : undefined, splitNumber: 3, axisLabel: { color: css("--soft"), formatter: (v) => trim(v), showMaxLabel: false } }),
+      series: flows.map((f, i) => ({
+        type: "line", name: f.name, stack: "all", showSymbol: false, silent: true, color: colour(d), emphasis: { disabled: true },
+        data: f.mbit.map((v, k) => [at(k), v ?? 0]),
+        lineStyle: { width: 0.7, color: css("--paper") },
+        areaStyle: { opacity: flows.length === 1 ? 0.75 : 0.9 - 0.6 * (i / (flows.length - 1)) },
+        markLine: i || !limit ? undefined : {
+          silent: true, symbol: "none", label: { show: false }, lineStyle: { color: css("--ink"), type: "dashed", width: 1 }, data: [{ yAxis: limit }],
+        },
+      })),
+    };
+  };
+
+  // ---- Putting them on the page -------------------------------------------------------------------------------
+
+  const instances = new Map();
+  const rendered = new Set();
+  const total = () => document.querySelectorAll("[data-chart]").length;
+  const resize = new ResizeObserver((entries) => {
+    for (const { target } of entries) instances.get(target)?.resize();
+  });
+
+  /** Draws an option, or says in words why there is nothing to draw. */
+  const put = (box, option, label) => {
+    instances.get(box)?.dispose();
+    instances.delete(box);
+    box.replaceChildren();
+    box.classList.toggle("empty", typeof option === "string");
+    if (typeof option === "string") {
+      box.textContent = option;
+      rendered.add(box.dataset.chart);
+    } else {
+      box.setAttribute("role", "img");
+      box.setAttribute("aria-label", label);
+      const chart = echarts.init(box, null, { renderer: "svg" });
+      instances.set(box, chart);
+      chart.on("finished", () => {
+        rendered.add(box.dataset.chart);
+        count();
+      });
+      chart.setOption(option);
+      resize.observe(box);
+    }
+    count();
+  };
+  const count = () => {
+    document.documentElement.dataset.charts = total();
+    document.documentElement.dataset.rendered = rendered.size;
+  };
+
+  /** Under each chart: the parameters it was made with, and the qdisc lines. */
+  const caption = (figure, seeded) => {
+    const p = point();
+    if (!p) return;
+    const seeds = seeded ? [...new Set(shown().map(({ run }) => run.seed))].map((s) => `seed ${s}`).join(", ") : p.seeds;
+    const lines = cells().map(({ cell, d }) => el("li", {}, swatch(d), cell.qdisc[state.link]));
+    const open = figure.querySelector("figcaption details")?.open;
+    const details = el("details", open ? { open: "" } : {}, el("summary", {}, [p.label, p.words, seeds].filter(Boolean).join(" · ")));
+    details.append(`The discipline on the ${state.link} link:`, el("ul", {}, ...lines));
+    const key = el("div", { class: "key" }, ...cells().map(({ d }) => el("span", {}, swatch(d), charts.disciplines[d])));
+    figure.querySelector("figcaption").replaceChildren(key, details);
+  };
+
+  const multiples = () => {
+    const home = $("goodput");
+    home.querySelectorAll(".plot").forEach((box) => { instances.get(box)?.dispose(); instances.delete(box); });
+    const drawn = shown().filter(({ run }) => run.goodput[state.link].length);
+    const boxes = drawn.map(({ d, run }) => {
+      const box = el("div", { class: "plot", "data-chart": `goodput-${d}` });
+      const flows = run.goodput[state.link].length;
+      return { d, run, box, part: el("div", {}, el("h3", {}, swatch(d), charts.disciplines[d], el("small", {}, `  ${flows} flow${flows === 1 ? "" : "s"}, Mbit/s`)), box) };
+    });
+    home.replaceChildren(...boxes.map((b) => b.part));
+    if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, `No TCP flow ${state.link} in these results.`));
+    for (const { d, run, box } of boxes) put(box, stack(d, run), `Goodput per flow with ${charts.disciplines[d]} over time`);
+  };
+
+  const all = () => {
+    rendered.clear();
+    for (const section of document.querySelectorAll(".point")) section.hidden = Number(section.dataset.point) !== state.point;
+    for (const span of document.querySelectorAll(".direction")) span.textContent = state.link;
+    for (const box of document.querySelectorAll("figure > [data-chart]")) {
+      const figure = box.parentElement;
+      if (figure.hidden) {
+        rendered.add(box.dataset.chart);
+        continue;
+      }
+      const title = figure.querySelector("h2").textContent;
+      put(box, draw[box.dataset.chart](), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The figures are in the table above.`);
+      caption(figure, !["tradeoff", "sweep"].includes(box.dataset.chart));
+    }
+    multiples();
+    caption($("goodput").parentElement, true);
+    if (charts.points.length > 1) {
+      $("sweep-figure").querySelector("summary").textContent = `${charts.points.length} points, the parameters of each by its name above · ${point().seeds}`;
+    }
+    seeds();
+  };
+
+  // ---- Controls -----------------------------------------------------------------------------------------------
+
+  const fill = (select, texts, chosen) => {
+    select.replaceChildren(...texts.map((text, i) => el("option", { value: i }, text)));
+    select.value = chosen;
+  };
+  const seeds = () => {
+    const known = (point()?.cells ?? []).filter(Boolean).map((c) => c.shown.map((s) => s.seed)).reduce((a, b) => (b.length > a.length ? b : a), []);
+    state.seed = Math.min(state.seed, Math.max(0, known.length - 1));
+    fill($("seed"), known, state.seed);
+    $("choose-seed").hidden = known.length < 2;
+  };
+  const choose = (id, key, number) => {
+    $(id).value = state[key];
+    $(id).addEventListener("change", () => {
+      state[key] = number ? Number($(id).value) : $(id).value;
+      all();
+    });
+  };
+  const legend = () => {
+    $("legend").replaceChildren(...charts.disciplines.map((name, d) => {
+      const button = el("button", { type: "button", "aria-pressed": String(!state.hidden.has(d)), title: `Show or hide ${name} in every chart` }, swatch(d), name);
+      button.addEventListener("click", () => {
+        state.hidden.has(d) ? state.hidden.delete(d) : state.hidden.add(d);
+        button.setAttribute("aria-pressed", String(!state.hidden.has(d)));
+        all();
+      });
+      return button;
+    }));
+  };
+
+  const dark = () => {
+    const theme = document.documentElement.dataset.theme;
+    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  const setTheme = (theme) => {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    $("theme").textContent = dark() ? "Light" : "Dark";
+    all();
+  };
+  const download = () => {
+    const blob = new Blob([JSON.stringify(results, null, 1)], { type: "application/json" });
+    const link = el("a", { download: "goodqueue-results.json" });
+    link.href = URL.createObjectURL(blob);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  fill($("point"), charts.points.map((p) => p.label), state.point);
+  fill($("metric"), charts.metrics.map((m) => m.name), state.metric);
+  choose("point", "point", true);
+  choose("metric", "metric", true);
+  choose("link", "link");
+  choose("scale", "scale");
+  choose("sojourn", "sojourn");
+  choose("seed", "seed", true);
+  legend();
+  $("theme").addEventListener("click", () => setTheme(dark() ? "light" : "dark"));
+  $("download").addEventListener("click", download);
+  for (const id of ["controls", "theme", "download"]) $(id).hidden = false;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
+  // Paper is white whatever the screen is.
+  let before;
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    setTheme("light");
+  });
+  addEventListener("afterprint", () => setTheme(before));
+  setTheme(["dark", "light"].includes(hash.get("theme")) ? hash.get("theme") : undefined);
+})();

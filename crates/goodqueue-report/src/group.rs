@@ -1,0 +1,128 @@
+//! Runs by sweep point and discipline.
+
+use std::collections::BTreeMap;
+
+use goodqueue_scenario::results::Run;
+use serde::Serialize;
+
+use crate::escape::clip;
+
+/// One direction of the bottleneck.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Link {
+    /// Towards the client.
+    Down,
+    /// From the client.
+    Up,
+}
+
+impl Link {
+    /// As in the results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+}
+
+/// All runs, in the order they came.
+pub(crate) struct Grouped<'a> {
+    /// Short names of the disciplines, unique.
+    pub(crate) labels: Vec<String>,
+    /// Sweep points; one without a sweep, none without a run.
+    pub(crate) points: Vec<Point<'a>>,
+    /// The direction that carries the load: down, unless nothing goes down.
+    pub(crate) link: Link,
+}
+
+/// The runs of one sweep point.
+pub(crate) struct Point<'a> {
+    /// `rate = 10mbit, rtt = 50ms`; empty without a sweep.
+    pub(crate) label: String,
+    /// Runs of each discipline, which may be none.
+    pub(crate) runs: Vec<Vec<&'a Run>>,
+}
+
+impl<'a> Grouped<'a> {
+    /// Groups `runs`.
+    pub(crate) fn new(runs: &'a [Run]) -> Self {
+        let mut given: Vec<&str> = Vec::new();
+        let mut sweeps: Vec<&BTreeMap<String, serde_json::Value>> = Vec::new();
+        let mut points: Vec<Point<'a>> = Vec::new();
+        for run in runs {
+            let d = index_of(&mut given, run.qdisc.as_str());
+            let p = index_of(&mut sweeps, &run.sweep);
+            if p == points.len() {
+                points.push(Point { label: sweep_label(&run.sweep), runs: Vec::new() });
+            }
+            let cells = &mut points[p].runs;
+            cells.resize(cells.len().max(d + 1), Vec::new());
+            cells[d].push(run);
+        }
+        for point in &mut points {
+            point.runs.resize(given.len(), Vec::new());
+        }
+        let up_only = runs.iter().all(|r| r.goodput.down <= 0.0) && runs.iter().any(|r| r.goodput.up > 0.0);
+        Self { labels: labels(&given), points, link: if up_only { Link::Up } else { Link::Down } }
+    }
+}
+
+impl<'a> Point<'a> {
+    /// Any run of this point.
+    pub(crate) fn first(&self) -> Option<&'a Run> {
+        self.runs.iter().flatten().next().copied()
+    }
+}
+
+fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> usize {
+    known.iter().position(|k| *k == item).unwrap_or_else(|| {
+        known.push(item);
+        known.len() - 1
+    })
+}
+
+fn sweep_label(sweep: &BTreeMap<String, serde_json::Value>) -> String {
+    let value = |v: &serde_json::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+    let pairs: Vec<_> =
+        sweep.iter().map(|(k, v)| format!("{} = {}", clip(k, 60), clip(&value(v), 60))).collect();
+    pairs.join(", ")
+}
+
+/// The kind alone where it is unique, otherwise the line as given, clipped and numbered until unique.
+fn labels(given: &[&str]) -> Vec<String> {
+    let kind = |g: &str| clip(g.split_whitespace().next().unwrap_or("(unnamed)"), 30);
+    let kinds: Vec<String> = given.iter().map(|g| kind(g)).collect();
+    let mut out: Vec<String> = Vec::new();
+    for (g, k) in given.iter().zip(&kinds) {
+        let unique = kinds.iter().filter(|other| *other == k).count() == 1;
+        let base = if unique { k.clone() } else { clip(g.trim(), 44) };
+        let mut label = base.clone();
+        for n in 2.. {
+            if !out.contains(&label) {
+                break;
+            }
+            label = format!("{base} ({n})");
+        }
+        out.push(label);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_short_and_unique() {
+        assert_eq!(labels(&["fq_codel limit 1p", "pie"]), ["fq_codel", "pie"]);
+        assert_eq!(labels(&["codel", "codel ecn"]), ["codel", "codel ecn"]);
+        let long = format!("red {}", "x".repeat(90));
+        let longer = format!("{long}y");
+        let both = labels(&[&long, &longer]);
+        assert_ne!(both[0], both[1]);
+        assert!(both.iter().all(|l| l.chars().count() < 50));
+        assert_eq!(labels(&[""]), ["(unnamed)"]);
+    }
+}

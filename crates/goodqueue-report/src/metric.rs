@@ -1,0 +1,118 @@
+//! The figures of the table and of the sweep chart, each defined once.
+
+use goodqueue_scenario::results::{LinkResult, Run};
+
+use crate::group::Link;
+
+/// One column.
+#[derive(Clone, Copy)]
+pub(crate) struct Metric {
+    /// Heading above several columns.
+    pub(crate) group: &'static str,
+    /// Heading of the column.
+    pub(crate) name: &'static str,
+    /// Unit, or empty.
+    pub(crate) unit: &'static str,
+    /// Which end of the column is good.
+    pub(crate) better: Better,
+    /// The figure in this unit.
+    pub(crate) of: fn(&Run, Link) -> Option<f64>,
+}
+
+/// Which end of a column is good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Better {
+    /// Large values.
+    High,
+    /// Small values.
+    Low,
+    /// Neither: more drops are no fault in themselves.
+    Neither,
+}
+
+/// The columns, left to right.
+pub(crate) const METRICS: [Metric; 11] = [
+    metric("Goodput", "down", "Mbit/s", Better::High, |r, _| Some(r.goodput.down / 1e6)),
+    metric("Goodput", "up", "Mbit/s", Better::High, |r, _| Some(r.goodput.up / 1e6)),
+    metric("Induced latency", "mean", "ms", Better::Low, |r, _| ms(r.induced_latency_s.mean)),
+    metric("Induced latency", "p95", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p95)),
+    metric("Induced latency", "p99", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p99)),
+    metric("Sojourn time", "p50", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p50)),
+    metric("Sojourn time", "p95", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p95)),
+    metric("Sojourn time", "p99", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p99)),
+    metric("Packets", "dropped", "", Better::Neither, |r, _| packets(r, |l| l.packets.dropped)),
+    metric("Packets", "marked", "", Better::Neither, |r, _| packets(r, |l| l.packets.marked)),
+    metric("Fairness", "Jain", "", Better::High, |r, l| match l {
+        Link::Down => r.fairness.jain_goodput,
+        Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
+    }),
+];
+
+const fn metric(
+    group: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    better: Better,
+    of: fn(&Run, Link) -> Option<f64>,
+) -> Metric {
+    Metric { group, name, unit, better, of }
+}
+
+/// A metric over the seeds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Spread {
+    /// Mean.
+    pub(crate) mean: f64,
+    /// Sample standard deviation; `None` with one value.
+    pub(crate) sd: Option<f64>,
+}
+
+impl Spread {
+    /// Of the values that exist and are finite.
+    pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
+        let values: Vec<f64> = values.flatten().filter(|v| v.is_finite()).collect();
+        let n = count(values.len());
+        let mean = values.iter().sum::<f64>() / n;
+        let sd = || (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        match values.len() {
+            0 => None,
+            1 => Some(Self { mean, sd: None }),
+            _ => Some(Self { mean, sd: Some(sd()) }),
+        }
+    }
+}
+
+/// A count as a number to divide by.
+pub(crate) fn count(n: usize) -> f64 {
+    f64::from(u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// One direction of the bottleneck.
+pub(crate) fn link(run: &Run, link: Link) -> &LinkResult {
+    match link {
+        Link::Down => &run.bottleneck.down,
+        Link::Up => &run.bottleneck.up,
+    }
+}
+
+fn ms(seconds: Option<f64>) -> Option<f64> {
+    seconds.map(|s| s * 1e3)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of packets to show, far below 2^53")]
+fn packets(run: &Run, of: fn(&LinkResult) -> u64) -> Option<f64> {
+    Some(of(&run.bottleneck.down).saturating_add(of(&run.bottleneck.up)) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_of_none_one_and_several() {
+        assert_eq!(Spread::of([None, Some(f64::NAN)].into_iter()), None);
+        assert_eq!(Spread::of([Some(3.0), None].into_iter()), Some(Spread { mean: 3.0, sd: None }));
+        let two = Spread::of([Some(1.0), Some(3.0)].into_iter()).unwrap();
+        assert!((two.mean - 2.0).abs() < 1e-12 && (two.sd.unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
+    }
+}

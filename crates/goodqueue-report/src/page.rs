@@ -1,0 +1,109 @@
+//! The page as a whole: `assets/report.html` with its blanks filled in.
+
+use goodqueue_scenario::results::{Results, Run};
+use serde::Serialize;
+
+use crate::Options;
+use crate::charts::Charts;
+use crate::escape::{clip, html as escape, js_in_script, json_in_script};
+use crate::group::Grouped;
+use crate::headline::{headline, many};
+use crate::table::tables;
+
+/// See [`crate::html`].
+pub(crate) fn html(results: &Results, options: &Options) -> String {
+    let grouped = Grouped::new(&results.runs);
+    let headline = headline(&grouped);
+    let name = text_of(results, &["name", "title"]);
+    let title = options.title.clone().or_else(|| name.clone()).unwrap_or_else(|| "Report".to_owned());
+    let js = js_in_script(ECHARTS);
+    let data = data(results, &grouped);
+    fill(TEMPLATE, |blank| match blank {
+        "title" => escape(&clip(&title, 120)),
+        "answer" => escape(&headline.answer),
+        "detail" => escape(&headline.detail),
+        "question" => paragraph("question", text_of(results, &["question", "description"])),
+        "made" => escape(&made(results, &grouped)),
+        "scenario" => scenario(results, options),
+        "tables" => tables(&grouped),
+        "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
+        "link" => grouped.link.name().to_owned(),
+        "css" => CSS.to_owned(),
+        "notice" => format!("{NOTICE}\n{LICENSE_D3}"),
+        "echarts" => js.clone(),
+        "js" => js_in_script(JS),
+        "data" => data.clone(),
+        _ => String::new(),
+    })
+}
+
+/// The template with each `{{blank}}` replaced, once: what is filled in is not looked at again.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(template.len() + ECHARTS.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out += before;
+        let Some((blank, after_blank)) = after.split_once("}}") else { break };
+        out += &value(blank);
+        rest = after_blank;
+    }
+    out + rest
+}
+
+/// The data block: the results without their series, as `--json` writes them, and what the charts draw.
+fn data(results: &Results, grouped: &Grouped<'_>) -> String {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        results: &'a Results,
+        charts: Charts,
+    }
+    let without_series = |r: &Run| Run { series: None, ..r.clone() };
+    let results = Results {
+        goodqueue: results.goodqueue.clone(),
+        scenario: results.scenario.clone(),
+        runs: results.runs.iter().map(without_series).collect(),
+    };
+    let data = Data { results: &results, charts: Charts::new(grouped) };
+    json_in_script(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
+}
+
+fn made(results: &Results, grouped: &Grouped<'_>) -> String {
+    let mut parts = vec![many(results.runs.len(), "run")];
+    if grouped.points.len() > 1 {
+        parts.push(many(grouped.points.len(), "sweep point"));
+    }
+    parts.push(format!("goodqueue {}", clip(&results.goodqueue, 60)));
+    parts.join(" · ")
+}
+
+/// The command and the scenario, to repeat what was done.
+fn scenario(results: &Results, options: &Options) -> String {
+    let command = options.command.clone().or_else(|| text_of(results, &["command"]));
+    let command = command
+        .map_or(String::new(), |c| format!("<pre class=\"command\"><code>{}</code></pre>\n", escape(&c)));
+    let json = serde_json::to_string_pretty(&results.scenario).unwrap_or_default();
+    format!(
+        "{command}<details><summary>Scenario, every default filled in</summary>\n<pre><code>{}</code></pre>\n</details>",
+        escape(&json)
+    )
+}
+
+fn paragraph(class: &str, text: Option<String>) -> String {
+    text.map_or(String::new(), |t| format!("<p class=\"{class}\">{}</p>", escape(&clip(&t, 600))))
+}
+
+/// The first of these keys of the scenario that holds text.
+fn text_of(results: &Results, keys: &[&str]) -> Option<String> {
+    let text = |key: &&str| results.scenario.get(key)?.as_str().map(str::trim).filter(|t| !t.is_empty());
+    keys.iter().find_map(text).map(str::to_owned)
+}
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+const CSS: &str = include_str!("../assets/report.css");
+const JS: &str = include_str!("../assets/report.js");
+const ECHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
+const NOTICE: &str = include_str!("../vendor/echarts/NOTICE");
+const LICENSE_D3: &str = include_str!("../vendor/echarts/licenses/LICENSE-d3");
+
+#[cfg(test)]
+pub(crate) mod tests;

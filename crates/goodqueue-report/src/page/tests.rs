@@ -1,0 +1,241 @@
+use goodqueue_scenario::results::{
+    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, LinkResult, MeanMax, Packets, PerDirection, Probes,
+    Quantiles, QueueSeries, Series, Summary,
+};
+
+use super::*;
+
+pub(crate) fn summary(s: f64) -> Summary {
+    let v = Some(s);
+    Summary { count: 100, mean: v, p25: v, p50: v, p75: v, p95: v, p99: v, max: v }
+}
+
+fn link(rate_bps: f64) -> LinkResult {
+    LinkResult {
+        qdisc: "pfifo limit 1000p".into(),
+        rate_bps,
+        utilization: Some(0.9),
+        throughput_bps: 0.9 * rate_bps,
+        sojourn_s: summary(0.004),
+        queue_packets: MeanMax { mean: 5.0, max: 50.0 },
+        packets: Packets { offered: 10, enqueued: 9, dequeued: 9, dropped: 1, marked: 0 },
+        drops: [("overlimit".to_owned(), 1)].into(),
+    }
+}
+
+fn flow(id: u32, kind: &str, cc: Option<&str>) -> FlowResult {
+    FlowResult {
+        id,
+        kind: kind.into(),
+        cc: cc.map(Into::into),
+        direction: "down".into(),
+        rtt_s: 0.05,
+        goodput_bps: 9e6,
+        bytes_delivered: 1,
+        packets_sent: 1,
+        packets_dropped: 0,
+        retransmits: 0,
+        timeouts: 0,
+        fct_s: None,
+    }
+}
+
+pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
+    Run {
+        qdisc: qdisc.into(),
+        qdisc_resolved: format!("{qdisc} limit 1000p"),
+        sweep: std::collections::BTreeMap::new(),
+        seed,
+        duration_s: 60.0,
+        bottleneck: Bottleneck { down: link(10e6), up: link(1e6) },
+        flows: vec![flow(0, "tcp", Some("cubic")), flow(1, "ping", None)],
+        goodput: PerDirection { down: 9e6, up: 0.0 },
+        induced_latency_s: summary(0.004),
+        grade: Some("A+".into()),
+        probes: Probes { ping_s: summary(0.054), ping_sent: 100, ping_lost: 0 },
+        fairness: Fairness { jain_goodput: Some(0.99), jain_goodput_up: None, jain_drop_share: None },
+        tcp_share: Some(1.0),
+        engine: Engine::default(),
+        series,
+    }
+}
+
+pub(crate) fn series(steps: u32) -> Series {
+    let n = usize::try_from(steps).unwrap();
+    let queue = QueueSeries {
+        sojourn_mean_s: (0..steps).map(|i| (i % 7 != 0).then(|| f64::from(i) * 1.234e-5)).collect(),
+        sojourn_max_s: vec![None; n],
+        queue_packets: vec![1.0; n],
+        throughput_bps: vec![1e6; n],
+        drops: vec![0; n],
+    };
+    Series {
+        step_s: 0.1,
+        queues: PerDirection { down: queue.clone(), up: queue },
+        goodput_bps: vec![FlowSeries { id: 0, values: vec![9e6; n] }],
+        pings: (0..steps).map(|i| (f64::from(i) * 0.1, (i % 9 != 0).then_some(0.054))).collect(),
+        quantiles: Quantiles::default(),
+    }
+}
+
+fn results(runs: Vec<Run>) -> Results {
+    Results { goodqueue: "0.1.0".into(), scenario: serde_json::json!({"name": "test"}), runs }
+}
+
+/// A run whose ping grows by `induced` seconds.
+fn slow(qdisc: &str, induced: f64) -> Run {
+    Run {
+        induced_latency_s: summary(induced),
+        probes: Probes { ping_s: summary(0.05 + induced), ping_sent: 1, ping_lost: 0 },
+        ..run(qdisc, 1, None)
+    }
+}
+
+fn without_pings(mut run: Run) -> Run {
+    run.induced_latency_s = Summary::default();
+    run.probes = Probes::default();
+    run.grade = None;
+    run
+}
+
+fn answer(runs: &[Run]) -> String {
+    headline(&Grouped::new(runs)).answer
+}
+
+/// The page less the script that is not ours.
+fn own(page: &str) -> String {
+    page.replace(&js_in_script(ECHARTS), "")
+}
+
+fn data_of(page: &str) -> serde_json::Value {
+    let (_, after) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn headline_names_best_and_worst() {
+    assert_eq!(
+        answer(&[slow("pfifo", 0.79), slow("codel", 0.02), slow("fq_codel", 0.004)]),
+        "fq_codel keeps ping at 54 ms under load; pfifo lets it grow to 840 ms"
+    );
+    let detail = headline(&Grouped::new(&[slow("pfifo", 0.79), slow("fq_codel", 0.004)])).detail;
+    assert_eq!(detail, "Without load it is 50 ms. Goodput down: fq_codel 9 Mbit/s, pfifo 9 Mbit/s.");
+}
+
+#[test]
+fn headline_of_edge_cases() {
+    assert_eq!(answer(&[]), "No runs in these results");
+    assert_eq!(answer(&[slow("pie", 0.01)]), "pie keeps ping at 60 ms under load");
+    assert_eq!(answer(&[slow("pie", 0.5)]), "pie lets ping grow to 550 ms under load");
+    assert_eq!(
+        answer(&[slow("a", 0.01), slow("b", 0.0101)]),
+        "All 2 disciplines keep ping near 60 ms under load"
+    );
+    assert_eq!(
+        answer(&[slow("a", 0.5), slow("b", 0.501)]),
+        "Ping grows to about 551 ms under load with all 2 disciplines"
+    );
+    assert_eq!(
+        answer(&[slow("a", 0.4), slow("b", 0.9)]),
+        "None keeps ping low under load: 450 ms with a, 950 ms with b"
+    );
+    assert_eq!(answer(&[without_pings(run("a", 1, None))]), "95 % of packets wait less than 4 ms in a");
+    let mut idle = without_pings(run("a", 1, None));
+    idle.bottleneck.down.sojourn_s = Summary::default();
+    assert_eq!(answer(&[idle.clone()]), "a delivers 9 Mbit/s");
+    idle.goodput = PerDirection::default();
+    assert_eq!(answer(&[idle]), "1 discipline compared");
+}
+
+#[test]
+fn headline_of_a_sweep_takes_the_worst_point() {
+    let at = |rate: &str, qdisc, induced| {
+        let sweep = [("rate".to_owned(), serde_json::json!(rate))].into();
+        Run { sweep, ..slow(qdisc, induced) }
+    };
+    let runs = [at("1mbit", "a", 0.02), at("1mbit", "b", 0.9), at("9mbit", "a", 0.01), at("9mbit", "b", 0.1)];
+    assert_eq!(answer(&runs), "a adds at most 20 ms to ping at any point of the sweep; b adds up to 900 ms");
+    let page = html(&results(runs.to_vec()), &Options::default());
+    assert_eq!(page.matches("<table>").count(), 2);
+    assert!(page.contains("<h3>rate = 1mbit</h3>"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let hostile = format!("\"'><script>alert(1)</script><!--{{{{data}}}}{}", "x".repeat(10_000));
+    let mut r = run(&hostile, 1, Some(series(3)));
+    r.flows[0].cc = Some(hostile.clone());
+    r.flows[0].kind = hostile.clone();
+    r.sweep = [(hostile.clone(), serde_json::json!(hostile))].into();
+    r.bottleneck.down.qdisc = hostile.clone();
+    let mut all = results(vec![r]);
+    all.goodqueue = hostile.clone();
+    all.scenario = serde_json::json!({"name": hostile, "question": hostile, "command": hostile});
+    let page = html(&all, &Options::default().title(hostile.clone()).command(hostile.clone()));
+    let plain = html(&results(vec![run("pie", 1, Some(series(3)))]), &Options::default());
+    for tag in ["<script", "</script", "<!--", "<table", "</body"] {
+        assert_eq!(own(&page).matches(tag).count(), own(&plain).matches(tag).count(), "{tag}");
+    }
+    assert_eq!(data_of(&page)["results"]["runs"][0]["qdisc"], hostile);
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    let page = own(&html(&results(vec![run("pie", 1, Some(series(3)))]), &Options::default()));
+    for load in [" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML"] {
+        assert!(!page.contains(load), "{load}");
+    }
+    for href in page.split("href=\"").skip(1) {
+        assert!(href.starts_with('#'), "{}", clip(href, 40));
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn missing_figures_are_dashes_not_zeros() {
+    let mut r = without_pings(run("pie", 1, None));
+    r.bottleneck.down.sojourn_s = Summary::default();
+    r.fairness = Fairness::default();
+    let page = html(&results(vec![r]), &Options::default());
+    assert_eq!(page.matches(">–</td>").count(), 8);
+    assert!(!own(&page).contains("NaN"));
+}
+
+#[test]
+fn numbers_that_are_none_do_no_harm() {
+    let mut r = run("pie", 1, Some(series(3)));
+    r.goodput = PerDirection { down: f64::NAN, up: f64::INFINITY };
+    r.induced_latency_s = summary(f64::NAN);
+    let s = r.series.as_mut().unwrap();
+    s.queues.down.sojourn_mean_s[1] = Some(f64::NAN);
+    s.pings[1] = (f64::INFINITY, Some(f64::NAN));
+    s.goodput_bps[0].values[0] = f64::NAN;
+    let page = html(&results(vec![r.clone(), r]), &Options::default());
+    assert!(data_of(&page).is_object());
+}
+
+#[test]
+fn several_seeds_show_mean_and_deviation() {
+    let mut a = run("pie", 1, None);
+    a.goodput.down = 8e6;
+    let mut b = run("pie", 2, None);
+    b.goodput.down = 9e6;
+    b.grade = Some("B".into());
+    let page = html(&results(vec![a, b, run("codel", 1, None)]), &Options::default());
+    assert!(page.contains("8.50 <span class=\"sd\">± 0.71</span>"));
+    assert!(page.contains(">A+–B</span>"));
+    assert!(page.contains("<td class=\"n group best\">9.00</td>"));
+}
+
+#[test]
+fn the_data_block_is_the_results_again() {
+    let all = results(vec![run("pie", 1, Some(series(3)))]);
+    let data = data_of(&html(&all, &Options::default()));
+    let again: Results = serde_json::from_value(data["results"].clone()).unwrap();
+    assert_eq!(again.runs, [Run { series: None, ..all.runs[0].clone() }]);
+}
+
+#[test]
+fn a_blank_in_a_value_is_not_filled() {
+    assert_eq!(fill("a{{x}}b{{y}}c", |b| if b == "x" { "{{y}}".into() } else { "Y".into() }), "a{{y}}bYc");
+}

@@ -1,0 +1,165 @@
+//! The table: a row per discipline, a column per figure. Plain HTML, to read and to copy without JavaScript.
+
+use std::fmt::Write as _;
+
+use goodqueue_scenario::results::Run;
+
+use crate::escape::{clip, html};
+use crate::grade::Grades;
+use crate::group::{Grouped, Link, Point};
+use crate::metric::{Better, METRICS, Metric, Spread};
+use crate::number::{decimals, time};
+use crate::words;
+
+/// One table per sweep point.
+pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
+    grouped.points.iter().enumerate().fold(String::new(), |mut out, (i, point)| {
+        let title = if point.label.is_empty() {
+            String::new()
+        } else {
+            format!("<h3>{}</h3>\n", html(&point.label))
+        };
+        let _ = write!(
+            out,
+            "<section class=\"point\" data-point=\"{i}\">\n{title}<p class=\"words\">{}, {}</p>\n{}</section>\n",
+            html(&words::parameters(point)),
+            html(&words::seeds(point)),
+            table(grouped, point)
+        );
+        out
+    })
+}
+
+/// Style class of a discipline: its colour.
+pub(crate) fn colour(discipline: usize) -> String {
+    format!("d{}", discipline % COLOURS)
+}
+
+/// Colours in the palette of `report.css`.
+pub(crate) const COLOURS: usize = 8;
+
+fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
+    let columns: Vec<Column> = METRICS.iter().map(|m| Column::new(m, point, grouped.link)).collect();
+    let mut out = String::from(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures per discipline\">\n<table>\n",
+    );
+    out += &head(grouped.link, &columns);
+    out += "<tbody>\n";
+    for (d, runs) in point.runs.iter().enumerate() {
+        let Some(first) = runs.first() else { continue };
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\" class=\"{}\" title=\"{}\"><span class=\"swatch\" aria-hidden=\"true\"></span>{}</th>{}",
+            colour(d),
+            html(&clip(&first.qdisc_resolved, 400)),
+            html(&grouped.labels[d]),
+            grade(runs)
+        );
+        for column in &columns {
+            out += &column.cell(d);
+        }
+        out += "</tr>\n";
+    }
+    out += "</tbody>\n</table>\n</div>\n";
+    out
+}
+
+fn head(link: Link, columns: &[Column]) -> String {
+    let mut groups = String::from(
+        "<thead>\n<tr><th scope=\"col\" rowspan=\"2\">Discipline</th><th scope=\"col\" rowspan=\"2\">Grade</th>",
+    );
+    let mut names = String::from("<tr>");
+    for (i, column) in columns.iter().enumerate() {
+        let m = column.metric;
+        if m.group == "Fairness" {
+            groups += "<th scope=\"col\" rowspan=\"2\" class=\"group\">Jain index</th>";
+            continue;
+        }
+        let starts = i == 0 || columns[i - 1].metric.group != m.group;
+        if starts {
+            let span = columns.iter().filter(|c| c.metric.group == m.group).count();
+            let what = match m.group {
+                "Sojourn time" => format!("Sojourn time {}, {}", link.name(), m.unit),
+                "Packets" => "Packets, both links".to_owned(),
+                group => format!("{group}, {}", m.unit),
+            };
+            let _ = write!(groups, "<th scope=\"colgroup\" colspan=\"{span}\" class=\"group\">{what}</th>");
+        }
+        let _ = write!(
+            names,
+            "<th scope=\"col\"{}>{}</th>",
+            if starts { " class=\"group\"" } else { "" },
+            m.name
+        );
+    }
+    format!("{groups}</tr>\n{names}</tr>\n</thead>\n")
+}
+
+fn grade(runs: &[&Run]) -> String {
+    let induced = Spread::of(runs.iter().map(|r| r.induced_latency_s.mean));
+    match Grades::of(runs) {
+        Some(g) => {
+            let why =
+                induced.map_or(String::new(), |i| format!(" title=\"{} of induced latency\"", time(i.mean)));
+            format!("<td class=\"grade\"><span class=\"{}\"{why}>{}</span></td>", g.class(), g.text())
+        }
+        None => "<td class=\"grade none\">–</td>".to_owned(),
+    }
+}
+
+/// A metric of all disciplines at a point.
+struct Column<'a> {
+    metric: &'a Metric,
+    starts: bool,
+    values: Vec<Option<Spread>>,
+    best: Option<String>,
+}
+
+impl<'a> Column<'a> {
+    fn new(metric: &'a Metric, point: &Point<'_>, link: Link) -> Self {
+        let values: Vec<_> =
+            point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| (metric.of)(r, link)))).collect();
+        let starts = METRICS.iter().find(|m| m.group == metric.group).is_some_and(|m| m.name == metric.name);
+        let mut column = Self { metric, starts, values, best: None };
+        column.best = column.best_shown();
+        column
+    }
+
+    /// The best value as shown, unless all are shown alike.
+    fn best_shown(&self) -> Option<String> {
+        let present = || self.values.iter().flatten().map(|s| s.mean);
+        let best = match self.metric.better {
+            Better::High => present().reduce(f64::max)?,
+            Better::Low => present().reduce(f64::min)?,
+            Better::Neither => return None,
+        };
+        let shown = self.show(best);
+        present().any(|v| self.show(v) != shown).then_some(shown)
+    }
+
+    fn digits(&self, mean: f64) -> usize {
+        match self.metric.group {
+            "Packets" => 0,
+            "Fairness" => 3,
+            _ if mean == 0.0 => 0,
+            _ => decimals(mean),
+        }
+    }
+
+    fn show(&self, mean: f64) -> String {
+        format!("{mean:.*}", self.digits(mean))
+    }
+
+    fn cell(&self, discipline: usize) -> String {
+        let group = if self.starts { " group" } else { "" };
+        let Some(spread) = self.values[discipline] else {
+            return format!("<td class=\"none{group}\">–</td>");
+        };
+        let shown = self.show(spread.mean);
+        let best = if self.best.as_ref() == Some(&shown) { " best" } else { "" };
+        let sd = spread.sd.filter(|sd| *sd > 0.0).map_or(String::new(), |sd| {
+            format!(" <span class=\"sd\">± {sd:.*}</span>", self.digits(spread.mean))
+        });
+        format!("<td class=\"n{group}{best}\">{shown}{sd}</td>")
+    }
+}

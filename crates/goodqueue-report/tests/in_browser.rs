@@ -1,0 +1,106 @@
+//! The page in a real browser: every chart is drawn, and no script error is caught.
+//!
+//! Needs Chromium or Chrome in `PATH`; without it the tests say that they are skipped.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use goodqueue_report::{Options, html};
+use goodqueue_scenario::results::{PerDirection, Probes, Results, Summary};
+
+#[path = "../examples/synthetic_report/invented.rs"]
+mod invented;
+
+#[test]
+fn six_disciplines_and_five_seeds_are_drawn() {
+    let Some(root) = render(&invented::results(5, &[10.0]), "") else { return };
+    assert_drawn(&root, 6 + 6);
+}
+
+#[test]
+fn dark_linear_and_the_other_link_are_drawn() {
+    let Some(root) = render(&invented::results(1, &[10.0]), "#theme=dark&scale=linear&link=up") else {
+        return;
+    };
+    assert!(root.contains("data-theme=\"dark\""), "{root}");
+    assert_drawn(&root, 6 + 6);
+}
+
+#[test]
+fn a_sweep_is_drawn() {
+    let Some(root) = render(&invented::results(2, &[2.0, 50.0]), "#point=1") else { return };
+    assert_drawn(&root, 6 + 6);
+}
+
+#[test]
+fn results_without_series_pings_or_runs_say_so() {
+    let mut results = invented::results(1, &[10.0]);
+    for run in &mut results.runs {
+        run.series = None;
+        run.induced_latency_s = Summary::default();
+        run.probes = Probes::default();
+        run.goodput = PerDirection::default();
+    }
+    let Some(root) = render(&results, "") else { return };
+    assert_drawn(&root, 6);
+    results.runs.clear();
+    let Some(empty) = render(&results, "") else { return };
+    assert_drawn(&empty, 6);
+}
+
+#[test]
+fn hostile_names_run_nothing() {
+    let hostile =
+        format!("\"'><img src=x onerror=\"throw 1\"><script>throw 1</script></script>{}", "x".repeat(10_000));
+    let mut results = invented::results(2, &[10.0]);
+    results.scenario = serde_json::json!({"name": hostile, "question": hostile});
+    for run in &mut results.runs {
+        run.qdisc += &hostile;
+        run.qdisc_resolved += &hostile;
+        run.bottleneck.down.qdisc += &hostile;
+        run.flows.iter_mut().for_each(|f| f.cc = Some(hostile.clone()));
+    }
+    let Some(root) = render(&results, "") else { return };
+    assert_drawn(&root, 6 + 6);
+}
+
+/// The start tag of the document once the page has settled.
+fn render(results: &Results, hash: &str) -> Option<String> {
+    let Some(chromium) = chromium() else {
+        eprintln!("skipped: no chromium, chromium-browser, google-chrome or chrome in PATH");
+        return None;
+    };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("report.html");
+    std::fs::write(&file, html(results, &Options::default())).expect("to write the page");
+    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display()));
+    let start = dom.find("<html").unwrap_or_else(|| panic!("no document: {dom:.2000}"));
+    let end = dom[start..].find('>').expect("a whole tag") + start;
+    Some(dom[start..=end].to_owned())
+}
+
+fn dump_dom(chromium: &Path, profile: &Path, url: &str) -> String {
+    let quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"];
+    let output = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-component-update"])
+        .args(quiet)
+        .arg(format!("--user-data-dir={}", profile.join("profile").display()))
+        .args(["--window-size=1400,5000", "--virtual-time-budget=4000", "--dump-dom", url])
+        .output()
+        .expect("to start the browser");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    std::env::split_paths(&path).flat_map(|dir| names.map(|n| dir.join(n))).find(|p| p.is_file())
+}
+
+#[track_caller]
+fn assert_drawn(root: &str, charts: usize) {
+    assert!(!root.contains("data-errors"), "{root}");
+    assert!(root.contains(&format!("data-charts=\"{charts}\"")), "{root}");
+    assert!(root.contains(&format!("data-rendered=\"{charts}\"")), "{root}");
+}

@@ -43,6 +43,7 @@ pub mod pie;
 pub mod qdisc;
 pub mod queue;
 pub mod random;
+pub mod red;
 pub mod registry;
 pub mod sfq;
 pub mod time;

@@ -144,6 +144,7 @@ disciplines! {
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;
     Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
     Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
+    Red = crate::red::Red<P, Source>, crate::red::RedConfig;
 }
 
 /// The names of all disciplines.

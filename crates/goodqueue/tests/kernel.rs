@@ -26,6 +26,10 @@ fn variables(qdisc: &mut AnyQdisc<RecordedPacket>, now: Instant) -> Option<(u64,
             pie.update(now);
             Some(pie.raw())
         }
+        AnyQdisc::Red(red) => {
+            red.update(now);
+            red.raw()
+        }
         _ => None,
     }
 }

@@ -1,0 +1,690 @@
+//! Random early detection: `red`.
+//!
+//! # What it does
+//! A low-pass filter over the queue length tells a standing queue from a burst. While the average is between `min` and
+//! `max`, arriving packets are dropped (or marked) with a probability that grows to `probability`, evenly spaced; above
+//! `max` all are. With `adaptive` the probability follows the load so that the average stays in the middle.
+//!
+//! # Reference
+//! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; S. Floyd, R. Gummadi and
+//! S. Shenker, "Adaptive RED", 2001; behaviour of Linux 6.1 `net/sched/sch_red.c`, `include/net/red.h` and of iproute2's
+//! `red`; tc-red(8).
+//!
+//! # State
+//! ```text
+//! avg   += w * (queue - avg) at each arrival; after an idle time as if that many small packets had found it empty
+//! count  packets since the last drop or mark; -1 while avg < min
+//!        avg:   0 ......... min ~~~~~~~~~~ max .................  limit
+//!               no drop         drop evenly    drop all (gentle: linear up to 2 max)
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | bytes | max(4 × max, 127 MTU) | tc demands it; here room for the average to act | 1 to 2^32 - 1 |
+//! | `min` | bytes | max / 3; without `limit` and `max` 10 ms of the link rate, at least one MTU | tc; Høiland-Jørgensen et al. 2015, table 1 (target delay 20 ms) | 1 to max - 1 |
+//! | `max` | bytes | 3 × min, or limit / 4; 2 MTU where min is one MTU by default | tc; the same table | up to 2^32 - 1 |
+//! | `avpkt` | bytes | 1000, at most 2/3 MTU | tc-red(8) recommends 1000 | 1 to 2^32 - 1 |
+//! | `burst` | packets | (2 min + max) / (3 avpkt) | tc | at least min / avpkt |
+//! | `probability` | fraction | 0.02; `floyd1993 adaptive`: 0.1 | tc; Floyd 2001 | above 0, to 1 |
+//! | `bandwidth` | rate | the link rate | tc: 10 Mbit/s | 8 bit/s and more |
+//! | `adaptive` | flag | off | tc | |
+//! | `ecn` | flag | off | tc | |
+//! | `harddrop` | flag | off | tc | |
+//! | `nodrop` | flag | off | tc | needs `ecn` |
+//! | `gentle` | flag | off; on with `adaptive` | Floyd 2000; Floyd 2001 | `floyd1993` |
+//! | `bytemode` | flag | off | Floyd and Jacobson 1993 | `floyd1993` |
+//! | `weight` | fraction | 0.002; with `adaptive` 1 - e^(-1/C), C the link rate in packets per second | 1993; 2001 | `floyd1993`: above 0, to 1 |
+//!
+//! For `floyd1993` the default of `min` is 5 avpkt and of `max` 3 × min (1993); with `adaptive` `min` is at least half of
+//! what the link carries in 5 ms (2001).
+//!
+//! # Deviations
+//! `linux`: the integers of Linux 6.1 and the tables of tc 6.1, except that thresholds and averages are 64 bits wide,
+//! so that large thresholds are possible which Linux refuses. The queue below is a `bfifo` of `limit` bytes. `adaptive`
+//! works (iproute2 6.1 sets a flag at which that kernel does not look). `harddrop` drops what exceeds `max` even if
+//! ECN-capable.
+//!
+//! `floyd1993`: queue length and thresholds in packets of `avpkt` bytes, with `bytemode` in bytes, the probability then
+//! in proportion to the packet's length. The exponent of the idle decay is rounded down. The band of `adaptive` is
+//! compared with the average decayed by the idle time so far.
+//!
+//! Both: updates of `adaptive` that fall between two calls are made up for at the later one, at most 256 of them (128 s).
+//! A packet that carries CE already is not counted as marked, nor one that the full buffer then drops.
+//!
+//! # Cost
+//! Constant per packet (`floyd1993`: some 60 multiplications after an idle time); at most one drop and 256 missed updates
+//! per call. A table of 256 bytes.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Rate, Settings, red::RedConfig};
+//! let link = Link { rate: Rate::from_bps(10_000_000), mtu: 1514 };
+//! let config = RedConfig::from_settings(&Settings::new(), &link).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!((config.min(), config.max()), (12_500, 37_500));
+//! ```
+
+mod floyd1993;
+mod linux;
+
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::jiffies;
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::random::Random;
+use crate::time::{Duration, Instant, Rate};
+
+/// A queue under RED.
+#[derive(Clone, Debug)]
+pub struct Red<P, R> {
+    config: RedConfig,
+    random: R,
+    queue: Fifo<P>,
+    algorithm: Algorithm,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+    /// When `adaptive` looks next; set by the first call.
+    adapt_at: Option<Instant>,
+    stats: Stats,
+}
+
+/// Configuration of [`Red`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RedConfig {
+    variant: RedVariant,
+    limit: u32,
+    min: u32,
+    max: u32,
+    avpkt: u32,
+    burst: u32,
+    probability: f64,
+    bandwidth: Rate,
+    adaptive: bool,
+    ecn: bool,
+    hard_drop: bool,
+    no_drop: bool,
+    gentle: bool,
+    byte_mode: bool,
+    weight: f64,
+    mtu: u32,
+}
+
+/// Whose behaviour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RedVariant {
+    /// Linux 6.1 with tc.
+    Linux,
+    /// Floyd and Jacobson 1993, `adaptive` as Floyd et al. 2001.
+    Floyd1993,
+}
+
+/// Averaging and decision; everything else is the same.
+#[derive(Clone, Debug)]
+enum Algorithm {
+    Linux(linux::Linux),
+    Floyd1993(floyd1993::Floyd1993),
+}
+
+/// What the algorithm wants done about an arriving packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Signal {
+    /// Nothing.
+    None,
+    /// A probabilistic signal, between the thresholds.
+    Early,
+    /// A certain one, above them.
+    Forced,
+}
+
+/// What an arriving packet finds.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    now: Instant,
+    backlog: u64,
+    packets: usize,
+    bytes: u32,
+}
+
+impl RedVariant {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Floyd1993 => "floyd1993",
+        }
+    }
+
+    fn named(name: &'static str) -> Result<Self, ConfigError> {
+        [Self::Linux, Self::Floyd1993]
+            .into_iter()
+            .find(|variant| variant.name() == name)
+            .ok_or_else(|| ConfigError::new("variant", name, "linux or floyd1993"))
+    }
+}
+
+impl RedConfig {
+    /// Bytes that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Average below which nothing is dropped, in bytes.
+    #[must_use]
+    pub const fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// Average above which everything is dropped, in bytes.
+    #[must_use]
+    pub const fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// Whose behaviour.
+    #[must_use]
+    pub const fn variant(&self) -> RedVariant {
+        self.variant
+    }
+
+    /// Transmission time of a packet of `avpkt` bytes.
+    const fn packet_time(&self) -> Duration {
+        self.bandwidth.serialization(self.avpkt)
+    }
+
+    /// When a look of `adaptive` is due that is armed at `at`.
+    fn next_look(&self, at: Instant) -> Instant {
+        match self.variant {
+            RedVariant::Linux => jiffies::fires(at, ADAPT_INTERVAL),
+            RedVariant::Floyd1993 => at + ADAPT_INTERVAL,
+        }
+    }
+
+    /// The size of the queue in bytes, of which `given` (limit, min, max) may be known.
+    fn sizes(&mut self, given: [Option<u32>; 3], link: &Link) -> Result<(), ConfigError> {
+        let mtu = link.mtu.max(SMALLEST_MTU);
+        let [limit, min, max] = given;
+        (self.min, self.max) = match (self.variant, limit, min, max) {
+            // Høiland-Jørgensen et al. 2015, table 1: 10 ms of the rate and three times that, but one and two packets
+            // where 10 ms are less than one.
+            (RedVariant::Linux, None, None, None) => {
+                let part = u32::try_from(link.rate.bytes_in(Duration::from_millis(10))).unwrap_or(u32::MAX);
+                if part < mtu { (mtu, mtu.saturating_mul(2)) } else { (part.min(u32::MAX / 12), 0) }
+            }
+            (RedVariant::Linux, Some(limit), None, None) => (0, limit / 4),
+            (RedVariant::Floyd1993, _, None, None) => {
+                let packets = self.avpkt.saturating_mul(5);
+                let part =
+                    if self.adaptive { self.bandwidth.bytes_in(Duration::from_millis(5)) / 2 } else { 0 };
+                (packets.max(u32::try_from(part).unwrap_or(u32::MAX)).min(u32::MAX / 12), 0)
+            }
+            (_, _, min, max) => (min.unwrap_or(0), max.unwrap_or(0)),
+        };
+        if self.max == 0 {
+            self.max = self.min.saturating_mul(3);
+        }
+        if self.min == 0 {
+            self.min = self.max / 3;
+        }
+        let room = self.max.saturating_mul(4).max(mtu.saturating_mul(127));
+        self.limit = limit.unwrap_or(room);
+        if self.min == 0 || self.max <= self.min {
+            let (name, value) = if max.is_some() { ("max", self.max) } else { ("min", self.min) };
+            let allowed = alloc::format!("0 < min < max (min is {}, max is {})", self.min, self.max);
+            return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
+        }
+        Ok(())
+    }
+}
+
+impl Configure for RedConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, 1, u64::from(u32::MAX))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let fraction = |name, default: f64| -> Result<f64, ConfigError> {
+            let given = settings.probability(name).unwrap_or(default);
+            let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
+            if fits {
+                Ok(given)
+            } else {
+                Err(ConfigError::new(name, alloc::format!("{given}"), FRACTION_RANGE))
+            }
+        };
+        let flag = |name| settings.flag(name).unwrap_or(false);
+        let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
+        let floyd = variant == RedVariant::Floyd1993;
+        let adaptive = flag("adaptive");
+        let mtu = link.mtu.max(SMALLEST_MTU);
+        let avpkt = number("avpkt")?.unwrap_or_else(|| 1000.min(mtu.saturating_sub(mtu / 3)));
+        let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
+            Some(bits) => Rate::from_bps(bits),
+            // tc assumes 10 Mbit/s where it does not know.
+            None if link.rate.as_bps() == 0 => Rate::from_bps(10_000_000),
+            None => Rate::from_bps(link.rate.as_bps().max(8)),
+        };
+        let mut config = Self {
+            variant,
+            limit: 0,
+            min: 0,
+            max: 0,
+            avpkt,
+            burst: 0,
+            probability: fraction("probability", if floyd && adaptive { 0.1 } else { 0.02 })?,
+            bandwidth,
+            adaptive,
+            ecn: flag("ecn"),
+            hard_drop: flag("harddrop"),
+            no_drop: flag("nodrop"),
+            gentle: settings.flag("gentle").unwrap_or(floyd && adaptive),
+            byte_mode: flag("bytemode"),
+            weight: 0.0,
+            mtu,
+        };
+        if config.no_drop && !config.ecn {
+            return Err(ConfigError::new("nodrop", "", "nodrop together with ecn"));
+        }
+        for name in ["gentle", "bytemode", "weight"] {
+            let given = settings.get(name).filter(|value| *value != Value::Flag(false));
+            if let Some(value) = given.filter(|_| !floyd) {
+                return Err(ConfigError::new(name, alloc::format!("{value}"), "with variant floyd1993 only"));
+            }
+        }
+        config.sizes([number("limit")?, number("min")?, number("max")?], link)?;
+        let fair = (u64::from(config.min) * 2 + u64::from(config.max)) / (u64::from(avpkt) * 3);
+        let least = config.min.div_ceil(avpkt);
+        config.burst = number("burst")?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
+        if floyd {
+            let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
+            let weight = if adaptive { floyd1993::one_minus_exp(1.0 / packets_per_second) } else { 0.002 };
+            config.weight = fraction("weight", weight.max(1.0 / TWO_TO_32))?;
+        } else if linux::filter_shift(config.min, config.burst, avpkt).is_none() {
+            let allowed = alloc::format!(
+                "an average that settles: avpkt below min ({}) and burst of at least {}",
+                config.min,
+                u64::from(least) + 1
+            );
+            return Err(ConfigError::new("burst", alloc::format!("{}", config.burst), allowed));
+        }
+        Ok(config)
+    }
+
+    fn to_settings(&self) -> Settings {
+        let settings = Settings::new()
+            .with("variant", Value::Choice(self.variant.name()))
+            .with("limit", Value::Bytes(u64::from(self.limit)))
+            .with("min", Value::Bytes(u64::from(self.min)))
+            .with("max", Value::Bytes(u64::from(self.max)))
+            .with("avpkt", Value::Bytes(u64::from(self.avpkt)))
+            .with("burst", Value::Packets(u64::from(self.burst)))
+            .with("probability", Value::Probability(self.probability))
+            .with("bandwidth", Value::Rate(self.bandwidth))
+            .with("adaptive", Value::Flag(self.adaptive))
+            .with("ecn", Value::Flag(self.ecn))
+            .with("harddrop", Value::Flag(self.hard_drop))
+            .with("nodrop", Value::Flag(self.no_drop));
+        match self.variant {
+            RedVariant::Linux => settings,
+            RedVariant::Floyd1993 => settings
+                .with("gentle", Value::Flag(self.gentle))
+                .with("bytemode", Value::Flag(self.byte_mode))
+                .with("weight", Value::Probability(self.weight)),
+        }
+    }
+}
+
+impl Algorithm {
+    fn new(config: &RedConfig) -> Self {
+        match config.variant {
+            RedVariant::Linux => Self::Linux(linux::Linux::new(config)),
+            RedVariant::Floyd1993 => Self::Floyd1993(floyd1993::Floyd1993::new(config)),
+        }
+    }
+
+    /// Averages and decides.
+    fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
+        match self {
+            Self::Linux(linux) => linux.arrival(arrival, random),
+            Self::Floyd1993(floyd) => floyd.arrival(arrival, random),
+        }
+    }
+
+    /// A `dequeue` has returned (`found`) or found nothing, and has left `packets`.
+    fn departure(&mut self, now: Instant, found: bool, packets: usize) {
+        match self {
+            // Linux: idle from the moment the link asks in vain.
+            Self::Linux(linux) if !found => linux.idle(now),
+            Self::Linux(_) => {}
+            // 1993: from the moment the queue is empty.
+            Self::Floyd1993(floyd) if found && packets == 0 => floyd.idle(now),
+            Self::Floyd1993(_) => {}
+        }
+    }
+
+    fn adapt(&mut self, now: Instant) {
+        match self {
+            Self::Linux(linux) => linux.adapt(now),
+            Self::Floyd1993(floyd) => floyd.adapt(now),
+        }
+    }
+}
+
+impl<P: Packet, R: Random> Red<P, R> {
+    /// An empty queue that draws from `random`.
+    #[must_use]
+    pub fn new(config: RedConfig, random: R) -> Self {
+        Self {
+            config,
+            random,
+            queue: Fifo::default(),
+            algorithm: Algorithm::new(&config),
+            now: Instant::ZERO,
+            adapt_at: None,
+            stats: Stats::default(),
+        }
+    }
+
+    /// The average queue length, in bytes, as of the last arrival.
+    #[must_use]
+    pub fn average(&self) -> f64 {
+        match &self.algorithm {
+            Algorithm::Linux(linux) => linux.average(),
+            Algorithm::Floyd1993(floyd) => floyd.average(),
+        }
+    }
+
+    /// The largest probability of an early signal, which `adaptive` moves.
+    #[must_use]
+    pub fn max_probability(&self) -> f64 {
+        match &self.algorithm {
+            Algorithm::Linux(linux) => linux.max_probability(),
+            Algorithm::Floyd1993(floyd) => floyd.max_probability(),
+        }
+    }
+
+    /// For `linux`: what the kernel calls `max_P` (1 = 2^32) and `qavg` (bytes × 2^Wlog).
+    #[must_use]
+    pub fn raw(&self) -> Option<(u64, u64)> {
+        match &self.algorithm {
+            Algorithm::Linux(linux) => Some(linux.raw()),
+            Algorithm::Floyd1993(_) => None,
+        }
+    }
+
+    /// Does the looks of `adaptive` that are due at `now`. Every call of the queue does so by itself.
+    pub fn update(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        let mut at = *self.adapt_at.get_or_insert_with(|| self.config.next_look(self.now));
+        if self.now < at {
+            return;
+        }
+        let mut done = 0;
+        while at <= self.now && done < MAX_LOOKS {
+            if self.config.adaptive {
+                self.algorithm.adapt(at);
+            }
+            at = self.config.next_look(at);
+            done += 1;
+        }
+        if at <= self.now {
+            // Too long ago to matter: only the phase of the clock goes on.
+            let period = self.config.next_look(at).since(at).as_nanos().max(1);
+            let late = self.now.since(at).as_nanos() % period;
+            at = self.config.next_look(self.now - Duration::from_nanos(late));
+        }
+        self.adapt_at = Some(at);
+    }
+
+    /// Whether a packet that `signal` is about stays, and whether the signal made it carry CE.
+    fn stays(&self, signal: Signal, packet: &mut P) -> (bool, bool) {
+        let may_mark = self.config.ecn && !(signal == Signal::Forced && self.config.hard_drop);
+        if signal == Signal::None {
+            return (true, false);
+        }
+        if !may_mark {
+            return (false, false);
+        }
+        let already = packet.ecn() == Ecn::Ce;
+        let carries = packet.set_ce();
+        (carries || self.config.no_drop, carries && !already)
+    }
+
+    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.stats.dropped_after.add(oldest.packet.len());
+        drops.dropped(oldest.packet, why);
+        true
+    }
+}
+
+impl<P: Packet, R: Random> Build<P, R> for Red<P, R> {
+    fn build(config: RedConfig, _salt: u32, random: R) -> Self {
+        Self::new(config, random)
+    }
+}
+
+impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
+    type Config = RedConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.update(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let (backlog, packets) = (self.queue.bytes(), self.queue.len());
+        let arrival = Arrival { now: self.now, backlog, packets, bytes };
+        let signal = self.algorithm.arrival(&arrival, &mut self.random);
+        let (stays, marked) = self.stays(signal, &mut packet);
+        let why = if !stays {
+            DropReason::Congested
+        } else if backlog + u64::from(bytes) > u64::from(self.config.limit) {
+            DropReason::Overlimit
+        } else {
+            if marked {
+                self.stats.marked.add(bytes);
+            }
+            self.stats.enqueued.add(bytes);
+            self.queue.push_back(self.now, packet);
+            return;
+        };
+        self.stats.dropped_before.add(bytes);
+        drops.dropped(packet, why);
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.update(now);
+        let packet = self.queue.pop_front().map(|queued| queued.packet);
+        self.algorithm.departure(self.now, packet.is_some(), self.queue.len());
+        if let Some(packet) = &packet {
+            self.stats.dequeued.add(packet.len());
+        }
+        packet
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The average begins anew, as in Linux, since its scale depends on the configuration.
+    fn reconfigure(&mut self, now: Instant, config: RedConfig, drops: &mut impl Drops<P>) {
+        self.update(now);
+        if config == self.config {
+            return;
+        }
+        self.config = config;
+        self.algorithm = Algorithm::new(&config);
+        while self.queue.bytes() > u64::from(config.limit) {
+            let Some(youngest) = self.queue.pop_back() else { break };
+            self.stats.dropped_after.add(youngest.packet.len());
+            drops.dropped(youngest.packet, DropReason::Overlimit);
+        }
+    }
+
+    fn config(&self) -> RedConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.update(now);
+        while self.drop_oldest(DropReason::Purged, drops) {}
+        self.algorithm = Algorithm::new(&self.config);
+    }
+}
+
+/// `base^exponent` by repeated squaring: the same bits on every platform, unlike a library's power.
+fn power(base: f64, mut exponent: u64) -> f64 {
+    let (mut square, mut result) = (base, 1.0);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        exponent >>= 1;
+    }
+    result
+}
+
+const KIND: Kind = Kind {
+    name: "red",
+    summary: "Drops arrivals with a probability that grows with the average queue length",
+    reference: "Floyd and Jacobson 1993; Floyd et al. 2001; tc-red(8)",
+    variants: &[
+        Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
+        Variant { name: "floyd1993", doc: "Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001" },
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            unit: Unit::Bytes,
+            default: "4 x max, at least 127 MTU",
+            source: "room for the average to act; tc demands it",
+            range: "1 to 4294967295",
+            doc: "bytes that the queue holds",
+        },
+        Parameter {
+            name: "min",
+            unit: Unit::Bytes,
+            default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993: 5 avpkt",
+            source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001",
+            range: "1 to max - 1",
+            doc: "average queue below which nothing is dropped",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Bytes,
+            default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
+            source: "tc; Høiland-Jørgensen et al. 2015",
+            range: "min + 1 to 4294967295",
+            doc: "average queue above which everything is dropped",
+        },
+        Parameter {
+            name: "avpkt",
+            unit: Unit::Bytes,
+            default: "1000, at most 2/3 MTU",
+            source: "tc-red(8)",
+            range: "1 to 4294967295; linux: below min",
+            doc: "average packet: how fast the average decays on an idle link",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Packets,
+            default: "(2 min + max) / (3 avpkt)",
+            source: "tc",
+            range: "at least min / avpkt",
+            doc: "burst that passes: how slow the average is",
+        },
+        Parameter {
+            name: "probability",
+            unit: Unit::Probability,
+            default: "0.02; floyd1993 adaptive: 0.1",
+            source: "tc; Floyd 2001",
+            range: FRACTION_RANGE,
+            doc: "largest probability of an early drop",
+        },
+        Parameter {
+            name: "bandwidth",
+            unit: Unit::Rate,
+            default: "the link rate",
+            source: "tc: 10mbit",
+            range: "8bit and more",
+            doc: "rate at which the average decays on an idle link",
+        },
+        Parameter {
+            name: "adaptive",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "move the probability so that the average stays half way between min and max",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "mark ECN-capable packets instead of dropping them",
+        },
+        Parameter {
+            name: "harddrop",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "above max drop even what could be marked",
+        },
+        Parameter {
+            name: "nodrop",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "with ecn",
+            doc: "queue what cannot be marked",
+        },
+        Parameter {
+            name: "gentle",
+            unit: Unit::Flag { off: None },
+            default: "off; with adaptive on",
+            source: "Floyd 2000, 2001",
+            range: "with variant floyd1993",
+            doc: "let the probability rise to 1 between max and 2 max",
+        },
+        Parameter {
+            name: "bytemode",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "Floyd and Jacobson 1993",
+            range: "with variant floyd1993",
+            doc: "measure the queue in bytes, drop in proportion to a packet's length",
+        },
+        Parameter {
+            name: "weight",
+            unit: Unit::Probability,
+            default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s",
+            source: "Floyd and Jacobson 1993; Floyd 2001",
+            range: "with variant floyd1993: above 0, to 1",
+            doc: "weight of a sample in the average",
+        },
+    ],
+};
+
+const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
+const TWO_TO_32: f64 = 4_294_967_296.0;
+/// Smaller ones only serve to break the derived sizes.
+const SMALLEST_MTU: u32 = 64;
+/// Floyd 2001: `interval`; Linux: HZ / 2.
+const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
+/// The probability crosses its whole range in less than 130 looks.
+const MAX_LOOKS: u32 = 256;

@@ -1,0 +1,217 @@
+//! Averaging and decision in the integers of Linux 6.1, on tables that tc would compute.
+
+use alloc::boxed::Box;
+
+use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
+use crate::random::Random;
+use crate::time::Instant;
+
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    /// Thresholds and average are bytes × 2^shift.
+    shift: u32,
+    min: u64,
+    max: u64,
+    /// max - min in bytes.
+    span: u32,
+    /// The band of `adaptive`, in bytes.
+    band: (u64, u64),
+    /// Probability at `max`, 1 = 2^32.
+    max_p: u32,
+    /// By how much the probability grows per byte.
+    slope: u32,
+    decay: IdleDecay,
+    average: u64,
+    /// Packets since the last signal; `None` outside of the thresholds.
+    count: Option<u32>,
+    /// The random number to reach.
+    goal: u32,
+    idle_since: Option<Instant>,
+}
+
+/// By how many powers of two the average falls in an idle time.
+#[derive(Clone, Debug)]
+struct IdleDecay {
+    table: Box<[u8; 256]>,
+    /// A cell of the table is 2^cell microseconds.
+    cell: u32,
+}
+
+impl Linux {
+    pub(super) fn new(config: &RedConfig) -> Self {
+        let shift = filter_shift(config.min, config.burst, config.avpkt).unwrap_or(1);
+        let span = (config.max - config.min).max(1);
+        let fifth = u64::from(span / 5);
+        let max_p = u32::try_from(truncated(config.probability * TWO_TO_32)).unwrap_or(u32::MAX);
+        Self {
+            shift,
+            min: u64::from(config.min) << shift,
+            max: u64::from(config.max) << shift,
+            span,
+            band: (u64::from(config.min) + 2 * fifth, u64::from(config.min) + 3 * fifth),
+            max_p,
+            slope: (max_p / span).max(1),
+            decay: IdleDecay::new(config, shift),
+            average: 0,
+            count: None,
+            goal: 0,
+            idle_since: None,
+        }
+    }
+
+    pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
+        self.average = match self.idle_since.take() {
+            // After an idle time the sample itself does not count: it would be zero.
+            Some(since) => self.decay.apply(self.average, arrival.now.since(since).as_nanos() / 1_000),
+            None => self.average - (self.average >> self.shift) + arrival.backlog,
+        };
+        if self.average < self.min {
+            self.count = None;
+            return Signal::None;
+        }
+        if self.average >= self.max {
+            self.count = None;
+            return Signal::Forced;
+        }
+        let Some(count) = self.count else {
+            // The first packet between the thresholds is spared.
+            self.count = Some(0);
+            self.goal = random.next_u32() / self.slope;
+            return Signal::None;
+        };
+        let count = count.saturating_add(1);
+        let excess = (self.average - self.min) >> self.shift;
+        if excess.saturating_mul(u64::from(count)) < u64::from(self.goal) {
+            self.count = Some(count);
+            return Signal::None;
+        }
+        self.count = Some(0);
+        self.goal = random.next_u32() / self.slope;
+        Signal::Early
+    }
+
+    pub(super) fn idle(&mut self, now: Instant) {
+        self.idle_since.get_or_insert(now);
+    }
+
+    pub(super) fn adapt(&mut self, now: Instant) {
+        let average = match self.idle_since {
+            Some(since) => self.decay.apply(self.average, now.since(since).as_nanos() / 1_000),
+            None => self.average,
+        };
+        let average = average >> self.shift;
+        if average > self.band.1 && self.max_p <= 50 * ONE_PERCENT {
+            self.max_p += ONE_PERCENT.min(self.max_p / 4);
+        } else if average < self.band.0 && self.max_p >= ONE_PERCENT {
+            self.max_p = self.max_p / 10 * 9;
+        }
+        let rounded = (u64::from(self.max_p) + u64::from(self.span / 2)) / u64::from(self.span);
+        self.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
+    }
+
+    pub(super) fn average(&self) -> f64 {
+        (self.average >> self.shift) as f64
+    }
+
+    pub(super) fn max_probability(&self) -> f64 {
+        f64::from(self.max_p) / TWO_TO_32
+    }
+
+    pub(super) fn raw(&self) -> (u64, u64) {
+        (u64::from(self.max_p), self.average)
+    }
+}
+
+impl IdleDecay {
+    /// The table that tc hands to the kernel. tc counts in ticks of 64 ns but the kernel looks it up in microseconds:
+    /// an idle average falls more slowly than tc means it to.
+    fn new(config: &RedConfig, shift: u32) -> Self {
+        let micros = config.packet_time().as_nanos() / 1_000;
+        let packet_time = truncated(micros as f64 * TICKS_PER_MICROSECOND).max(1) as f64;
+        let per_tick = minus_log_of_one_minus(1.0 / f64::from(1_u32 << shift.min(31))) / packet_time;
+        let longest = f64::from(LARGEST_SHIFT) / per_tick;
+        let mut cell = 0;
+        while cell < MAX_CELL && longest / ((1_u64 << cell) as f64) >= 512.0 {
+            cell += 1;
+        }
+        let table = core::array::from_fn(|index| {
+            let falls = ((index as u64) << cell) as f64 * per_tick;
+            match index {
+                255 => LARGEST_SHIFT,
+                _ => u8::try_from(truncated(falls).min(u64::from(LARGEST_SHIFT))).unwrap_or(LARGEST_SHIFT),
+            }
+        });
+        Self { table: Box::new(table), cell }
+    }
+
+    fn apply(&self, average: u64, idle_micros: u64) -> u64 {
+        let idle = idle_micros.min(255 << self.cell);
+        let index = usize::try_from(idle >> self.cell).unwrap_or(255);
+        let shift = self.table.get(index).copied().unwrap_or(LARGEST_SHIFT);
+        if shift > 0 {
+            return average >> shift;
+        }
+        // Within the first cell the fall is linear, at most to a half.
+        let fall = u64::try_from((u128::from(average) * u128::from(idle)) >> self.cell).unwrap_or(u64::MAX);
+        average - fall.min(average - (average >> 1))
+    }
+}
+
+/// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets into an empty queue stays
+/// below `min`. `None` if there is none.
+pub(super) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
+    let excess = f64::from(burst) + 1.0 - f64::from(min) / f64::from(avpkt.max(1));
+    if excess < 1.0 {
+        return None;
+    }
+    let mut weight = 0.5;
+    (1..32).find(|_| {
+        let risen = (1.0 - power(1.0 - weight, u64::from(burst))) / weight;
+        weight /= 2.0;
+        excess <= risen
+    })
+}
+
+/// `-ln(1 - x)` for 0 < x <= 1/2, by its power series.
+fn minus_log_of_one_minus(x: f64) -> f64 {
+    let (mut sum, mut term) = (0.0, x);
+    for n in 1..64_u32 {
+        sum += term / f64::from(n);
+        term *= x;
+    }
+    sum
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as is wanted")]
+fn truncated(value: f64) -> u64 {
+    value as u64
+}
+
+/// Linux: `RED_ONE_PERCENT`, 2^32 / 100 rounded.
+const ONE_PERCENT: u32 = 42_949_673;
+/// tc's clock: /proc/net/psched says 64 ns per tick.
+const TICKS_PER_MICROSECOND: f64 = 15.625;
+/// tc: the average is gone after 31 halvings.
+const LARGEST_SHIFT: u8 = 31;
+/// tc gives up at 32; slow links need more.
+const MAX_CELL: u32 = 48;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_of_the_2015_measurements_is_tcs() {
+        // (min, burst, avpkt) -> Wlog at 10, 100 and 1 Mbit/s.
+        assert_eq!(filter_shift(12_500, 20, 1000), Some(4));
+        assert_eq!(filter_shift(125_000, 208, 1000), Some(7));
+        assert_eq!(filter_shift(1514, 2, 1000), Some(1));
+        assert_eq!(filter_shift(12_500, 11, 1000), None, "the burst must exceed min / avpkt");
+    }
+
+    #[test]
+    fn the_logarithm_is_right_to_the_last_digits() {
+        assert!((minus_log_of_one_minus(0.5) - core::f64::consts::LN_2).abs() < 1e-15);
+        assert!((minus_log_of_one_minus(1.0 / 16.0) - 0.064_538_521_137_571_18).abs() < 1e-16);
+    }
+}

@@ -1,0 +1,85 @@
+//! Speed of the simulator: bottleneck packets and events per second, nanoseconds per packet, and how they change with
+//! the number of flows and with the rate. Prints a table; asserts nothing, for machines differ.
+
+#![allow(missing_docs, clippy::cast_precision_loss)]
+
+use goodqueue::config::{Link, Settings};
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
+use goodqueue_tcp::AnyCongestionControl;
+
+fn main() {
+    println!(
+        "{:44} {:>10} {:>10} {:>9} {:>9}",
+        "simulation", "packets/s", "events/s", "ns/packet", "packets"
+    );
+    let rtt = Duration::from_millis(50);
+    for qdisc in ["pfifo", "codel", "pie", "red", "fq_codel", "sfq"] {
+        measure(
+            &format!("S1: 4 CUBIC, {qdisc}, 10 Mbit/s, 100 s"),
+            &bulk(qdisc, 4, 10_000_000, rtt, 100_000),
+        );
+    }
+    for flows in [1, 10, 100, 1000] {
+        measure(
+            &format!("{flows} CUBIC, codel, 100 Mbit/s, 20 s"),
+            &bulk("codel", flows, 100_000_000, rtt, 20_000),
+        );
+    }
+    for (mbit, millis) in [(1, 200_000), (100, 20_000), (1_000, 4_000), (10_000, 1_000)] {
+        measure(
+            &format!("10 CUBIC, codel, {mbit} Mbit/s, {} s", millis / 1000),
+            &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
+        );
+    }
+}
+
+fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config {
+    let rate = Rate::from_bps(bps);
+    let link = |qdisc: &str| LinkConfig {
+        capacity: Capacity::Constant(rate),
+        qdisc: AnyConfig::from_settings(qdisc, &Settings::new(), &Link { rate, ..Link::default() })
+            .expect("exists")
+            .expect("valid"),
+    };
+    let flow = |number: u32| FlowConfig {
+        traffic: Traffic::Tcp {
+            direction: Direction::Down,
+            size: None,
+            config: goodqueue_tcp::Config::default(),
+            congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
+        },
+        rtt,
+        start: Instant::from_nanos(u64::from(number) * 1_000_000),
+        stop: None,
+    };
+    Config {
+        duration: Duration::from_millis(millis),
+        warmup: Duration::ZERO,
+        links: [link(qdisc), link("pfifo")],
+        framing: 14,
+        flows: (0..flows).map(flow).collect(),
+        seed: 1,
+        series_step: None,
+    }
+}
+
+/// The fastest of five runs: the machine's other work only ever makes a run slower.
+fn measure(what: &str, config: &Config) {
+    let mut best = f64::MAX;
+    let mut seen = (0, 0);
+    for _ in 0..5 {
+        let before = cpu_time::ThreadTime::now();
+        let outcome = run(config).expect("valid");
+        best = best.min(before.elapsed().as_secs_f64());
+        seen = (outcome.links[0].stats.dequeued.packets, outcome.events);
+    }
+    let (packets, events) = (seen.0 as f64, seen.1 as f64);
+    println!(
+        "{what:44} {:>9.2}M {:>9.2}M {:>9.0} {:>9}",
+        packets / best / 1e6,
+        events / best / 1e6,
+        best * 1e9 / packets,
+        seen.0
+    );
+}

@@ -1,0 +1,148 @@
+//! The event queue: a 4-ary implicit heap with a total order, by time and then by insertion.
+
+use goodqueue::Instant;
+
+/// Events that are due at some instant, in order. `what` is the caller's: at most 24 bits.
+///
+/// An entry is 16 bytes and compares as one 128-bit integer: time, then the running number of its insertion, so that
+/// two events at the same instant happen in the order in which they were scheduled.
+#[derive(Clone, Debug, Default)]
+pub struct EventQueue {
+    heap: Vec<u128>,
+    inserted: u64,
+}
+
+/// Bits of an entry that belong to the caller.
+const WHAT_BITS: u32 = 24;
+
+impl EventQueue {
+    /// Largest `what`.
+    pub const MAX_WHAT: u32 = (1 << WHAT_BITS) - 1;
+
+    /// Schedules `what` at `when`. Bits of `what` beyond the 24th are lost.
+    #[inline]
+    pub fn push(&mut self, when: Instant, what: u32) {
+        // 2^40 insertions are 10^12 events: weeks of running.
+        let order = (self.inserted << WHAT_BITS) | u64::from(what & Self::MAX_WHAT);
+        self.inserted += 1;
+        let entry = (u128::from(when.as_nanos()) << 64) | u128::from(order);
+        self.heap.push(entry);
+        self.sift_up(self.heap.len() - 1, entry);
+    }
+
+    /// Takes the event that is due first.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Instant, u32)> {
+        let last = self.heap.pop()?;
+        let Some(&first) = self.heap.first() else {
+            return Some(decode(last));
+        };
+        self.sift_down(last);
+        Some(decode(first))
+    }
+
+    /// When the next event is due.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Instant> {
+        self.heap.first().map(|&entry| decode(entry).0)
+    }
+
+    /// Events pending.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// True if no event is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    #[inline]
+    fn sift_up(&mut self, mut at: usize, entry: u128) {
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Puts `entry` where the root was.
+    #[inline]
+    fn sift_down(&mut self, entry: u128) {
+        let heap = &mut self.heap[..];
+        let mut at = 0;
+        loop {
+            let first_child = 4 * at + 1;
+            if first_child >= heap.len() {
+                break;
+            }
+            let children = &heap[first_child..heap.len().min(first_child + 4)];
+            let mut least = (0, children[0]);
+            for (offset, &child) in children.iter().enumerate().skip(1) {
+                if child < least.1 {
+                    least = (offset, child);
+                }
+            }
+            if entry <= least.1 {
+                break;
+            }
+            heap[at] = least.1;
+            at = first_child + least.0;
+        }
+        heap[at] = entry;
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "taking the fields of the packed entry apart")]
+#[inline]
+fn decode(entry: u128) -> (Instant, u32) {
+    (Instant::from_nanos((entry >> 64) as u64), entry as u32 & EventQueue::MAX_WHAT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodqueue::random::{Random, Xoshiro256PlusPlus};
+
+    #[test]
+    fn events_at_one_instant_happen_in_the_order_of_their_insertion() {
+        let mut queue = EventQueue::default();
+        for what in 0..1000 {
+            queue.push(Instant::from_nanos(7), what);
+        }
+        for what in 0..1000 {
+            assert_eq!(queue.pop(), Some((Instant::from_nanos(7), what)));
+        }
+        assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn a_hold_model_agrees_with_a_sorted_list() {
+        let mut random = Xoshiro256PlusPlus::new(1);
+        let mut queue = EventQueue::default();
+        let mut sorted: Vec<(u64, u64, u32)> = Vec::new();
+        let (mut order, mut now) = (0, 0);
+        for step in 0..200_000_u32 {
+            // Bimodal increments with many ties, as serialization and propagation delays make them.
+            let increment =
+                if random.below(4) == 0 { u64::from(random.below(1000)) } else { u64::from(random.below(3)) };
+            queue.push(Instant::from_nanos(now + increment), step & 0xFFFF);
+            let entry = (now + increment, order, step & 0xFFFF);
+            let at = sorted.partition_point(|other| *other > entry);
+            sorted.insert(at, entry);
+            order += 1;
+            if sorted.len() > 100 {
+                let expected = sorted.pop().expect("not empty");
+                now = expected.0;
+                assert_eq!(queue.pop(), Some((Instant::from_nanos(expected.0), expected.2)));
+            }
+        }
+        assert_eq!(queue.len(), sorted.len());
+    }
+}

@@ -1,0 +1,319 @@
+//! One direction of the bottleneck: a queue discipline in front of a rate, a schedule of rates, or a recorded trace.
+
+use std::sync::Arc;
+
+use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Instant, Qdisc, Rate};
+
+use crate::monitor::LinkMonitor;
+use crate::packet::Packet;
+
+/// What a link can carry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Capacity {
+    /// Always the same.
+    Constant(Rate),
+    /// From each instant on, the rate beside it; before the first one, the first rate. Rate 0: blocked.
+    Schedule(Vec<(Instant, Rate)>),
+    /// Delivery opportunities of a recorded link.
+    Trace(Arc<Opportunities>),
+}
+
+/// The instants at which a recorded link could deliver, as a Mahimahi trace has them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Opportunities {
+    at_ms: Vec<u64>,
+}
+
+/// Bytes of one delivery opportunity: Mahimahi's `PACKET_SIZE`, an IP packet of 1500 bytes and the 4 bytes that its TUN
+/// device puts in front.
+pub const OPPORTUNITY_BYTES: u32 = 1504;
+/// Bytes that Mahimahi counts per packet beside the IP packet.
+const TUN_HEADER: u32 = 4;
+
+impl Opportunities {
+    /// Opportunities at these milliseconds, repeated for ever with the last one as the period.
+    ///
+    /// `None` if there are none, if they decrease, or if the period is 0.
+    #[must_use]
+    pub fn new(at_ms: Vec<u64>) -> Option<Self> {
+        let ordered = at_ms.windows(2).all(|pair| pair[0] <= pair[1]);
+        (ordered && at_ms.last().is_some_and(|&period| period > 0)).then_some(Self { at_ms })
+    }
+
+    /// Opportunities in one period.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.at_ms.len()
+    }
+
+    /// How long one period is.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        Duration::from_millis(self.at_ms.last().copied().unwrap_or(1))
+    }
+
+    /// The number of opportunities before `end`.
+    #[must_use]
+    pub fn count_before(&self, end: Instant) -> u64 {
+        self.first_not_before(end)
+    }
+
+    /// The running number of the first opportunity at or after `now`.
+    fn first_not_before(&self, now: Instant) -> u64 {
+        let now_ms = now.as_nanos().div_ceil(1_000_000);
+        let period_ms = self.at_ms.last().copied().unwrap_or(1).max(1);
+        let count = self.at_ms.len() as u64;
+        // An opportunity at exactly the period belongs to the period that it ends.
+        let (cycle, within) =
+            if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
+        cycle * count + self.at_ms.partition_point(|&at| at < within) as u64
+    }
+
+    fn time_of(&self, number: u64) -> Instant {
+        let count = self.at_ms.len() as u64;
+        let index = usize::try_from(number % count).unwrap_or(0);
+        let within = self.at_ms.get(index).copied().unwrap_or(0);
+        let start = self.period().saturating_mul(number / count);
+        Instant::ZERO + start + Duration::from_millis(within)
+    }
+}
+
+/// What a link is made from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkConfig {
+    /// What it carries.
+    pub capacity: Capacity,
+    /// The discipline in front of it.
+    pub qdisc: AnyConfig,
+}
+
+/// One direction of the bottleneck, running.
+#[derive(Debug)]
+pub(crate) struct Link {
+    qdisc: AnyQdisc<Packet>,
+    server: Server,
+    /// When the link asks the queue again; `None`: an arrival wakes it.
+    ask_at: Option<Instant>,
+    /// The link became free at this time and has not found the queue empty yet.
+    free_at: Option<Instant>,
+    framing: u32,
+    pub(crate) monitor: LinkMonitor,
+}
+
+#[derive(Debug)]
+enum Server {
+    Rate {
+        rate: Rate,
+        changes: Vec<(Instant, Rate)>,
+    },
+    Trace {
+        opportunities: Arc<Opportunities>,
+        /// The running number of the opportunity to use next.
+        next: u64,
+        /// Bytes of that opportunity not used yet, if some are used.
+        left: Option<u32>,
+        /// A packet that did not fit into the last opportunity, and its bytes still to carry.
+        in_transit: Option<(Packet, u32)>,
+    },
+}
+
+/// What a link does next.
+pub(crate) struct Progress {
+    /// A packet whose last bit is on the wire at the instant beside it.
+    pub(crate) sent: Option<(Instant, Packet)>,
+    /// When to call [`Link::serve`] again, if that has not been asked for yet.
+    pub(crate) call_at: Option<Instant>,
+}
+
+impl Link {
+    pub(crate) fn new(
+        config: &LinkConfig,
+        qdisc: AnyQdisc<Packet>,
+        framing: u32,
+        monitor: LinkMonitor,
+    ) -> Self {
+        let server = match &config.capacity {
+            Capacity::Constant(rate) => Server::Rate { rate: *rate, changes: Vec::new() },
+            Capacity::Schedule(schedule) => Server::Rate {
+                rate: schedule.first().map_or(Rate::from_bps(0), |first| first.1),
+                changes: schedule.clone(),
+            },
+            Capacity::Trace(opportunities) => Server::Trace {
+                opportunities: Arc::clone(opportunities),
+                next: 0,
+                left: None,
+                in_transit: None,
+            },
+        };
+        Self { qdisc, server, ask_at: None, free_at: None, framing, monitor }
+    }
+
+    /// When the rate changes, in order.
+    pub(crate) fn change_times(&self) -> Vec<Instant> {
+        match &self.server {
+            Server::Rate { changes, .. } => changes.iter().map(|change| change.0).collect(),
+            Server::Trace { .. } => Vec::new(),
+        }
+    }
+
+    /// The rate of the schedule at `now` comes into force. The packet on the wire ends at the old rate.
+    pub(crate) fn change_rate(&mut self, now: Instant) -> Option<Instant> {
+        if let Server::Rate { rate, changes } = &mut self.server {
+            let due = changes.iter().rev().find(|change| change.0 <= now);
+            *rate = due.map_or(*rate, |change| change.1);
+            if self.ask_at.is_none() && !self.qdisc.is_empty() {
+                self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
+                return self.ask_at;
+            }
+        }
+        None
+    }
+
+    /// Offers a packet; returns when to call [`Self::serve`], if that has not been asked for yet.
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        mut packet: Packet,
+        dropped: &mut impl FnMut(&Packet),
+    ) -> Option<Instant> {
+        if let Some(free_at) = self.free_at
+            && self.ask_at.is_none()
+            && free_at <= now
+        {
+            // The link became idle in the meantime: it asked then and found nothing, which the discipline may care for.
+            self.free_at = None;
+            let nothing = self.qdisc.dequeue(free_at, &mut |_, _| ());
+            debug_assert!(nothing.is_none(), "the link only goes to sleep on an empty queue");
+        }
+        packet.queued_at = now;
+        let monitor = &mut self.monitor;
+        monitor.advance(now);
+        self.qdisc.enqueue(now, packet, &mut |packet: Packet, why| {
+            monitor.dropped(why);
+            dropped(&packet);
+        });
+        monitor.length_is(self.qdisc.len());
+        if self.ask_at.is_some() || self.qdisc.is_empty() {
+            return None;
+        }
+        let when = self.next_service(now);
+        self.ask_at = when;
+        when
+    }
+
+    /// When the server can take a packet, at `now` or later.
+    #[inline]
+    fn next_service(&mut self, now: Instant) -> Option<Instant> {
+        match &mut self.server {
+            Server::Rate { rate, .. } if rate.as_bps() == 0 => None,
+            Server::Rate { .. } => Some(self.free_at.map_or(now, |free| free.max(now))),
+            Server::Trace { opportunities, next, .. } => {
+                *next = opportunities.first_not_before(now).max(*next);
+                Some(opportunities.time_of(*next))
+            }
+        }
+    }
+
+    /// True if a packet offered at `now` would go on the wire at once: the caller may serve without an event.
+    #[inline]
+    pub(crate) fn serves_at(&self, now: Instant) -> bool {
+        self.ask_at == Some(now)
+    }
+
+    /// Takes from the queue what the link can carry at `now`.
+    #[inline]
+    pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
+        if self.ask_at != Some(now) {
+            // Asked for before a change of rate made it superfluous.
+            return Progress { sent: None, call_at: None };
+        }
+        self.ask_at = None;
+        match &mut self.server {
+            Server::Rate { rate, .. } => {
+                let rate = *rate;
+                if rate.as_bps() == 0 {
+                    return Progress { sent: None, call_at: None };
+                }
+                let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped) else {
+                    self.free_at = None;
+                    self.ask_at = self.qdisc.next_event(now);
+                    return Progress { sent: None, call_at: self.ask_at };
+                };
+                let end = now + rate.serialization(packet.len);
+                self.free_at = Some(end);
+                self.monitor.sent(packet.len);
+                if !self.qdisc.is_empty() {
+                    self.ask_at = Some(end);
+                }
+                Progress { sent: Some((end, packet)), call_at: self.ask_at }
+            }
+            Server::Trace { .. } => self.use_opportunity(now, dropped),
+        }
+    }
+
+    /// Mahimahi's rule: an opportunity carries 1504 bytes; a packet may need several, several may share one, and what is
+    /// not used is lost. One packet is handed out per call; the rest of the opportunity is used by the next call.
+    fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
+        let Server::Trace { opportunities, next, left, in_transit } = &mut self.server else {
+            return Progress { sent: None, call_at: None };
+        };
+        let mut budget = left.take().unwrap_or(OPPORTUNITY_BYTES);
+        loop {
+            let carried = in_transit.take().or_else(|| {
+                let packet = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped)?;
+                let bytes = packet.len.saturating_sub(self.framing).saturating_add(TUN_HEADER);
+                Some((packet, bytes))
+            });
+            let Some((packet, bytes)) = carried else {
+                // The rest of this opportunity is lost, and those that pass before the next packet comes.
+                *next += 1;
+                self.free_at = None;
+                return Progress { sent: None, call_at: None };
+            };
+            if bytes > budget {
+                *in_transit = Some((packet, bytes - budget));
+                *next += 1;
+                budget = OPPORTUNITY_BYTES;
+                let when = opportunities.time_of(*next);
+                if when > now {
+                    self.ask_at = Some(when);
+                    return Progress { sent: None, call_at: self.ask_at };
+                }
+                continue;
+            }
+            budget -= bytes;
+            self.monitor.sent(packet.len);
+            self.ask_at = if budget > 0 {
+                *left = Some(budget);
+                Some(now)
+            } else {
+                *next += 1;
+                Some(opportunities.time_of(*next))
+            };
+            return Progress { sent: Some((now, packet)), call_at: self.ask_at };
+        }
+    }
+
+    pub(crate) fn qdisc(&self) -> &AnyQdisc<Packet> {
+        &self.qdisc
+    }
+}
+
+#[inline]
+fn dequeue(
+    qdisc: &mut AnyQdisc<Packet>,
+    monitor: &mut LinkMonitor,
+    now: Instant,
+    dropped: &mut impl FnMut(&Packet),
+) -> Option<Packet> {
+    monitor.advance(now);
+    let packet = qdisc.dequeue(now, &mut |packet: Packet, why: DropReason| {
+        monitor.dropped(why);
+        dropped(&packet);
+    });
+    monitor.length_is(qdisc.len());
+    let packet = packet?;
+    monitor.dequeued(now.since(packet.queued_at));
+    Some(packet)
+}

@@ -1,0 +1,155 @@
+//! Fixed arrivals into a discipline on an ideal serial link: what becomes of each packet, and when.
+//!
+//! This is the set-up in which the kernel's disciplines were recorded: one packet in flight, no ring, no batching; the
+//! next packet is taken at the instant at which the last one's bits end.
+
+use goodqueue::random::mix_64;
+use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate};
+
+/// A packet that arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// When.
+    pub at: Instant,
+    /// Its number; part of the answer.
+    pub seq: u64,
+    /// Its flow, from 0. Disciplines with classes put flow `f` into class `f + 1`.
+    pub flow: u32,
+    /// Its length.
+    pub bytes: u32,
+    /// Its TOS byte, the ECN field in the low two bits.
+    pub tos: u8,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It left the discipline and its first bit went on the link.
+    Sent {
+        /// When.
+        at: Instant,
+        /// Its number.
+        seq: u64,
+        /// Its length.
+        bytes: u32,
+        /// Its TOS byte, with CE if it was marked.
+        tos: u8,
+    },
+    /// It was dropped.
+    Dropped {
+        /// When.
+        at: Instant,
+        /// Its number.
+        seq: u64,
+        /// Why.
+        why: DropReason,
+    },
+}
+
+impl goodqueue::Packet for Arrival {
+    fn len(&self) -> u32 {
+        self.bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.tos)
+    }
+
+    fn set_ce(&mut self) -> bool {
+        let capable = self.ecn().is_capable();
+        if capable {
+            self.tos |= Ecn::Ce.bits();
+        }
+        capable
+    }
+}
+
+impl Flow for Arrival {
+    fn flow_hash(&self, salt: u32) -> u32 {
+        let mixed = mix_64((u64::from(salt) << 32) | u64::from(self.flow));
+        u32::try_from(mixed >> 32).unwrap_or(0)
+    }
+
+    fn class(&self) -> Option<u32> {
+        self.flow.checked_add(1)
+    }
+}
+
+/// Feeds `arrivals` (in order of time) to `qdisc` on a link of `rate`, and reports each packet's fate, in the order in
+/// which things happen, until the queue is empty. `origin` is added to every time that the discipline is told: the
+/// kernel's own clock at the start of a recording.
+pub fn replay<Q: Qdisc<Arrival>>(
+    qdisc: &mut Q,
+    rate: Rate,
+    origin: Duration,
+    arrivals: impl IntoIterator<Item = Arrival>,
+    mut report: impl FnMut(Fate),
+) {
+    let mut link = SerialLink { rate, origin, busy_until: Instant::ZERO, ask_at: None };
+    for arrival in arrivals {
+        link.run_until(qdisc, arrival.at, &mut report);
+        let now = arrival.at;
+        qdisc.enqueue(now + origin, arrival, &mut |packet: Arrival, why| {
+            report(Fate::Dropped { at: now, seq: packet.seq, why });
+        });
+        if link.busy_until <= now {
+            link.send_next(qdisc, now, &mut report);
+        }
+    }
+    link.run_until(qdisc, Instant::MAX, &mut report);
+}
+
+struct SerialLink {
+    rate: Rate,
+    origin: Duration,
+    /// When the last bit of the packet on the link ends.
+    busy_until: Instant,
+    /// When to ask the discipline next; `None` once it has said that only an arrival can help.
+    ask_at: Option<Instant>,
+}
+
+impl SerialLink {
+    /// Takes packets that are due before `end`.
+    fn run_until<Q: Qdisc<Arrival>>(&mut self, qdisc: &mut Q, end: Instant, report: &mut impl FnMut(Fate)) {
+        while let Some(now) = self.ask_at.filter(|&due| due < end) {
+            self.send_next(qdisc, now, report);
+        }
+    }
+
+    fn send_next<Q: Qdisc<Arrival>>(&mut self, qdisc: &mut Q, now: Instant, report: &mut impl FnMut(Fate)) {
+        let clock = now + self.origin;
+        let mut drops = |packet: Arrival, why| report(Fate::Dropped { at: now, seq: packet.seq, why });
+        self.ask_at = match qdisc.dequeue(clock, &mut drops) {
+            Some(packet) => {
+                report(Fate::Sent { at: now, seq: packet.seq, bytes: packet.bytes, tos: packet.tos });
+                self.busy_until = now + self.rate.serialization(packet.bytes);
+                Some(self.busy_until)
+            }
+            None => {
+                qdisc.next_event(clock).map(|event| now + event.since(clock).max(Duration::from_nanos(1)))
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodqueue::fifo::{Pfifo, PfifoConfig};
+
+    #[test]
+    fn packets_leave_back_to_back_and_what_does_not_fit_is_dropped() {
+        let mut queue = Pfifo::new(PfifoConfig::new(1).expect("valid"));
+        let arrival = |at, seq| Arrival { at: Instant::from_nanos(at), seq, flow: 0, bytes: 125, tos: 0 };
+        let mut fates = Vec::new();
+        // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.
+        let arrivals = [arrival(0, 0), arrival(10, 1), arrival(20, 2), arrival(1_000_001, 3)];
+        replay(&mut queue, Rate::from_bps(1_000_000), Duration::ZERO, arrivals, |fate| {
+            fates.push(match fate {
+                Fate::Sent { at, seq, .. } => (at.as_nanos(), seq, true),
+                Fate::Dropped { at, seq, .. } => (at.as_nanos(), seq, false),
+            });
+        });
+        assert_eq!(fates, [(0, 0, true), (20, 2, false), (1_000_000, 1, true), (2_000_000, 3, true)]);
+    }
+}

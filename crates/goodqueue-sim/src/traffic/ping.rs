@@ -1,0 +1,73 @@
+//! ICMP-like echo: a small packet from the client at a fixed interval, sent back by the server at once.
+
+use goodqueue::{Duration, Ecn, Instant};
+
+use super::{RoundTrip, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// A ping from the client.
+#[derive(Debug)]
+pub struct Ping {
+    flow: u32,
+    interval: Duration,
+    bytes: u32,
+    stopped: bool,
+    round_trips: Vec<RoundTrip>,
+    answered: u64,
+}
+
+impl Ping {
+    /// Probes of `bytes` (IP packet) each `interval`, as flow number `flow`.
+    #[must_use]
+    pub fn new(flow: u32, interval: Duration, bytes: u32) -> Self {
+        // An interval of no time would never end.
+        let interval = interval.max(Duration::from_micros(1));
+        Self { flow, interval, bytes, stopped: false, round_trips: Vec::new(), answered: 0 }
+    }
+}
+
+impl Source for Ping {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.on_wake(now, network);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
+        let Payload::Datagram { number, sent_at, .. } = packet.payload else { return };
+        if direction == Direction::Up {
+            network.send(now, Direction::Down, self.flow, self.bytes, packet.payload);
+        } else if let Some(probe) =
+            usize::try_from(number).ok().and_then(|number| self.round_trips.get_mut(number))
+        {
+            self.answered += u64::from(probe.time.is_none());
+            probe.time.get_or_insert(now.since(sent_at));
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        if self.stopped {
+            return;
+        }
+        let number = self.round_trips.len() as u64;
+        self.round_trips.push(RoundTrip { sent_at: now, time: None });
+        let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
+        network.send(now, Direction::Up, self.flow, self.bytes, payload);
+        network.wake(self.flow, now + self.interval);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.answered * u64::from(self.bytes)
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { delivered: self.delivered(), sent: self.round_trips.len() as u64, ..Tally::default() }
+    }
+
+    fn round_trips(&self) -> &[RoundTrip] {
+        &self.round_trips
+    }
+}

@@ -1,0 +1,113 @@
+//! A TCP connection that carries data one way: unlimited, or of a given size.
+
+use goodqueue::{ConfigError, Instant};
+use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
+
+use super::{Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// Both ends of a connection.
+#[derive(Debug)]
+pub struct Tcp {
+    flow: u32,
+    direction: Direction,
+    size: Option<u64>,
+    config: Config,
+    sender: Sender,
+    receiver: Receiver,
+    stopped: bool,
+    completed_at: Option<Instant>,
+}
+
+impl Tcp {
+    /// A connection as flow number `flow` that sends `size` bytes (`None`: without end) in `direction`.
+    ///
+    /// # Errors
+    /// The configuration is refused.
+    pub fn new(
+        flow: u32,
+        direction: Direction,
+        size: Option<u64>,
+        config: Config,
+        congestion_control: AnyCongestionControl,
+    ) -> Result<Self, ConfigError> {
+        let sender = Sender::new(config, congestion_control)?;
+        let receiver = Receiver::new(config)?;
+        Ok(Self { flow, direction, size, config, sender, receiver, stopped: false, completed_at: None })
+    }
+
+    #[inline]
+    fn send_all(&mut self, now: Instant, network: &mut Network) {
+        while let Some(segment) = self.sender.poll_transmit(now) {
+            let bytes = segment.wire_len(&self.config);
+            network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
+        }
+        if let Some(when) = self.sender.next_event() {
+            network.wake(self.flow, when.max(now));
+        }
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, now: Instant, network: &mut Network) {
+        while let Some(segment) = self.receiver.poll_transmit(now) {
+            let bytes = segment.wire_len(&self.config);
+            network.send(now, self.direction.reverse(), self.flow, bytes, Payload::Tcp(segment));
+        }
+        if let Some(when) = self.receiver.next_event() {
+            network.wake(self.flow, when.max(now));
+        }
+    }
+}
+
+impl Source for Tcp {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.sender.open(now);
+        self.sender.write(self.size.unwrap_or(u64::MAX));
+        if self.size.is_some() {
+            self.sender.close();
+        }
+        self.send_all(now, network);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    #[inline]
+    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
+        let Payload::Tcp(segment) = &packet.payload else { return };
+        if direction == self.direction {
+            self.receiver.on_segment(now, segment);
+            self.acknowledge(now, network);
+        } else if !self.stopped {
+            self.sender.on_segment(now, segment);
+            self.send_all(now, network);
+            if self.completed_at.is_none() && self.sender.is_finished() {
+                self.completed_at = Some(now);
+            }
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        self.acknowledge(now, network);
+        if !self.stopped {
+            self.send_all(now, network);
+        }
+    }
+
+    fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    fn tally(&self) -> Tally {
+        let stats = self.sender.stats();
+        Tally {
+            delivered: self.receiver.delivered(),
+            sent: stats.segments,
+            retransmits: stats.retransmits,
+            timeouts: stats.timeouts,
+            completed_at: self.completed_at,
+        }
+    }
+}

@@ -31,7 +31,7 @@
     e.append(...children);
     return e;
   };
-  const swatch = (d) => el("span", { class: `swatch d${d % 8}`, "aria-hidden": "true" });
+  const swatch = (d) => el("span", { class: `swatch d${d % 8} t${Math.floor(d / 8) % 3}`, "aria-hidden": "true" });
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (d) => css(`--d${d % 8}`);
   /** Disciplines beyond the palette repeat its colours with other dashes. */
@@ -61,6 +61,14 @@
       table.append(el("tr", {}, name, ...row.values.map((v) => el("td", {}, v))));
     }
     return el("div", { class: "tip" }, el("strong", {}, title), table);
+  };
+
+  /** Hands a file to the reader. */
+  const offer = (content, type, name) => {
+    const link = el("a", { download: name });
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
   // ---- What charts share --------------------------------------------------------------------------------------
@@ -172,7 +180,7 @@
       const margin = Math.max((yHigh - yLow) * 0.12, yHigh * 0.01, 1e-6);
       const x = charts.log_latency
         ? logarithmic(10 ** (Math.floor(Math.log10(xLow) * 3 - 0.6) / 3), 10 ** (Math.ceil(Math.log10(xHigh) * 3 + 0.3) / 3))
-        : { type: "value", min: Math.max(0, xLow - (xHigh - xLow || xHigh) * 0.3), max: xHigh + (xHigh - xLow || xHigh) * 0.15 };
+        : { type: "value", axisLabel: { color: css("--soft"), formatter: time, showMinLabel: false, showMaxLabel: false }, min: Math.max(0, xLow - (xHigh - xLow || xHigh) * 0.3), max: xHigh + (xHigh - xLow || xHigh) * 0.15 };
       return {
         ...b,
         grid: { ...b.grid, right: 34, left: 66 },
@@ -195,12 +203,12 @@
           {
             type: "scatter", data: [cloud.centre], symbol: cloud.dots.length > 1 ? "diamond" : "circle", symbolSize: 11, itemStyle: { color: colour(d) }, z: 4,
             label: {
-              show: true, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
-              textBorderColor: css("--paper"), textBorderWidth: 3,
+              show: clouds.length <= 10, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
+              textBorderColor: css("--paper"), textBorderWidth: 3, width: 150, overflow: "truncate",
             },
           },
         ]),
-        graphic: [{ type: "text", right: 40, top: 34, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600 } }],
+        graphic: [{ type: "text", right: 40, top: 34, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600, fontFamily: b.textStyle.fontFamily } }],
       };
     },
 
@@ -284,6 +292,8 @@
     const me = places.find((o) => o.d === d).p;
     const near = places.filter((o) => o.d !== d).map((o) => [(me[0] - o.p[0]) / (x1 - x0 || 1), (o.p[1] - me[1]) / (y1 - y0 || 1)])
       .filter(([dx, dy]) => Math.abs(dx) < 0.2 && Math.abs(dy) < 0.08);
+    const crowdedEdge = charts.disciplines[d].length > 10 && (me[0] - x0) / (x1 - x0 || 1) < 0.15;
+    if (crowdedEdge) return { position: "left" };
     // dx > 0: the other is to the right (the axis runs backwards).
     if (!near.length) return { position: "right" };
     if (near.every(([dx]) => dx > 0)) return { position: "left" };
@@ -337,6 +347,16 @@
     for (const { target } of entries) instances.get(target)?.resize();
   });
 
+  /** One chart that fails must not take the others with it. */
+  const careful = (option) => {
+    try {
+      return option();
+    } catch (error) {
+      complain(error.message);
+      return "This chart could not be drawn.";
+    }
+  };
+
   /** Draws an option, or says in words why there is nothing to draw. */
   const put = (box, option, label) => {
     instances.get(box)?.dispose();
@@ -375,7 +395,41 @@
     const details = el("details", open ? { open: "" } : {}, el("summary", {}, [p.label, p.words, seeds].filter(Boolean).join(" · ")));
     details.append(`The discipline on the ${state.link} link:`, el("ul", {}, ...lines));
     const key = el("div", { class: "key" }, ...cells().map(({ d }) => el("span", {}, swatch(d), charts.disciplines[d])));
+    const box = figure.querySelector("[data-chart]");
+    if (draw[box?.dataset.chart] && !box.classList.contains("empty")) {
+      const save = el("button", { type: "button" }, "Save as SVG");
+      save.addEventListener("click", () => picture(figure));
+      key.append(save);
+    }
     figure.querySelector("figcaption").replaceChildren(key, details);
+  };
+
+  /** A chart to take away: with its title, parameters, legend and qdisc lines inside. */
+  const picture = (figure) => {
+    const option = draw[figure.querySelector("[data-chart]").dataset.chart]();
+    if (typeof option === "string") return;
+    const short = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
+    const qdiscs = cells().map(({ cell, d }) => `${charts.disciplines[d]}:  ${cell.qdisc[state.link]}`);
+    const footer = [figure.querySelector("summary").textContent, `goodqueue ${results.goodqueue}`, ...qdiscs].map((l) => short(l, 150));
+    const [head, foot] = [76, 24 + 16 * footer.length];
+    const home = el("div");
+    const chart = echarts.init(home, null, { renderer: "svg", width: 1000, height: 440 + head + foot });
+    chart.setOption({
+      ...option,
+      toolbox: undefined,
+      textStyle: { fontFamily: "sans-serif" },
+      backgroundColor: css("--paper"),
+      title: { text: figure.querySelector("h2").textContent, left: 12, top: 10, textStyle: { color: css("--ink") } },
+      legend: { data: option.series.map((s) => s.name).filter(Boolean), left: 8, top: 40, icon: "roundRect", textStyle: { color: css("--ink") } },
+      grid: { ...option.grid, top: option.grid.top + head, bottom: option.grid.bottom + foot },
+      graphic: [{ type: "text", left: 16, bottom: 12, style: { text: footer.join("\n"), fill: css("--soft"), fontSize: 12, lineHeight: 16, fontFamily: "sans-serif" } }],
+    });
+    chart.getZr().refreshImmediately();
+    const root = home.querySelector("svg");
+    root.removeAttribute("style");
+    const svg = new XMLSerializer().serializeToString(root);
+    chart.dispose();
+    offer(svg, "image/svg+xml", `goodqueue-${figure.querySelector("[data-chart]").dataset.chart}.svg`);
   };
 
   const multiples = () => {
@@ -389,7 +443,7 @@
     });
     home.replaceChildren(...boxes.map((b) => b.part));
     if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, `No TCP flow ${state.link} in these results.`));
-    for (const { d, run, box } of boxes) put(box, stack(d, run), `Goodput per flow with ${charts.disciplines[d]} over time`);
+    for (const { d, run, box } of boxes) put(box, careful(() => stack(d, run)), `Goodput per flow with ${charts.disciplines[d]} over time`);
   };
 
   const all = () => {
@@ -403,7 +457,7 @@
         continue;
       }
       const title = figure.querySelector("h2").textContent;
-      put(box, draw[box.dataset.chart](), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The figures are in the table above.`);
+      put(box, careful(draw[box.dataset.chart]), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The figures are in the table above.`);
       caption(figure, !["tradeoff", "sweep"].includes(box.dataset.chart));
     }
     multiples();
@@ -455,13 +509,7 @@
     $("theme").textContent = dark() ? "Light" : "Dark";
     all();
   };
-  const download = () => {
-    const blob = new Blob([JSON.stringify(results, null, 1)], { type: "application/json" });
-    const link = el("a", { download: "goodqueue-results.json" });
-    link.href = URL.createObjectURL(blob);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  };
+  const download = () => offer(JSON.stringify(results, null, 1), "application/json", "goodqueue-results.json");
 
   fill($("point"), charts.points.map((p) => p.label), state.point);
   fill($("metric"), charts.metrics.map((m) => m.name), state.metric);

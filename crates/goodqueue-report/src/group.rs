@@ -90,14 +90,17 @@ fn sweep_label(sweep: &BTreeMap<String, serde_json::Value>) -> String {
     pairs.join(", ")
 }
 
-/// The kind alone where it is unique, otherwise the line as given, clipped and numbered until unique.
+/// The kind alone where it is unique, otherwise with the words that tell it from its siblings; numbered if need be.
 fn labels(given: &[&str]) -> Vec<String> {
-    let kind = |g: &str| clip(g.split_whitespace().next().unwrap_or("(unnamed)"), 30);
-    let kinds: Vec<String> = given.iter().map(|g| kind(g)).collect();
+    let words: Vec<Vec<&str>> = given.iter().map(|g| g.split_whitespace().collect()).collect();
     let mut out: Vec<String> = Vec::new();
-    for (g, k) in given.iter().zip(&kinds) {
-        let unique = kinds.iter().filter(|other| *other == k).count() == 1;
-        let base = if unique { k.clone() } else { clip(g.trim(), 44) };
+    for mine in &words {
+        let siblings: Vec<_> = words.iter().filter(|w| w.first() == mine.first()).collect();
+        let base = match mine.first() {
+            None => "(unnamed)".to_owned(),
+            Some(kind) if siblings.len() == 1 => clip(kind, 30),
+            Some(kind) => clip(&[&[*kind], &own_words(mine, &siblings)[..]].concat().join(" "), 44),
+        };
         let mut label = base.clone();
         for n in 2.. {
             if !out.contains(&label) {
@@ -110,6 +113,14 @@ fn labels(given: &[&str]) -> Vec<String> {
     out
 }
 
+/// Words that not all siblings have, each with its key: `target 5ms`, not `5ms`.
+fn own_words<'a>(mine: &[&'a str], siblings: &[&Vec<&str>]) -> Vec<&'a str> {
+    let own = |word: &str| !siblings.iter().all(|s| s.contains(&word));
+    let is_key = |word: &str| !word.contains(|c: char| c.is_ascii_digit());
+    let kept = |i: usize| own(mine[i]) || (is_key(mine[i]) && mine.get(i + 1).is_some_and(|next| own(next)));
+    (1..mine.len()).filter(|i| kept(*i)).map(|i| mine[i]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +129,10 @@ mod tests {
     fn labels_are_short_and_unique() {
         assert_eq!(labels(&["fq_codel limit 1p", "pie"]), ["fq_codel", "pie"]);
         assert_eq!(labels(&["codel", "codel ecn"]), ["codel", "codel ecn"]);
+        assert_eq!(
+            labels(&["codel limit 9p target 5ms ecn", "codel limit 9p target 20ms", "fq_codel"]),
+            ["codel target 5ms ecn", "codel target 20ms", "fq_codel"]
+        );
         let long = format!("red {}", "x".repeat(90));
         let longer = format!("{long}y");
         let both = labels(&[&long, &longer]);

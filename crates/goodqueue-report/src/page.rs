@@ -20,7 +20,8 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
     let data = data(results, &grouped);
     fill(TEMPLATE, |blank| match blank {
         "title" => escape(&clip(&title, 120)),
-        "answer" => escape(&headline.answer),
+        // A number is not parted from its unit where lines break.
+        "answer" => escape(&headline.answer).replace(" ms", "\u{a0}ms"),
         "detail" => escape(&headline.detail),
         "question" => paragraph("question", text_of(results, &["question", "description"])),
         "made" => escape(&made(results, &grouped)),

@@ -30,13 +30,10 @@ pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
     })
 }
 
-/// Style class of a discipline: its colour.
-pub(crate) fn colour(discipline: usize) -> String {
-    format!("d{}", discipline % COLOURS)
+/// Style classes of a discipline: its colour, and its dashes once the palette of `report.css` is used up.
+fn colour(discipline: usize) -> String {
+    format!("d{} t{}", discipline % 8, discipline / 8 % 3)
 }
-
-/// Colours in the palette of `report.css`.
-pub(crate) const COLOURS: usize = 8;
 
 fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
     let columns: Vec<Column> = METRICS.iter().map(|m| Column::new(m, point, grouped.link)).collect();

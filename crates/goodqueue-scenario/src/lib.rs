@@ -5,6 +5,8 @@
 pub mod diagnostic;
 pub mod recording;
 pub mod results;
+pub mod scenario;
+pub mod sweep;
 pub mod tc;
 pub mod trace;
 pub mod units;

@@ -1,0 +1,511 @@
+//! Scenarios: one bottleneck, one traffic mix, several queue disciplines; as TOML files, and resolved.
+//!
+//! # The format
+//!
+//! A scenario is a TOML file. **Every key may be left out: an empty file is the load of `goodqueue compare` without
+//! arguments** (the Realtime Response Under Load test on a 10/1 Mbit/s line). A key that does not exist is an error.
+//! Rates, times and sizes are text with a unit, read as [`crate::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
+//!
+//! ```toml
+//! name = "rrul"                 # for file names; default: the name of the file
+//! title = "..."                 # free text for people, as are the next three
+//! question = "..."
+//! expect = "..."
+//! source = "..."
+//! duration = "60s"              # simulated time
+//! warmup = "0s"                 # so much of the beginning is not measured
+//! seed = 1                      # of the first repetition
+//! seeds = 1                     # repetitions: seed, seed + 1, ...
+//! qdiscs = [                    # each is run; lines of tc's grammar (crate::tc), or tables
+//!   "pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel",
+//!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
+//! ]
+//!
+//! [link]
+//! down = "10mbit"               # or a table, see below
+//! up = "1mbit"                  # default: as `down` if that is given
+//! rtt = "50ms"                  # base round-trip time, without any queue or serialization; at most 1h
+//! mtu = 1500                    # largest IP packet, 68 to 65535
+//! framing = 14                  # bytes of link header that queues and links count on top of each packet
+//!
+//! [tcp]                         # defaults of all TCP flows
+//! cc = "cubic"                  # congestion control
+//! iw = 10                       # initial window in segments (RFC 6928)
+//! mss = 1460                    # payload of a segment; default: MTU - 40
+//! delayed_ack = "40ms"          # every second segment, or after this time; "off"; { every = 2, timeout = "40ms" }
+//! ecn = false                   # negotiate ECN (RFC 3168)
+//! sack = true                   # selective acknowledgements (RFC 2018, RFC 6675)
+//! min_rto = "200ms"             # least retransmission timeout; RFC 6298 says 1s, systems in use have 200ms
+//! profile = "rfc"               # whose TCP it is beside congestion control
+//!
+//! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
+//! kind = "tcp"                  # "tcp", "ping" or "cbr"
+//! direction = "down"            # of the data ("up" is the default of a ping: its requests go up)
+//! count = 1                     # so many alike
+//! start = "0s"
+//! start_jitter = "0s"           # added to each start: uniform between 0 and this, drawn from the seed
+//! stop = "50s"                  # default: with the run
+//! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
+//! size = "360kb"                # tcp: bytes to transfer; default: without end. All keys of [tcp] may stand here too
+//! interval = "200ms"            # ping: time between requests
+//! rate = "64kbit"               # cbr: of IP bytes; must be given
+//! packet = 64                   # ping, cbr: IP bytes of a packet; default: 64, the MTU
+//! ecn = false                   # cbr: mark packets ECN-capable
+//!
+//! [sweep]                       # every combination is run; the first key varies slowest
+//! "link.up" = ["1mbit", "10mbit"]
+//! "flows.0.count" = [1, 4]      # entries of lists by number
+//! qdiscs = ["codel", "codel target 13ms"]
+//!
+//! [output]                      # relative to the working directory; none by default
+//! json = "results.json"
+//! report = "report.html"
+//! series = "100ms"              # step of the time series; none by default
+//! ```
+//!
+//! `link.down` and `link.up` take one of
+//! - a rate: `"10mbit"` or `{ rate = "10mbit" }`, above 0;
+//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link;
+//! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file ([`crate::trace`]).
+//!
+//! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow starts run in step, an
+//! artefact that no network has (Floyd & Jacobson 1991, "On traffic phase effects"); and disciplines that draw no random
+//! number would give the same run for every seed. 100 ms (a tenth of the run, if that is less) is two round-trip times.
+//!
+//! # Reading one
+//!
+//! [`Document`] is the file with what the command line changes in it ([`Overrides`], [`Document::set`]).
+//! [`Document::resolve`] fills in defaults, reads units and traces, checks ranges, and gives a [`Scenario`], plain data
+//! for whoever runs it. [`crate::sweep::expand`] gives one for each point of the sweep. [`Scenario::to_json`] is the
+//! resolved scenario in this same format, so that what a result file holds can be run again.
+
+mod document;
+mod overrides;
+mod reader;
+mod resolve;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
+use goodqueue::{AnyConfig, Duration, Link, Rate};
+use serde_json::{Value, json};
+
+pub use document::Document;
+pub(crate) use document::{KeyPlace, Node, Raw};
+pub use overrides::Overrides;
+pub(crate) use resolve::Traces;
+
+use crate::diagnostic::Diagnostic;
+use crate::tc;
+use crate::trace::Trace;
+
+/// A resolved scenario: nothing is left to a default.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// For file names: letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// Free text.
+    pub title: String,
+    /// What the scenario asks.
+    pub question: String,
+    /// The answer expected.
+    pub expect: String,
+    /// Where question and answer come from.
+    pub source: String,
+    /// Simulated time of a run, the warm-up included.
+    pub duration: Duration,
+    /// So much of the beginning is not measured.
+    pub warmup: Duration,
+    /// Seed of the first repetition.
+    pub seed: u64,
+    /// Repetitions, with `seed`, `seed + 1`, ...
+    pub seeds: u32,
+    /// The disciplines to compare, in this order; labels are distinct.
+    pub qdiscs: Vec<QdiscChoice>,
+    /// The bottleneck.
+    pub link: BottleneckLink,
+    /// Defaults of TCP flows; they are filled in in `flows` already.
+    pub tcp: Tcp,
+    /// The traffic.
+    pub flows: Vec<FlowGroup>,
+    /// What to write.
+    pub output: Output,
+}
+
+/// The disciplines of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QdiscChoice {
+    /// How results call it: the line as given, unless the scenario says otherwise.
+    pub label: String,
+    /// On the link towards the client.
+    pub down: Discipline,
+    /// On the link from the client.
+    pub up: Discipline,
+}
+
+/// A discipline as given, and what that means on its link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Discipline {
+    /// The line as given.
+    pub given: String,
+    /// With every default filled in.
+    pub config: AnyConfig,
+}
+
+/// The bottleneck.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BottleneckLink {
+    /// Towards the client.
+    pub down: LinkRate,
+    /// From the client.
+    pub up: LinkRate,
+    /// Base round-trip time: propagation both ways, without queues and serialization.
+    pub rtt: Duration,
+    /// Largest IP packet in bytes.
+    pub mtu: u32,
+    /// Bytes that queues and links count on top of each IP packet.
+    pub framing: u32,
+}
+
+/// How fast one direction of the bottleneck is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LinkRate {
+    /// Always this rate, above 0.
+    Fixed(Rate),
+    /// From each time on, this rate; the first time is 0, a rate of 0 blocks the link.
+    Schedule(Vec<(Duration, Rate)>),
+    /// A Mahimahi trace.
+    Trace {
+        /// The file it was read from.
+        file: PathBuf,
+        /// Its opportunities.
+        trace: Arc<Trace>,
+    },
+}
+
+/// Where data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Towards the client.
+    Down,
+    /// From the client.
+    Up,
+}
+
+/// Flows that are alike.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowGroup {
+    /// Where their data goes; of a ping, its requests.
+    pub direction: Direction,
+    /// How many, at least one.
+    pub count: u32,
+    /// Earliest start, since the beginning of the run.
+    pub start: Duration,
+    /// Each flow starts so much later at most.
+    pub start_jitter: Duration,
+    /// End, since the beginning of the run; `None`: with the run, or the transfer.
+    pub stop: Option<Duration>,
+    /// Base round-trip time.
+    pub rtt: Duration,
+    /// What they send.
+    pub traffic: Traffic,
+}
+
+/// What a flow sends.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Traffic {
+    /// A TCP transfer.
+    Tcp {
+        /// How its ends behave.
+        tcp: Tcp,
+        /// Bytes to transfer; `None`: without end.
+        size: Option<u64>,
+    },
+    /// Requests at fixed intervals that are answered at once with a packet of the same length.
+    Ping {
+        /// Time between requests.
+        interval: Duration,
+        /// IP bytes of a packet.
+        packet: u32,
+    },
+    /// Packets at a constant bit rate, unanswered.
+    Cbr {
+        /// Rate of IP bytes.
+        rate: Rate,
+        /// IP bytes of a packet.
+        packet: u32,
+        /// Packets are ECN-capable.
+        ecn: bool,
+    },
+}
+
+/// The ends of a TCP connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tcp {
+    /// Name of the congestion control.
+    pub cc: String,
+    /// Initial window in segments.
+    pub iw: u32,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// How acknowledgements are delayed; `None`: not at all.
+    pub delayed_ack: Option<DelayedAck>,
+    /// ECN is negotiated.
+    pub ecn: bool,
+    /// Selective acknowledgements are used.
+    pub sack: bool,
+    /// Least retransmission timeout.
+    pub min_rto: Duration,
+    /// Name of the rest of its behaviour.
+    pub profile: String,
+}
+
+/// Delayed acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayedAck {
+    /// Every so many full segments are acknowledged at once.
+    pub every: u32,
+    /// A lone segment waits so long.
+    pub timeout: Duration,
+}
+
+/// What to write beside the table.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Output {
+    /// Path of the results.
+    pub json: Option<String>,
+    /// Path of the report.
+    pub report: Option<String>,
+    /// Step of the time series.
+    pub series: Option<Duration>,
+}
+
+/// The names that others define: which may stand for `cc` and `profile`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Names<'a> {
+    /// Congestion controls; `cubic`, or else the first, is the default.
+    pub cc: &'a [&'a str],
+    /// TCP profiles; `rfc`, or else the first, is the default.
+    pub profiles: &'a [&'a str],
+}
+
+impl Default for Names<'_> {
+    fn default() -> Self {
+        Self { cc: CONGESTION_CONTROLS, profiles: PROFILES }
+    }
+}
+
+/// Congestion controls known without asking `goodqueue-tcp`.
+pub const CONGESTION_CONTROLS: &[&str] = &["new_reno", "cubic"];
+/// TCP profiles known without asking `goodqueue-tcp`.
+pub const PROFILES: &[&str] = &["rfc"];
+
+/// One flow of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Flow<'s> {
+    /// Its number, from 0, in the order of the scenario.
+    pub id: u32,
+    /// When it starts in this run.
+    pub start: Duration,
+    /// What it is.
+    pub group: &'s FlowGroup,
+}
+
+impl Scenario {
+    /// The default load on a line of these rates and this base round-trip time: 4 TCP flows each way and a ping, 60 s,
+    /// the six default disciplines.
+    ///
+    /// # Errors
+    /// A rate of 0, or a round-trip time above an hour.
+    pub fn rrul(down: Rate, up: Rate, rtt: Duration) -> Result<Self, Diagnostic> {
+        let mut document = Document::default();
+        document.set("down", "link.down", &down.to_string())?;
+        document.set("up", "link.up", &up.to_string())?;
+        document.set("rtt", "link.rtt", &rtt.to_string())?;
+        document.resolve(&Names::default())
+    }
+
+    /// The flows of the run with this seed. A flow's start depends on the seed and its number alone, so that a flow added
+    /// at the end changes none before it.
+    pub fn flows(&self, seed: u64) -> impl Iterator<Item = Flow<'_>> {
+        let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |_| group));
+        (0..).zip(groups).map(move |(id, group)| {
+            let draw = Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(id)).next_u64();
+            let jitter = (u128::from(draw) * u128::from(group.start_jitter.as_nanos())) >> 64;
+            let jitter = Duration::from_nanos(u64::try_from(jitter).unwrap_or(0));
+            Flow { id, start: group.start + jitter, group }
+        })
+    }
+
+    /// The seeds of the repetitions.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.seeds)).map({
+            let first = self.seed;
+            move |repetition| first.saturating_add(repetition)
+        })
+    }
+
+    /// The scenario in the format in which it was written, every default filled in: keys always in the same order, rates
+    /// and times exact in tc's units (`10mbit`, `50ms`), sizes in bytes, disciplines with every parameter. What is not
+    /// there (a `stop`, an output) is left out. [`Document::from_json`] reads it back.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut scenario = json!({
+            "name": self.name,
+            "title": self.title,
+            "question": self.question,
+            "expect": self.expect,
+            "source": self.source,
+            "duration": self.duration.to_string(),
+            "warmup": self.warmup.to_string(),
+            "seed": self.seed,
+            "seeds": self.seeds,
+        });
+        let qdisc = |choice: &QdiscChoice| {
+            json!({
+                "label": choice.label,
+                "down": tc::to_tc(&choice.down.config),
+                "up": tc::to_tc(&choice.up.config),
+            })
+        };
+        scenario["qdiscs"] = self.qdiscs.iter().map(qdisc).collect();
+        scenario["link"] = json!({
+            "down": self.link.down.to_json(),
+            "up": self.link.up.to_json(),
+            "rtt": self.link.rtt.to_string(),
+            "mtu": self.link.mtu,
+            "framing": self.link.framing,
+        });
+        scenario["tcp"] = self.tcp.to_json();
+        scenario["flows"] = self.flows.iter().map(FlowGroup::to_json).collect();
+        scenario["output"] = json!({});
+        put_some(&mut scenario["output"], "json", self.output.json.as_ref());
+        put_some(&mut scenario["output"], "report", self.output.report.as_ref());
+        put_some(&mut scenario["output"], "series", self.output.series.map(|step| step.to_string()).as_ref());
+        scenario
+    }
+}
+
+impl BottleneckLink {
+    /// What a discipline on a direction of this `rate` is told of its link.
+    #[must_use]
+    pub fn as_seen_by_qdisc(&self, rate: &LinkRate) -> Link {
+        Link { rate: rate.nominal(), mtu: self.mtu.saturating_add(self.framing) }
+    }
+}
+
+impl LinkRate {
+    /// The rate from which a discipline derives its defaults: the fixed one, the first above 0 of a schedule, the mean of
+    /// a trace.
+    #[must_use]
+    pub fn nominal(&self) -> Rate {
+        match self {
+            Self::Fixed(rate) => *rate,
+            Self::Schedule(steps) => {
+                steps.iter().map(|step| step.1).find(|rate| rate.as_bps() > 0).unwrap_or_default()
+            }
+            Self::Trace { trace, .. } => trace.mean_rate(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Fixed(rate) => json!(rate.to_string()),
+            Self::Schedule(steps) => {
+                let steps: Value =
+                    steps.iter().map(|(time, rate)| json!([time.to_string(), rate.to_string()])).collect();
+                json!({ "schedule": steps })
+            }
+            Self::Trace { file, .. } => json!({ "trace": file.to_string_lossy() }),
+        }
+    }
+}
+
+impl Direction {
+    /// `down` or `up`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+}
+
+impl Traffic {
+    /// `tcp`, `ping` or `cbr`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Tcp { .. } => "tcp",
+            Self::Ping { .. } => "ping",
+            Self::Cbr { .. } => "cbr",
+        }
+    }
+}
+
+impl FlowGroup {
+    fn to_json(&self) -> Value {
+        let mut flow = json!({
+            "kind": self.traffic.kind(),
+            "direction": self.direction.name(),
+            "count": self.count,
+            "start": self.start.to_string(),
+            "start_jitter": self.start_jitter.to_string(),
+        });
+        put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
+        flow["rtt"] = json!(self.rtt.to_string());
+        match &self.traffic {
+            Traffic::Tcp { tcp, size } => {
+                if let Some(size) = size {
+                    flow["size"] = json!(size);
+                }
+                if let (Value::Object(flow), Value::Object(tcp)) = (&mut flow, tcp.to_json()) {
+                    flow.extend(tcp);
+                }
+            }
+            Traffic::Ping { interval, packet } => {
+                flow["interval"] = json!(interval.to_string());
+                flow["packet"] = json!(packet);
+            }
+            Traffic::Cbr { rate, packet, ecn } => {
+                flow["rate"] = json!(rate.to_string());
+                flow["packet"] = json!(packet);
+                flow["ecn"] = json!(ecn);
+            }
+        }
+        flow
+    }
+}
+
+impl Tcp {
+    fn to_json(&self) -> Value {
+        let delayed_ack = match self.delayed_ack {
+            Some(ack) => json!({ "every": ack.every, "timeout": ack.timeout.to_string() }),
+            None => json!("off"),
+        };
+        json!({
+            "cc": self.cc,
+            "iw": self.iw,
+            "mss": self.mss,
+            "delayed_ack": delayed_ack,
+            "ecn": self.ecn,
+            "sack": self.sack,
+            "min_rto": self.min_rto.to_string(),
+            "profile": self.profile,
+        })
+    }
+}
+
+fn put_some(object: &mut Value, key: &str, value: Option<&String>) {
+    if let Some(value) = value {
+        object[key] = json!(value);
+    }
+}
+
+/// Draws of start times are a stream of their own ("start" in ASCII).
+const START_STREAM: u64 = 0x73_74_61_72_74;
+
+#[cfg(test)]
+mod tests;

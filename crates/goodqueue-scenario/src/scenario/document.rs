@@ -1,0 +1,478 @@
+//! A scenario as written: a tree of values that remember where they stand, before anything is resolved.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::{Diagnostic, Source, shortened};
+
+/// A scenario file, or none, with what the command line changes in it. An empty one is the load of
+/// `goodqueue compare` without arguments.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Document {
+    source: Option<Source>,
+    folder: PathBuf,
+    root: Table,
+}
+
+/// A table: its entries in the order in which they were written.
+pub(crate) type Table = Vec<Entry>;
+
+/// A key and its value.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Entry {
+    pub(super) key: String,
+    pub(super) key_origin: Origin,
+    pub(super) node: Node,
+}
+
+/// A value and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Node {
+    pub(crate) raw: Raw,
+    pub(super) origin: Origin,
+}
+
+/// A value as TOML knows it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Raw {
+    Text(String),
+    Integer(i128),
+    /// Floats and dates are kept as written: no key takes one, and messages quote them.
+    Other(String),
+    Bool(bool),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// Where a key or value was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Bytes of the scenario file.
+    File(Range<usize>),
+    /// An argument of the command line, with its text and where in it the value begins.
+    Argument { name: Arc<str>, text: Arc<str>, start: usize },
+    /// Made by the program.
+    Program,
+}
+
+impl Document {
+    /// Larger files are refused.
+    pub const MAX_FILE_BYTES: usize = 1 << 20;
+
+    /// Reads the file at `path`; traces in it are found relative to its folder.
+    ///
+    /// # Errors
+    /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not TOML.
+    pub fn load(path: &Path) -> Result<Self, Diagnostic> {
+        let name = path.display().to_string();
+        let cannot = |error: std::io::Error| {
+            Diagnostic::new(format!("the scenario cannot be read: {error}")).in_file(&name)
+        };
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(cannot)?;
+        // A device or a pipe has no length to look at first.
+        file.take(Self::MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        if bytes.len() > Self::MAX_FILE_BYTES {
+            return Err(too_large().in_file(&name));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = valid.split(|byte| *byte == b'\n').count();
+            Diagnostic::new("this is not UTF-8 text").help("save the file as UTF-8").in_line(&name, line)
+        })?;
+        Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads a scenario from text; `name` stands for it in messages, traces are found relative to `folder`.
+    ///
+    /// # Errors
+    /// The text is larger than [`Document::MAX_FILE_BYTES`] or not TOML.
+    pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, Diagnostic> {
+        if text.len() > Self::MAX_FILE_BYTES {
+            return Err(too_large().in_file(name));
+        }
+        let source = Source::new(name, text);
+        if let Some(start) = too_deep(text) {
+            let message = Diagnostic::new(format!("keys or values are nested deeper than {MOST_DOTS}"));
+            return Err(message.in_source(&source, start..start + 1));
+        }
+        let table = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let problem = error.message().lines().collect::<Vec<_>>().join(", ");
+            Diagnostic::new(format!("this is not TOML: {problem}")).in_source(&source, span)
+        })?;
+        let root = read_table(table.get_ref());
+        Ok(Self { source: Some(source), folder: folder.to_owned(), root })
+    }
+
+    /// Reads a scenario that a result file holds (`scenario` in the JSON).
+    ///
+    /// # Errors
+    /// `value` is not an object.
+    pub fn from_json(value: &serde_json::Value) -> Result<Self, Diagnostic> {
+        match read_json(value).raw {
+            Raw::Table(root) => Ok(Self { root, ..Self::default() }),
+            _ => Err(Diagnostic::new("the scenario is not an object")),
+        }
+    }
+
+    /// Sets `key` (dotted, entries of lists by number: `flows.0.count`) to `value`: TOML, or a bare word such as
+    /// `1mbit`. `argument` is the argument of the command line that asked for it.
+    ///
+    /// # Errors
+    /// The key leads through something that has no keys. Whether the key exists shows when the scenario is resolved.
+    pub fn set(&mut self, argument: &str, key: &str, value: &str) -> Result<(), Diagnostic> {
+        let origin = Origin::Argument { name: argument.into(), text: value.into(), start: 0 };
+        self.put(key, read_word(value, &origin), &origin)
+    }
+
+    /// Sets what an argument such as `--set link.up=1mbit` says.
+    ///
+    /// # Errors
+    /// No `=`, or as [`Document::set`].
+    pub fn assign(&mut self, argument: &str, assignment: &str) -> Result<(), Diagnostic> {
+        let Some((key, value)) = assignment.split_once('=') else {
+            return Err(Diagnostic::new(format!("`{}` has no `=`", shortened(assignment)))
+                .allowed("a key and its value, such as `link.up=1mbit`")
+                .in_argument(argument, assignment));
+        };
+        let (name, text): (Arc<str>, Arc<str>) = (argument.into(), assignment.into());
+        let start = key.len() + 1 + (value.len() - value.trim_start().len());
+        let of_value = Origin::Argument { name: Arc::clone(&name), text: Arc::clone(&text), start };
+        let of_key = Origin::Argument { name, text, start: 0 };
+        self.put(key.trim(), read_word(value.trim(), &of_value), &of_key)
+    }
+
+    /// Sets `key` to a list of words, one for each time an argument such as `--qdisc` was given.
+    pub(super) fn put_list(
+        &mut self,
+        argument: &str,
+        key: &str,
+        values: &[String],
+    ) -> Result<(), Diagnostic> {
+        let items = values
+            .iter()
+            .map(|value| {
+                let origin =
+                    Origin::Argument { name: argument.into(), text: value.as_str().into(), start: 0 };
+                Node { raw: Raw::Text(value.clone()), origin }
+            })
+            .collect();
+        let origin = Origin::Argument { name: argument.into(), text: "".into(), start: 0 };
+        self.put(key, Node { raw: Raw::List(items), origin: origin.clone() }, &origin)
+    }
+
+    /// Sets `key` to the table `{ trace = "path" }`.
+    pub(super) fn put_trace(&mut self, argument: &str, key: &str, path: &str) -> Result<(), Diagnostic> {
+        let origin = Origin::Argument { name: argument.into(), text: path.into(), start: 0 };
+        let node = Node { raw: Raw::Text(path.to_owned()), origin: origin.clone() };
+        let table = vec![Entry { key: "trace".to_owned(), key_origin: origin.clone(), node }];
+        self.put(key, Node { raw: Raw::Table(table), origin: origin.clone() }, &origin)
+    }
+
+    /// Puts `node` under the dotted `key`, which stands at `key_origin`.
+    pub(crate) fn put_from(&mut self, key: &str, node: Node, key_node: &KeyPlace) -> Result<(), Diagnostic> {
+        self.put(key, node, &key_node.0)
+    }
+
+    fn put(&mut self, key: &str, node: Node, key_origin: &Origin) -> Result<(), Diagnostic> {
+        let parts: Vec<&str> = key.split('.').collect();
+        if parts.iter().any(|part| part.is_empty()) || parts.len() > DEEPEST {
+            let message = Diagnostic::new(format!("`{}` is not a key", shortened(key)))
+                .allowed("names separated by dots, such as `link.up` or `flows.0.count`");
+            return Err(self.place(message, key_origin));
+        }
+        if let Some(Node { raw: Raw::Table(sweep), .. }) = entry_mut(&mut self.root, "sweep") {
+            remove(sweep, key);
+        }
+        let result = put_into(&mut self.root, &parts, node, key_origin);
+        result.map_err(|error| self.place(error, key_origin))
+    }
+
+    pub(super) fn root(&self) -> &Table {
+        &self.root
+    }
+
+    /// The entry `key` at the top, removed.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Node> {
+        let index = self.root.iter().position(|entry| entry.key == key)?;
+        Some(self.root.remove(index).node)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Name of the file without its ending.
+    pub(super) fn stem(&self) -> Option<&str> {
+        Path::new(&*self.source.as_ref()?.name).file_stem()?.to_str()
+    }
+
+    /// `message`, which is about `node`, with its place.
+    pub(crate) fn at(&self, message: Diagnostic, node: &Node) -> Diagnostic {
+        let message = match (&node.raw, &node.origin, &self.source) {
+            (Raw::Text(value), Origin::File(span), Some(source)) => {
+                // Between simple quotes and without escapes, text and value agree letter by letter.
+                let written = source.text.get(span.clone()).unwrap_or("");
+                let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or("");
+                if inner == value { message.shifted(span.start + 1) } else { message.widened() }
+            }
+            (Raw::Text(value), Origin::Argument { text, start, .. }, _) => {
+                let verbatim = text.get(*start..).is_some_and(|rest| rest.trim_end() == value.trim_end());
+                if verbatim { message.shifted(*start) } else { message.widened() }
+            }
+            _ => message.widened(),
+        };
+        self.place(message, &node.origin)
+    }
+
+    /// `message`, which is about a key or a table, with its place.
+    pub(super) fn place(&self, message: Diagnostic, origin: &Origin) -> Diagnostic {
+        match (origin, &self.source) {
+            (Origin::File(span), Some(source)) => message.in_source(source, span.clone()),
+            (Origin::Argument { name, text, .. }, _) => message.in_argument(name, text),
+            (_, Some(source)) => message.in_file(&source.name),
+            (_, None) => message,
+        }
+    }
+}
+
+/// Where a key stands; for those who only pass it on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeyPlace(pub(super) Origin);
+
+impl Node {
+    /// What sort of value it is, for messages.
+    pub(crate) fn sort(&self) -> String {
+        match &self.raw {
+            Raw::Text(text) => format!("the text `{}`", shortened(text)),
+            Raw::Integer(number) => format!("the number {number}"),
+            Raw::Other(text) => format!("`{}`", shortened(text)),
+            Raw::Bool(value) => format!("`{value}`"),
+            Raw::List(_) => "a list".to_owned(),
+            Raw::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// The value as JSON, as it was written.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.raw {
+            Raw::Text(text) | Raw::Other(text) => serde_json::Value::from(text.as_str()),
+            Raw::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
+                (Ok(number), _) => serde_json::Value::from(number),
+                (_, Ok(number)) => serde_json::Value::from(number),
+                _ => serde_json::Value::from(number.to_string()),
+            },
+            Raw::Bool(value) => serde_json::Value::from(*value),
+            Raw::List(items) => items.iter().map(Self::to_json).collect(),
+            Raw::Table(entries) => {
+                entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect()
+            }
+        }
+    }
+
+    /// The entries of a table as dotted keys with their places, down to what is no table.
+    pub(crate) fn leaves(&self) -> Vec<(String, KeyPlace, &Self)> {
+        let Raw::Table(entries) = &self.raw else { return Vec::new() };
+        let mut leaves = Vec::new();
+        for entry in entries {
+            if matches!(entry.node.raw, Raw::Table(_)) {
+                for (key, place, node) in entry.node.leaves() {
+                    leaves.push((format!("{}.{key}", entry.key), place, node));
+                }
+            } else {
+                leaves.push((entry.key.clone(), KeyPlace(entry.key_origin.clone()), &entry.node));
+            }
+        }
+        leaves
+    }
+}
+
+fn entry_mut<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut Node> {
+    table.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+}
+
+/// Removes the dotted `key`, whether written as one or through tables. What the command line sets is swept no more.
+fn remove(table: &mut Table, key: &str) {
+    table.retain(|entry| entry.key != key);
+    for entry in table {
+        let below = key.strip_prefix(entry.key.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        if let (Some(below), Raw::Table(inner)) = (below, &mut entry.node.raw) {
+            remove(inner, below);
+        }
+    }
+}
+
+fn put_into(table: &mut Table, parts: &[&str], node: Node, origin: &Origin) -> Result<(), Diagnostic> {
+    let Some((&part, rest)) = parts.split_first() else { return Ok(()) };
+    let index = match table.iter().position(|entry| entry.key == part) {
+        Some(index) => index,
+        None if rest.first().is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit())) => {
+            return Err(Diagnostic::new(format!("`{part}` is not given, so it has no entry {}", rest[0])));
+        }
+        None => {
+            let empty = Node { raw: Raw::Table(Vec::new()), origin: origin.clone() };
+            table.push(Entry { key: part.to_owned(), key_origin: origin.clone(), node: empty });
+            table.len() - 1
+        }
+    };
+    put_below(&mut table[index].node, part, rest, node, origin)
+}
+
+fn put_below(
+    target: &mut Node,
+    name: &str,
+    rest: &[&str],
+    node: Node,
+    origin: &Origin,
+) -> Result<(), Diagnostic> {
+    let Some((&part, below)) = rest.split_first() else {
+        *target = node;
+        return Ok(());
+    };
+    let sort = target.sort();
+    match &mut target.raw {
+        Raw::Table(table) => put_into(table, rest, node, origin),
+        Raw::List(items) => {
+            let count = items.len();
+            match part.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+                Some(item) => put_below(item, part, below, node, origin),
+                None => Err(Diagnostic::new(format!("`{name}` has no entry `{}`", shortened(part)))
+                    .allowed(format!("a number below {count}, the first entry being 0"))),
+            }
+        }
+        _ => Err(Diagnostic::new(format!("`{name}` is {sort} and has no key `{}`", shortened(part)))),
+    }
+}
+
+/// A value of the command line: TOML if it is, else a word.
+fn read_word(text: &str, origin: &Origin) -> Node {
+    let shallow = text.len() <= Document::MAX_FILE_BYTES && too_deep(text).is_none();
+    let raw = match DeValue::parse(text).ok().filter(|_| shallow) {
+        Some(value) => match read_value(&value).raw {
+            Raw::Other(_) => Raw::Text(text.to_owned()),
+            raw => raw,
+        },
+        None => Raw::Text(text.to_owned()),
+    };
+    let mut node = Node { raw, origin: origin.clone() };
+    stamp(&mut node, origin);
+    node
+}
+
+/// Everything below a value of the command line stands where it does.
+fn stamp(node: &mut Node, origin: &Origin) {
+    node.origin = origin.clone();
+    match &mut node.raw {
+        Raw::List(items) => items.iter_mut().for_each(|item| stamp(item, origin)),
+        Raw::Table(entries) => entries.iter_mut().for_each(|entry| {
+            entry.key_origin = origin.clone();
+            stamp(&mut entry.node, origin);
+        }),
+        _ => {}
+    }
+}
+
+fn read_table(table: &DeTable<'_>) -> Table {
+    let mut entries: Vec<(usize, Entry)> = table
+        .iter()
+        .map(|(key, value)| {
+            let entry = Entry {
+                key: key.get_ref().to_string(),
+                key_origin: Origin::File(key.span()),
+                node: read_value(value),
+            };
+            (key.span().start, entry)
+        })
+        .collect();
+    entries.sort_by_key(|(start, _)| *start);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+fn read_value(value: &Spanned<DeValue<'_>>) -> Node {
+    let raw = match value.get_ref() {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+            Ok(integer) => Raw::Integer(integer),
+            Err(_) => Raw::Other(number.as_str().to_owned()),
+        },
+        DeValue::Float(number) => Raw::Other(number.as_str().to_owned()),
+        DeValue::Boolean(value) => Raw::Bool(*value),
+        DeValue::Datetime(moment) => Raw::Other(moment.to_string()),
+        DeValue::Array(items) => Raw::List(items.iter().map(read_value).collect()),
+        DeValue::Table(table) => Raw::Table(read_table(table)),
+    };
+    Node { raw, origin: Origin::File(value.span()) }
+}
+
+fn read_json(value: &serde_json::Value) -> Node {
+    let raw = match value {
+        serde_json::Value::Null => Raw::Other("null".to_owned()),
+        serde_json::Value::Bool(value) => Raw::Bool(*value),
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Raw::Integer(i128::from(number)),
+            (_, Some(number)) => Raw::Integer(i128::from(number)),
+            _ => Raw::Other(number.to_string()),
+        },
+        serde_json::Value::String(text) => Raw::Text(text.clone()),
+        serde_json::Value::Array(items) => Raw::List(items.iter().map(read_json).collect()),
+        serde_json::Value::Object(entries) => Raw::Table(
+            entries
+                .iter()
+                .map(|(key, entry)| Entry {
+                    key: key.clone(),
+                    key_origin: Origin::Program,
+                    node: read_json(entry),
+                })
+                .collect(),
+        ),
+    };
+    Node { raw, origin: Origin::Program }
+}
+
+/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits brackets, not dots.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut open, mut dots) = (0usize, 0usize);
+    let mut quote = None;
+    let mut escaped = false;
+    for (index, byte) in text.bytes().enumerate() {
+        match (byte, quote) {
+            (b'\n', _) => {
+                quote = None;
+                dots = if open == 0 { 0 } else { dots };
+            }
+            (_, Some(b'#')) => {}
+            (b'\\', Some(b'"')) => {
+                escaped = !escaped;
+                continue;
+            }
+            (byte, Some(end)) if byte == end && !escaped => quote = None,
+            (_, Some(_)) => {}
+            (b'"' | b'\'' | b'#', None) => quote = Some(byte),
+            (b'[' | b'{', None) => open += 1,
+            (b']' | b'}', None) => open = open.saturating_sub(1),
+            (b'.', None) => dots += 1,
+            _ => {}
+        }
+        escaped = false;
+        if dots > MOST_DOTS {
+            return Some(index);
+        }
+    }
+    None
+}
+
+fn too_large() -> Diagnostic {
+    Diagnostic::new(format!("the scenario is larger than {} MiB", Document::MAX_FILE_BYTES >> 20))
+}
+
+/// Parts of a dotted key; a scenario needs five.
+const DEEPEST: usize = 60;
+/// Dots of a line, or between the outermost brackets, outside quotes.
+const MOST_DOTS: usize = 500;

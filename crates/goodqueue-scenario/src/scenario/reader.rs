@@ -1,0 +1,156 @@
+//! Typed access to the tables of a document: what is absent gets its default, what is wrong a message with its place.
+
+use goodqueue::{Duration, Rate};
+
+use super::document::{Document, Node, Origin, Raw, Table};
+use crate::diagnostic::{Diagnostic, shortened};
+use crate::units;
+
+/// One table of a document.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'d> {
+    document: &'d Document,
+    table: &'d Table,
+    /// As it stands in messages: `[link]`, `the scenario`.
+    name: &'d str,
+    origin: &'d Origin,
+}
+
+impl<'d> Reader<'d> {
+    pub(super) fn root(document: &'d Document) -> Self {
+        Self { document, table: document.root(), name: "the scenario", origin: &Origin::Program }
+    }
+
+    /// The table at `node`.
+    pub(super) fn of(document: &'d Document, node: &'d Node, name: &'d str) -> Result<Self, Diagnostic> {
+        match &node.raw {
+            Raw::Table(table) => Ok(Self { document, table, name, origin: &node.origin }),
+            _ => Err(document.at(Diagnostic::new(format!("{name} is {}, not a table", node.sort())), node)),
+        }
+    }
+
+    /// The table under `key`; an empty one if it is absent.
+    pub(super) fn table(&self, key: &str, name: &'d str) -> Result<Self, Diagnostic> {
+        match self.node(key) {
+            Some(node) => Self::of(self.document, node, name),
+            None => Ok(Self { document: self.document, table: EMPTY, name, origin: &Origin::Program }),
+        }
+    }
+
+    /// Refuses keys that are not among `keys`.
+    pub(super) fn only(&self, keys: &[&str]) -> Result<(), Diagnostic> {
+        match self.table.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
+            None => Ok(()),
+            Some(entry) => {
+                let message =
+                    Diagnostic::new(format!("{} has no key `{}`", self.name, shortened(&entry.key)));
+                Err(self.document.place(message.one_of(&entry.key, keys), &entry.key_origin))
+            }
+        }
+    }
+
+    pub(super) fn document(&self) -> &'d Document {
+        self.document
+    }
+
+    pub(super) fn node(&self, key: &str) -> Option<&'d Node> {
+        self.table.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// `message` about the value of `key`; about the whole table if the value is a default.
+    pub(super) fn error(&self, key: &str, message: Diagnostic) -> Diagnostic {
+        let message = message.prefixed(&format!("`{key}`"));
+        match self.node(key) {
+            Some(node) => self.document.at(message, node),
+            None => self.document.place(message.widened(), self.origin),
+        }
+    }
+
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'d str>, Diagnostic> {
+        match self.node(key) {
+            None => Ok(None),
+            Some(Node { raw: Raw::Text(text), .. }) => Ok(Some(text)),
+            Some(node) => Err(self.mismatch(key, node, "text in quotes")),
+        }
+    }
+
+    pub(super) fn choice<'c>(
+        &self,
+        key: &str,
+        default: &'c str,
+        words: &[&'c str],
+    ) -> Result<&'c str, Diagnostic> {
+        let Some(given) = self.text(key)? else { return Ok(default) };
+        words.iter().find(|word| **word == given).copied().ok_or_else(|| {
+            let message = Diagnostic::new(format!("`{}` is unknown", shortened(given)));
+            self.error(key, message.one_of(given, words))
+        })
+    }
+
+    pub(super) fn flag(&self, key: &str, default: bool) -> Result<bool, Diagnostic> {
+        match self.node(key) {
+            None => Ok(default),
+            Some(Node { raw: Raw::Bool(value), .. }) => Ok(*value),
+            Some(node) => Err(self.mismatch(key, node, "`true` or `false`")),
+        }
+    }
+
+    pub(super) fn integer(&self, key: &str, default: u64, low: u64, high: u64) -> Result<u64, Diagnostic> {
+        let allowed = || format!("a whole number from {low} to {high}");
+        match self.node(key) {
+            None => Ok(default),
+            Some(node @ Node { raw: Raw::Integer(number), .. }) => u64::try_from(*number)
+                .ok()
+                .filter(|number| (low..=high).contains(number))
+                .ok_or_else(|| self.mismatch(key, node, &allowed())),
+            Some(node) => Err(self.mismatch(key, node, &allowed())),
+        }
+    }
+
+    pub(super) fn small(&self, key: &str, default: u32, low: u32, high: u32) -> Result<u32, Diagnostic> {
+        let number = self.integer(key, u64::from(default), u64::from(low), u64::from(high))?;
+        Ok(u32::try_from(number).unwrap_or(high))
+    }
+
+    pub(super) fn time(&self, key: &str) -> Result<Option<Duration>, Diagnostic> {
+        self.measure(key, "a time in quotes, such as \"50ms\"", units::time)
+    }
+
+    pub(super) fn rate(&self, key: &str) -> Result<Option<Rate>, Diagnostic> {
+        self.measure(key, "a rate in quotes, such as \"10mbit\"", units::rate)
+    }
+
+    pub(super) fn size(&self, key: &str) -> Result<Option<u64>, Diagnostic> {
+        self.measure(key, "a size, such as 1500 (bytes) or \"360kb\"", units::size)
+    }
+
+    fn measure<T>(
+        &self,
+        key: &str,
+        allowed: &str,
+        read: fn(&str) -> Result<T, Diagnostic>,
+    ) -> Result<Option<T>, Diagnostic> {
+        match self.node(key) {
+            None => Ok(None),
+            Some(node) => match measured(node) {
+                Some(text) => read(&text).map(Some).map_err(|error| self.error(key, error)),
+                None => Err(self.mismatch(key, node, allowed)),
+            },
+        }
+    }
+
+    fn mismatch(&self, key: &str, node: &Node, allowed: &str) -> Diagnostic {
+        self.error(key, Diagnostic::new(format!("{} is not possible", node.sort())).allowed(allowed))
+    }
+}
+
+/// The text from which a time, rate or size is read; bare numbers too, for the unit's message.
+pub(super) fn measured(node: &Node) -> Option<String> {
+    match &node.raw {
+        Raw::Text(text) | Raw::Other(text) => Some(text.clone()),
+        Raw::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+static EMPTY: &Table = &Vec::new();

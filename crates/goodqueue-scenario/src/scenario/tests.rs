@@ -1,0 +1,461 @@
+use super::*;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn read(text: &str) -> Result<Scenario, Diagnostic> {
+    Document::parse("load.toml", text, Path::new(""))?.resolve(&Names::default())
+}
+
+/// The message about `text`, to which a discipline is added so that no default is needed.
+fn message(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+fn rate(bits: u64) -> LinkRate {
+    LinkRate::Fixed(Rate::from_bps(bits))
+}
+
+#[test]
+fn an_empty_file_is_the_default_load_of_compare() {
+    let scenario = read("").unwrap();
+    assert_eq!(scenario.link.down, rate(10_000_000));
+    assert_eq!(scenario.link.up, rate(1_000_000));
+    assert_eq!(scenario.link.rtt, Duration::from_millis(50));
+    assert_eq!(scenario.duration, Duration::from_secs(60));
+    let labels: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
+    assert_eq!(labels, ["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"]);
+    let flows: Vec<_> =
+        scenario.flows.iter().map(|group| (group.traffic.kind(), group.direction, group.count)).collect();
+    assert_eq!(flows, [("tcp", Direction::Down, 4), ("tcp", Direction::Up, 4), ("ping", Direction::Up, 1)]);
+    let same =
+        Scenario::rrul(Rate::from_bps(10_000_000), Rate::from_bps(1_000_000), Duration::from_millis(50))
+            .unwrap();
+    assert_eq!(Scenario { name: scenario.name.clone(), ..same }, scenario);
+}
+
+#[test]
+fn the_resolved_scenario_is_itself_a_scenario_with_the_same_meaning() {
+    let scenario = read(
+        r#"
+        name = "all-keys"
+        duration = "20s"
+        warmup = "1s"
+        seed = 18446744073709551600
+        seeds = 3
+        qdiscs = ["pfifo limit 9", { label = "mixed", down = "bfifo", up = "pfifo limit 50" }]
+        [link]
+        down = { schedule = [["0s", "100mbit"], ["5s", "0bit"], ["6s", "1.5 Mbit/s"]] }
+        up = "1Mbps"
+        rtt = "0.1s"
+        [tcp]
+        delayed_ack = "off"
+        [[flows]]
+        count = 2
+        size = "360kb"
+        iw = 3
+        [[flows]]
+        kind = "cbr"
+        direction = "up"
+        rate = "64kbit"
+        packet = 200
+        stop = "10s"
+        [[flows]]
+        kind = "ping"
+        [output]
+        series = "100ms"
+        "#,
+    )
+    .unwrap();
+    let json = scenario.to_json();
+    let again = Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.to_json(), json);
+    insta::assert_snapshot!(json, @r#"{"name":"all-keys","title":"","question":"","expect":"","source":"","duration":"20s","warmup":"1s","seed":18446744073709551600,"seeds":3,"qdiscs":[{"label":"pfifo limit 9","down":"pfifo limit 9p","up":"pfifo limit 9p"},{"label":"mixed","down":"bfifo limit 1514000","up":"pfifo limit 50p"}],"link":{"down":{"schedule":[["0s","100mbit"],["5s","0bit"],["6s","1500kbit"]]},"up":"1mbit","rtt":"100ms","mtu":1500,"framing":14},"tcp":{"cc":"cubic","iw":10,"mss":1460,"delayed_ack":"off","ecn":false,"sack":true,"min_rto":"200ms","profile":"rfc"},"flows":[{"kind":"tcp","direction":"down","count":2,"start":"0s","start_jitter":"0s","rtt":"100ms","size":368640,"cc":"cubic","iw":3,"mss":1460,"delayed_ack":"off","ecn":false,"sack":true,"min_rto":"200ms","profile":"rfc"},{"kind":"cbr","direction":"up","count":1,"start":"0s","start_jitter":"0s","stop":"10s","rtt":"100ms","rate":"64kbit","packet":200,"ecn":false},{"kind":"ping","direction":"up","count":1,"start":"0s","start_jitter":"0s","rtt":"100ms","interval":"200ms","packet":64}],"output":{"series":"100ms"}}"#);
+}
+
+#[test]
+fn a_line_of_which_one_rate_is_given_is_symmetric() {
+    let scenario = read("qdiscs = \"pfifo\"\nlink.down = \"50mbit\"").unwrap();
+    assert_eq!(scenario.link.up, rate(50_000_000));
+    let only_up = read("qdiscs = \"pfifo\"\nlink.up = \"5mbit\"").unwrap();
+    assert_eq!((only_up.link.down, only_up.link.up), (rate(10_000_000), rate(5_000_000)));
+}
+
+#[test]
+fn the_options_of_the_command_line_win_over_the_file() {
+    let mut document =
+        Document::parse("load.toml", "duration = \"5s\"\n[sweep]\n\"link.up\" = [\"1mbit\"]", Path::new(""))
+            .unwrap();
+    document
+        .apply(&Overrides {
+            rate: Some("20mbit".into()),
+            up: Some("2 Mbit/s".into()),
+            rtt: Some("10ms".into()),
+            flows: Some("2".into()),
+            time: Some("30s".into()),
+            seeds: Some("3".into()),
+            qdiscs: vec!["codel target 13ms".into(), "pfifo limit 9".into()],
+            set: vec!["tcp.iw=3".into(), "tcp.cc = new_reno".into(), "output.json=\"a.json\"".into()],
+            ..Overrides::default()
+        })
+        .unwrap();
+    let points = crate::sweep::expand(&document, &Names::default()).unwrap();
+    let (values, scenario) = &points[0];
+    assert!(values.is_empty(), "--up is not swept any more");
+    assert_eq!((&scenario.link.down, &scenario.link.up), (&rate(20_000_000), &rate(2_000_000)));
+    assert_eq!(scenario.link.rtt, Duration::from_millis(10));
+    assert_eq!(scenario.duration, Duration::from_secs(30));
+    assert_eq!((scenario.seeds, scenario.qdiscs.len()), (3, 2));
+    assert_eq!((scenario.tcp.iw, scenario.tcp.cc.as_str()), (3, "new_reno"));
+    assert_eq!(scenario.output.json.as_deref(), Some("a.json"));
+    assert_eq!(scenario.flows.iter().map(|group| group.count).collect::<Vec<_>>(), [2, 2, 1]);
+}
+
+#[test]
+fn entries_of_lists_are_set_by_number() {
+    let mut document =
+        Document::parse("load.toml", "qdiscs = \"pfifo\"\n[[flows]]\n", Path::new("")).unwrap();
+    document.assign("--set", "flows.0.count=7").unwrap();
+    assert_eq!(document.resolve(&Names::default()).unwrap().flows[0].count, 7);
+    insta::assert_snapshot!(document.assign("--set", "flows.1.count=7").unwrap_err(), @r"
+    --set: `flows` has no entry `1`
+      allowed: a number below 1, the first entry being 0
+    ");
+    insta::assert_snapshot!(Document::default().assign("--set", "flows.0.count=7").unwrap_err(), @"--set: `flows` is not given, so it has no entry 0");
+    insta::assert_snapshot!(document.assign("--set", "seeds").unwrap_err(), @r"
+    --set: `seeds` has no `=`
+      allowed: a key and its value, such as `link.up=1mbit`
+    ");
+    assert!(document.assign("--set", "..=1").is_err());
+    assert!(document.assign("--set", "qdiscs.up=1").is_err());
+}
+
+#[test]
+fn a_bad_option_is_shown_with_its_name() {
+    let with = |overrides: Overrides| {
+        let mut document = Document::parse("load.toml", "qdiscs = \"pfifo\"", Path::new("")).unwrap();
+        let resolved = document.apply(&overrides).and_then(|()| document.resolve(&Names::default()));
+        resolved.unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(with(Overrides { rate: Some("10mbps".into()), ..Overrides::default() }), @r"
+    --rate: `down`: the unit of the rate `10mbps` has two readings: bytes per second, as in tc, which is 80 Mbit/s, or bits per second, which is 10 Mbit/s
+      help: write `80mbit` or `10mbit`
+    ");
+    insta::assert_snapshot!(with(Overrides { qdiscs: vec!["pfifo limmit 5".into()], ..Overrides::default() }), @r"
+    --qdisc: pfifo has no parameter `limmit`
+       | pfifo limmit 5
+       |       ^^^^^^
+      allowed: limit
+      help: did you mean `limit`?
+    ");
+    insta::assert_snapshot!(with(Overrides { set: vec!["link.upp=1mbit".into()], ..Overrides::default() }), @r"
+    --set: [link] has no key `upp`
+      allowed: down, up, rtt, mtu, framing
+      help: did you mean `up`?
+    ");
+    insta::assert_snapshot!(with(Overrides { rate: Some("1mbit".into()), trace_down: Some("x".into()), ..Overrides::default() }), @r"
+    --rate and --trace-down exclude each other: a trace is the rate of the link
+      help: leave one of the two out
+    ");
+    assert!(
+        with(Overrides { trace_down: Some("/none".into()), ..Overrides::default() })
+            .contains("cannot be opened")
+    );
+}
+
+#[test]
+fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
+    insta::assert_snapshot!(message("name = \"x\"\ndurration = \"60s\"\n"), @r#"
+    load.toml:2:1: the scenario has no key `durration`
+      2 | durration = "60s"
+        | ^^^^^^^^^
+      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, link, tcp, flows, sweep, output
+      help: did you mean `duration`?
+    "#);
+    insta::assert_snapshot!(message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"ping\"\n  intervall = \"1s\"\n"), @r#"
+    load.toml:4:3: `flows.0` has no key `intervall`
+      4 |   intervall = "1s"
+        |   ^^^^^^^^^
+      allowed: kind, direction, count, start, start_jitter, stop, rtt, interval, packet
+      help: did you mean `interval`?
+    "#);
+}
+
+#[test]
+fn a_fault_within_a_value_is_shown_at_its_column() {
+    insta::assert_snapshot!(message("qdiscs = [\n  \"pfifo\",\n  'pfifo limit 3 taget 5ms',\n]\n"), @r"
+    load.toml:3:18: pfifo has no parameter `taget`
+      3 |   'pfifo limit 3 taget 5ms',
+        |                  ^^^^^
+      allowed: limit
+    ");
+    insta::assert_snapshot!(message("link.down = \"10mbps\""), @r#"
+    load.toml:1:13: `down`: the unit of the rate `10mbps` has two readings: bytes per second, as in tc, which is 80 Mbit/s, or bits per second, which is 10 Mbit/s
+      1 | link.down = "10mbps"
+        |             ^^^^^^^^
+      help: write `80mbit` or `10mbit`
+    "#);
+    insta::assert_snapshot!(message("duration = 60"), @r"
+    load.toml:1:12: `duration`: the time `60` has no unit
+      1 | duration = 60
+        |            ^^
+      allowed: `50ms`, `0.5s`, `100us`, `1 min`
+      help: write `60s` for seconds, `60ms` for milliseconds
+    ");
+}
+
+#[test]
+fn text_that_is_not_toml_is_shown_where_it_breaks() {
+    insta::assert_snapshot!(message("name = \"x\"\nseeds = = 3\n"), @r"
+    load.toml:2:9: this is not TOML: extra `=`, expected nothing
+      2 | seeds = = 3
+        |         ^
+    ");
+    assert!(message("seed = 1\nseed = 2\n").contains("duplicate key"));
+    assert!(message(&"a.".repeat(100_000)).contains("nested deeper"));
+    assert!(message(&format!("a = {}", "[".repeat(100_000))).contains("not TOML"));
+    assert!(message(&"#".repeat(2 << 20)).contains("larger than 1 MiB"));
+    assert!(read("\u{feff}qdiscs = \"pfifo\"\n").is_ok(), "a byte order mark is no fault");
+}
+
+#[test]
+fn values_out_of_range_are_refused_with_the_range() {
+    let message = |text: &str| message(&format!("qdiscs = \"pfifo\"\n{text}"));
+    insta::assert_snapshot!(message("link.down = \"0mbit\""), @r#"
+    load.toml:2:13: `down`: at a rate of 0 nothing ever leaves the queue
+      2 | link.down = "0mbit"
+        |             ^^^^^^^
+      allowed: a rate above 0
+      help: for an outage write a schedule with a step of "0bit"
+    "#);
+    insta::assert_snapshot!(message("tcp.cc = \"cubik\""), @r#"
+    load.toml:2:10: `cc`: `cubik` is unknown
+      2 | tcp.cc = "cubik"
+        |          ^^^^^^^
+      allowed: new_reno, cubic
+      help: did you mean `cubic`?
+    "#);
+    insta::assert_snapshot!(message("tcp.mss = 1500"), @r"
+    load.toml:2:11: `mss`: a segment of 1500 bytes and 40 bytes of headers do not fit the MTU of 1500
+      2 | tcp.mss = 1500
+        |           ^^^^
+      allowed: 1 to 1460
+    ");
+    insta::assert_snapshot!(message("[[flows]]\nstart = \"90s\""), @r#"
+    load.toml:3:9: `start`: a flow may start at 90s, when the run of 60s is over
+      3 | start = "90s"
+        |         ^^^^^
+      allowed: start + start_jitter below the duration
+    "#);
+    insta::assert_snapshot!(message("link.down = { schedule = [[\"0s\", \"1mbit\"], [\"0s\", \"2mbit\"]] }"), @r#"
+    load.toml:2:45: 0s does not come after 0s
+      2 | link.down = { schedule = [["0s", "1mbit"], ["0s", "2mbit"]] }
+        |                                             ^^^^
+      allowed: times that increase
+    "#);
+    insta::assert_snapshot!(message("link.up = { rate = \"1mbit\", trace = \"x\" }"), @r#"
+    load.toml:2:11: `up`: 2 of `rate`, `trace` and `schedule` are given
+      2 | link.up = { rate = "1mbit", trace = "x" }
+        |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      allowed: exactly one of the three
+    "#);
+    insta::assert_snapshot!(message("name = \"../x\""), @r#"
+    load.toml:2:8: `name`: `../x` cannot be the name of files
+      2 | name = "../x"
+        |        ^^^^^^
+      allowed: 1 to 100 of the characters A-Z a-z 0-9 . _ -, not beginning with a dot
+      help: put free text into `title`
+    "#);
+    insta::assert_snapshot!(message("[[flows]]\nkind = \"cbr\""), @r#"
+    load.toml:2:1: `rate`: a flow of kind cbr needs a rate
+      2 | [[flows]]
+        | ^^^^^^^^^
+      allowed: such as rate = "64kbit"
+    "#);
+    for bad in [
+        "duration = \"0s\"",
+        "duration = nan",
+        "duration = \"inf\"",
+        "duration = \"-1s\"",
+        "duration = \"99999999999s\"",
+        "duration = 1979-05-27",
+        "warmup = \"60s\"",
+        "seed = -1",
+        "seed = 18446744073709551615",
+        "seed = 1.5",
+        "seeds = 0",
+        "title = 3",
+        "link = 3",
+        "link.rtt = \"61min\"",
+        "link.rtt = \"1h1\"",
+        "link.mtu = 67",
+        "link.mtu = 65536",
+        "link.mtu = 1e400",
+        "link.up = {}",
+        "link.up = []",
+        "link.up = \"99999999tbit\"",
+        "link.up = { schedule = [] }",
+        "link.up = { schedule = [[\"1s\", \"1mbit\"]] }",
+        "link.up = { schedule = [[\"0s\", \"0bit\"]] }",
+        "link.up = { schedule = [[\"0s\"]] }",
+        "link.up = { schedule = [\"0s\", \"1mbit\"] }",
+        "link.up = { trace = 3 }",
+        "tcp.iw = 0",
+        "tcp.mss = 0",
+        "tcp.sack = \"yes\"",
+        "tcp.delayed_ack = false",
+        "tcp.delayed_ack = \"0s\"",
+        "tcp.delayed_ack = { every = 0 }",
+        "tcp.min_rto = \"0s\"",
+        "flows = -1",
+        "flows = 50001",
+        "flows = \"4\"",
+        "flows = [3]",
+        "flows = [{ count = 0 }]",
+        "flows = [{ count = 100000 }, {}]",
+        "flows = [{ size = 0 }]",
+        "flows = [{ size = -1 }]",
+        "flows = [{ direction = \"sideways\" }]",
+        "flows = [{ kind = \"udp\" }]",
+        "flows = [{ start = \"5s\", stop = \"5s\" }]",
+        "flows = [{ start = \"59s\", start_jitter = \"1s\" }]",
+        "flows = [{ kind = \"ping\", interval = \"0s\" }]",
+        "flows = [{ kind = \"ping\", packet = 1501 }]",
+        "flows = [{ kind = \"cbr\", rate = \"0bit\" }]",
+        "flows = [{ kind = \"cbr\", rate = \"1mbit\", cc = \"cubic\" }]",
+        "output.series = \"1us\"",
+        "output.series = \"61s\"",
+        "output.json = \"\"",
+    ] {
+        let text = message(bad);
+        assert!(text.starts_with("load.toml:2:"), "{bad}: {text}");
+    }
+    for bad in
+        ["qdiscs = []", "qdiscs = 3", "qdiscs = [\"pfifo\", \" pfifo \"]", "qdiscs = [{ up = \"pfifo\" }]"]
+    {
+        assert!(read(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn what_is_at_the_edge_of_a_range_is_accepted() {
+    for good in [
+        "duration = \"1ns\"",
+        "link.rtt = \"0s\"",
+        "link.rtt = \"1h\"",
+        "link.up = \"18446744073709551615bit\"",
+        "link.up = \"1bit\"",
+        "link.mtu = 68",
+        "seed = 0",
+        "seed = 18446744073709551614",
+        "flows = 0",
+        "flows = 50000",
+        "flows = []",
+        "flows = [{ count = 100000 }]",
+        "name = \"a\"",
+        "duration = \"1 min\"",
+    ] {
+        let scenario = read(&format!("qdiscs = \"pfifo\"\n{good}"));
+        assert!(scenario.is_ok(), "{good}: {}", scenario.unwrap_err());
+    }
+}
+
+#[test]
+fn a_trace_is_found_beside_the_scenario_and_from_the_command_line_in_the_working_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lte.down"), "1\n2\n").unwrap();
+    let path = folder.path().join("lte.toml");
+    std::fs::write(&path, "qdiscs = \"pfifo\"\nlink.down = { trace = \"lte.down\" }").unwrap();
+    let mut document = Document::load(&path).unwrap();
+    let scenario = document.resolve(&Names::default()).unwrap();
+    assert_eq!(scenario.name, "lte");
+    assert_eq!(scenario.link.down.nominal(), Rate::from_bps(12_032_000));
+    assert_eq!(scenario.link.up, scenario.link.down);
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.link, scenario.link);
+
+    document.apply(&Overrides { trace_down: Some("lte.down".into()), ..Overrides::default() }).unwrap();
+    assert!(document.resolve(&Names::default()).is_err(), "not in the working directory of this test");
+    std::fs::write(&path, b"name = \"\xff\"").unwrap();
+    assert!(
+        Document::load(&path)
+            .unwrap_err()
+            .to_string()
+            .ends_with("lte.toml:1:1: this is not UTF-8 text\n  help: save the file as UTF-8")
+    );
+    assert!(Document::load(folder.path()).is_err());
+}
+
+#[test]
+fn starts_depend_on_the_seed_and_on_the_number_of_the_flow_alone() {
+    let few = read("qdiscs = \"pfifo\"\nflows = [{ count = 2, start = \"1s\", start_jitter = \"100ms\" }]")
+        .unwrap();
+    let more = read("qdiscs = \"pfifo\"\nflows = [{ count = 9, start = \"1s\", start_jitter = \"100ms\" }]")
+        .unwrap();
+    let starts = |scenario: &Scenario, seed| scenario.flows(seed).map(|flow| flow.start).collect::<Vec<_>>();
+    assert_eq!(starts(&few, 1), starts(&more, 1)[..2]);
+    assert_ne!(starts(&few, 1), starts(&few, 2));
+    assert!(starts(&more, 7).iter().all(|start| (1000..1100).contains(&(start.as_nanos() / 1_000_000))));
+    let ids: Vec<u32> = more.flows(0).map(|flow| flow.id).collect();
+    assert_eq!(ids, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation_and_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for word in ["# Question:", "# Expected:", "# Source:"] {
+            assert!(text.contains(word), "{} lacks `{word}`", path.display());
+        }
+        let document = Document::load(&path).unwrap();
+        match crate::sweep::expand(&document, &Names::default()) {
+            Ok(points) => names.extend(points.first().map(|point| point.1.name.clone())),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    names.sort();
+    assert!(names.len() >= 8, "{names:?}");
+}
+
+#[test]
+fn the_first_scenario_is_the_default_load_spelt_out() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/rrul-10-1.toml");
+    let written = Document::load(&path).unwrap().resolve(&Names::default()).unwrap();
+    let default = Document::default().resolve(&Names::default()).unwrap();
+    let words =
+        |scenario: &Scenario| (scenario.name.clone(), scenario.title.clone(), scenario.question.clone());
+    let (name, title, question) = words(&written);
+    let (expect, source) = (written.expect.clone(), written.source.clone());
+    assert_eq!(Scenario { name, title, question, expect, source, ..default }, written);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(
+        text in "([a-z.]{1,6} = (\"[a-z0-9. ]{0,8}\"|[0-9a-z.+-]{1,6}|\\[\"\\PC{0,4}\"\\]|\\{ [a-z]{1,4} = 1 \\})\n|\\[\\[?(link|flows|tcp|sweep)\\]?\\]\n|\\PC{0,9}\n){0,6}",
+    ) {
+        if let Ok(document) = Document::parse("any", &text, Path::new("")) {
+            let _ = crate::sweep::expand(&document, &Names::default());
+        }
+    }
+
+    #[test]
+    fn no_value_of_a_known_key_makes_the_reader_panic(
+        key in prop::sample::select(vec![
+            "name", "duration", "warmup", "seed", "seeds", "qdiscs", "link.down", "link.up", "link.rtt", "link.mtu",
+            "tcp.iw", "tcp.mss", "tcp.delayed_ack", "flows", "flows.0.size", "sweep.seed", "output.series", "link",
+        ]),
+        value in "\\PC{0,20}|[0-9]{1,30}[a-z]{0,4}|\\[[0-9,\"a-z]{0,10}\\]|\\{[a-z]{1,4} = [0-9]{1,3}\\}",
+    ) {
+        let mut document = Document::default();
+        let assignment = format!("{key}={value}");
+        if document.assign("--set", &assignment).is_ok() {
+            let _ = crate::sweep::expand(&document, &Names::default());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use super::*;
+use serde_json::json;
+use std::path::Path;
+
+fn points(text: &str) -> Result<Vec<Point>, Diagnostic> {
+    let document = Document::parse("load.toml", &format!("qdiscs = \"pfifo\"\n{text}"), Path::new(""))?;
+    expand(&document, &Names::default())
+}
+
+#[test]
+fn every_combination_is_a_point_and_the_first_key_varies_slowest() {
+    let points = points(
+        "[[flows]]\n[sweep]\n\"link.up\" = [\"1mbit\", \"10 Mbit/s\"]\nflows.0.count = [1, 4]\nqdiscs = [\"codel\", [\"pfifo\", \"codel\"]]",
+    )
+    .unwrap();
+    let values: Vec<Value> = points
+        .iter()
+        .map(|(values, scenario)| {
+            assert_eq!(values.len(), 3);
+            json!([values["link.up"], scenario.flows[0].count, scenario.qdiscs.len()])
+        })
+        .collect();
+    assert_eq!(
+        Value::from(values),
+        json!([
+            ["1mbit", 1, 1],
+            ["1mbit", 1, 2],
+            ["1mbit", 4, 1],
+            ["1mbit", 4, 2],
+            ["10 Mbit/s", 1, 1],
+            ["10 Mbit/s", 1, 2],
+            ["10 Mbit/s", 4, 1],
+            ["10 Mbit/s", 4, 2],
+        ])
+    );
+}
+
+#[test]
+fn without_a_sweep_there_is_one_point() {
+    let points = points("").unwrap();
+    assert_eq!(points.len(), 1);
+    assert!(points[0].0.is_empty());
+}
+
+#[test]
+fn a_bad_value_is_shown_where_it_stands_in_the_sweep() {
+    insta::assert_snapshot!(points("[sweep]\n\"link.up\" = [\"1mbit\", \"0bit\"]").unwrap_err(), @r#"
+    load.toml:3:23: `up`: at a rate of 0 nothing ever leaves the queue
+      3 | "link.up" = ["1mbit", "0bit"]
+        |                       ^^^^^^
+      allowed: a rate above 0
+      help: for an outage write a schedule with a step of "0bit"
+    "#);
+    insta::assert_snapshot!(points("[sweep]\n\"link.upp\" = [\"1mbit\"]").unwrap_err(), @r#"
+    load.toml:3:1: [link] has no key `upp`
+      3 | "link.upp" = ["1mbit"]
+        | ^^^^^^^^^^
+      allowed: down, up, rtt, mtu, framing
+      help: did you mean `up`?
+    "#);
+    insta::assert_snapshot!(points("[sweep]\nseed = 3").unwrap_err(), @r#"
+    load.toml:3:8: `seed` of [sweep] is the number 3, not a list
+      3 | seed = 3
+        |        ^
+      allowed: keys with lists of values, such as "link.up" = ["1mbit", "10mbit"]
+    "#);
+    insta::assert_snapshot!(points("[sweep]\n\"flows.0.count\" = [1]").unwrap_err(), @r#"
+    load.toml:3:1: `flows` is not given, so it has no entry 0
+      3 | "flows.0.count" = [1]
+        | ^^^^^^^^^^^^^^^
+    "#);
+    assert!(points("sweep = 3").is_err());
+    assert!(points("[sweep]\nseed = []").is_err());
+    assert!(points("[sweep]\n\"sweep.seed\" = [1]").is_err());
+    assert!(points("[sweep]\nlink = [{}]\n\"link.up\" = [\"1mbit\"]").is_err());
+}
+
+#[test]
+fn a_sweep_without_bounds_is_refused() {
+    let axis = format!("[{}]", vec!["1"; 1000].join(","));
+    let text = format!("[sweep]\nseed = {axis}\nseeds = {axis}\n\"tcp.iw\" = {axis}");
+    assert!(points(&text).unwrap_err().to_string().contains("too many points"));
+}

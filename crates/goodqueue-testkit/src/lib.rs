@@ -1,3 +1,7 @@
-//! Test instruments: recordings of the Linux kernel and their replay, operations and invariants, reference models.
+//! Test instruments: operations and invariants for any discipline, slow reference models, recordings of the Linux kernel
+//! and their replay.
 
+pub mod check;
 pub mod kernel;
+pub mod operation;
+pub mod reference;

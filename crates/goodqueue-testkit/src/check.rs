@@ -1,0 +1,278 @@
+//! A queue under supervision: every operation is followed by a check of what must always hold.
+//!
+//! The invariants have numbers: I1 identities of the counters, I2 each packet leaves once, I3 limits, I4 order within
+//! a flow, I5 an empty queue gives nothing and another one something, I7 the backlog is the sum of what is queued,
+//! I9 the next event lies ahead, I10 no more drops than there were packets, I12 ECN, I13 no packet from the future,
+//! I14 the configuration reads back, I15 a copy behaves as its original.
+
+use std::collections::BTreeMap;
+
+use goodqueue::random::Source;
+use goodqueue::{
+    AnyConfig, AnyQdisc, Count, DropReason, Ecn, Instant, Link, Packet, Qdisc, Settings, config::Value,
+};
+
+use crate::operation::{Operation, TestPacket};
+
+/// A queue, a copy of it once one was made, and what must be known to check them.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    qdisc: AnyQdisc<TestPacket>,
+    twin: Option<AnyQdisc<TestPacket>>,
+    now: Instant,
+    latest: Instant,
+    next_id: u64,
+    queued: BTreeMap<u64, TestPacket>,
+    /// Who chooses a class for each packet may reorder a flow between classes.
+    last_of_flow: BTreeMap<(u32, Option<u32>), u64>,
+    offered: Count,
+    dequeued: Count,
+    dropped: Count,
+    marked: MarksSeen,
+}
+
+/// Packets that came without CE and left with it.
+#[derive(Clone, Copy, Default, Debug)]
+struct MarksSeen {
+    sent: u64,
+    dropped: u64,
+}
+
+/// What an operation made of packets.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Outcome {
+    /// The packet sent.
+    pub sent: Option<TestPacket>,
+    /// Those dropped, in order.
+    pub dropped: Vec<(TestPacket, DropReason)>,
+}
+
+impl Checked {
+    /// Supervises an empty queue with this configuration.
+    #[must_use]
+    pub fn new(config: AnyConfig, seed: u64) -> Self {
+        Self {
+            qdisc: AnyQdisc::new(config, 1, Source::seeded(seed)),
+            twin: None,
+            now: Instant::ZERO,
+            latest: Instant::ZERO,
+            next_id: 0,
+            queued: BTreeMap::new(),
+            last_of_flow: BTreeMap::new(),
+            offered: Count::default(),
+            dequeued: Count::default(),
+            dropped: Count::default(),
+            marked: MarksSeen::default(),
+        }
+    }
+
+    /// The queue.
+    #[must_use]
+    pub fn qdisc(&self) -> &AnyQdisc<TestPacket> {
+        &self.qdisc
+    }
+
+    /// Does `operation` and checks everything.
+    ///
+    /// # Errors
+    /// The invariant that does not hold.
+    pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
+        let before = self.queued.len();
+        let packet = match operation {
+            Operation::Advance(step) => {
+                self.now = step.from(self.now);
+                None
+            }
+            Operation::Snapshot => {
+                self.twin = Some(self.qdisc.clone());
+                None
+            }
+            Operation::Restore => {
+                if let Some(twin) = self.twin.take() {
+                    self.qdisc = twin;
+                }
+                None
+            }
+            Operation::Enqueue { len, flow, class, ecn } => Some(self.offer(*len, *flow, *class, *ecn)),
+            _ => None,
+        };
+        let touches = !matches!(operation, Operation::Advance(_) | Operation::Snapshot | Operation::Restore);
+        if touches {
+            self.latest = self.latest.max(self.now);
+        }
+        let outcome = perform(&mut self.qdisc, self.now, operation, packet);
+        if let Some(twin) = &mut self.twin {
+            let theirs = perform(twin, self.now, operation, packet);
+            ensure(theirs == outcome, || format!("I15: the copy does {theirs:?}, the original {outcome:?}"))?;
+            let counts = (twin.stats(), twin.len(), twin.backlog());
+            let ours = (self.qdisc.stats(), self.qdisc.len(), self.qdisc.backlog());
+            ensure(counts == ours, || format!("I15: the copy has {counts:?}, the original {ours:?}"))?;
+        }
+        self.settle(operation, &outcome, before)?;
+        self.check(operation)?;
+        Ok(outcome)
+    }
+
+    /// Takes out everything that is queued, as a link would, with time for shapers to let go; checks that nothing stays.
+    ///
+    /// # Errors
+    /// The invariant that does not hold.
+    pub fn drain(&mut self) -> Result<(), String> {
+        let bound = 10 * self.queued.len() + 10;
+        for _ in 0..bound {
+            if self.queued.is_empty() {
+                break;
+            }
+            self.now = self.qdisc.next_event(self.latest).unwrap_or(self.now);
+            self.apply(&Operation::Dequeue)?;
+        }
+        ensure(self.queued.is_empty(), || format!("I5: {} packets never leave", self.queued.len()))?;
+        let marked = self.qdisc.stats().marked.packets;
+        let seen = self.marked;
+        ensure((seen.sent..=seen.sent + seen.dropped).contains(&marked), || {
+            format!("I12: {marked} counted as marked, {seen:?} seen")
+        })
+    }
+
+    fn offer(&mut self, len: u32, flow: u32, class: Option<u32>, ecn: Ecn) -> TestPacket {
+        let at = self.latest.max(self.now);
+        let packet = TestPacket { id: self.next_id, len, flow, class, came_with: ecn, ecn, at };
+        self.next_id += 1;
+        self.offered.add(len);
+        self.queued.insert(packet.id, packet);
+        packet
+    }
+
+    /// Books what left and checks each packet.
+    fn settle(&mut self, operation: &Operation, outcome: &Outcome, before: usize) -> Result<(), String> {
+        let offered = usize::from(matches!(operation, Operation::Enqueue { .. }));
+        ensure(outcome.dropped.len() <= before + offered, || "I10: more drops than packets".to_owned())?;
+        for (packet, _) in &outcome.dropped {
+            self.leaves(packet)?;
+            self.dropped.add(packet.len);
+            self.marked.dropped += u64::from(packet.ecn != packet.came_with);
+        }
+        if let Some(packet) = &outcome.sent {
+            self.leaves(packet)?;
+            self.dequeued.add(packet.len);
+            self.marked.sent += u64::from(packet.ecn != packet.came_with);
+            let last = self.last_of_flow.insert((packet.flow, packet.class), packet.id);
+            ensure(last.is_none_or(|last| last < packet.id), || {
+                format!("I4: {} of flow {} leaves after {last:?}", packet.id, packet.flow)
+            })?;
+        }
+        let idle =
+            matches!(operation, Operation::Dequeue) && outcome.sent.is_none() && outcome.dropped.is_empty();
+        let waits = self.qdisc.next_event(self.latest).is_some();
+        ensure(!idle || before == 0 || waits, || format!("I5: {before} packets queued, none sent or dropped"))
+    }
+
+    fn leaves(&mut self, packet: &TestPacket) -> Result<(), String> {
+        let known = self.queued.remove(&packet.id);
+        let known = known.ok_or_else(|| format!("I2: packet {} leaves again", packet.id))?;
+        let ecn = match known.ecn {
+            Ecn::NotEct | Ecn::Ce => packet.ecn == known.ecn,
+            capable => packet.ecn == capable || packet.ecn == Ecn::Ce,
+        };
+        ensure(ecn, || format!("I12: {:?} became {:?}", known.ecn, packet.ecn))?;
+        ensure(TestPacket { ecn: known.ecn, ..*packet } == known, || {
+            format!("I2: {known:?} became {packet:?}")
+        })?;
+        ensure(packet.at <= self.latest, || format!("I13: {packet:?} leaves at {:?}", self.latest))
+    }
+
+    fn check(&self, operation: &Operation) -> Result<(), String> {
+        let stats = self.qdisc.stats();
+        let (len, backlog) = (self.qdisc.len(), self.qdisc.backlog());
+        let held: u64 = self.queued.values().map(|packet| u64::from(packet.len)).sum();
+        ensure(len == self.queued.len(), || format!("I5: len is {len}, {} are queued", self.queued.len()))?;
+        ensure(self.qdisc.is_empty() == self.queued.is_empty(), || "I5: is_empty is wrong".to_owned())?;
+        ensure(backlog == held, || format!("I7: backlog is {backlog}, {held} bytes are queued"))?;
+        let sum = |a: Count, b: Count| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes };
+        let queued = Count { packets: len as u64, bytes: backlog };
+        let identities = [
+            ("offered", stats.offered, self.offered),
+            ("dequeued", stats.dequeued, self.dequeued),
+            ("dropped", stats.dropped(), self.dropped),
+            ("enqueued + dropped before", sum(stats.enqueued, stats.dropped_before), self.offered),
+            ("after enqueue", sum(queued, sum(stats.dequeued, stats.dropped_after)), stats.enqueued),
+        ];
+        for (name, ours, theirs) in identities {
+            ensure(ours == theirs, || format!("I1: {name}: {ours:?}, should be {theirs:?}"))?;
+        }
+        self.check_limits(&self.qdisc.config().to_settings())?;
+        if let Some(event) = self.qdisc.next_event(self.latest) {
+            let fits = event > self.latest || self.latest == Instant::MAX;
+            ensure(fits, || format!("I9: next event {event:?}, now {:?}", self.latest))?;
+        }
+        if let Operation::Reconfigure(config) = operation {
+            let (given, now) = (config.to_settings(), self.qdisc.config().to_settings());
+            for (name, value) in given.iter().filter(|(name, _)| !FIXED.contains(name)) {
+                let force = now.get(name);
+                ensure(force == Some(value), || {
+                    format!("I14: {name} {force:?} in force, {value} was given")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_limits(&self, settings: &Settings) -> Result<(), String> {
+        for name in ["limit", "memory_limit"] {
+            let (held, limit) = match settings.get(name) {
+                Some(Value::Packets(limit)) => (self.qdisc.len() as u64, limit),
+                Some(Value::Bytes(limit)) => (self.qdisc.backlog(), limit),
+                _ => continue,
+            };
+            ensure(held <= limit, || format!("I3: {held} held, {name} is {limit}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that writing `config` as settings and reading them gives it again (I14).
+///
+/// # Errors
+/// It does not.
+pub fn round_trip(config: &AnyConfig, link: &Link) -> Result<(), String> {
+    let settings = config.to_settings();
+    let again = AnyConfig::from_settings(config.kind().name, &settings, link);
+    ensure(again.as_ref() == Some(&Ok(config.clone())), || {
+        format!("I14: {config:?} as {settings:?} is {again:?}")
+    })
+}
+
+fn perform(
+    qdisc: &mut AnyQdisc<TestPacket>,
+    now: Instant,
+    operation: &Operation,
+    packet: Option<TestPacket>,
+) -> Outcome {
+    let mut dropped = Vec::new();
+    let mut sink = |lost: TestPacket, why: DropReason| dropped.push((lost, why));
+    let sent = match (operation, packet) {
+        (Operation::Enqueue { .. }, Some(offered)) => {
+            qdisc.enqueue(now, offered, &mut sink);
+            None
+        }
+        (Operation::Dequeue, _) => qdisc.dequeue(now, &mut sink),
+        (Operation::Reconfigure(config), _) => {
+            qdisc.reconfigure(now, config.clone(), &mut sink);
+            None
+        }
+        (Operation::Purge, _) => {
+            qdisc.purge(now, &mut sink);
+            None
+        }
+        _ => None,
+    };
+    debug_assert!(sent.is_none_or(|p| p.len() == p.len));
+    Outcome { sent, dropped }
+}
+
+/// What a discipline need not change while packets are queued (Linux fq_codel does not).
+const FIXED: [&str; 1] = ["flows"];
+
+fn ensure(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(text()) }
+}

@@ -1,0 +1,82 @@
+//! RED in the words of Floyd and Jacobson 1993, counted in packets.
+
+use super::Item;
+
+/// The queue and its average.
+#[derive(Clone, Debug)]
+pub struct Red {
+    /// w_q.
+    pub weight: f64,
+    /// Thresholds, in packets.
+    pub min: f64,
+    /// Thresholds, in packets.
+    pub max: f64,
+    /// max_p.
+    pub max_p: f64,
+    /// Probability rises to 1 between max and 2 max.
+    pub gentle: bool,
+    /// Transmission time of a typical packet, in ns.
+    pub packet_time: f64,
+    /// What is queued.
+    pub queue: Vec<Item>,
+    /// avg.
+    pub average: f64,
+    /// count.
+    pub count: i64,
+    /// q_time.
+    pub idle_since: u64,
+}
+
+impl Red {
+    /// Arrival; `random` gives a number in 0..1. True if the packet is dropped.
+    pub fn enqueue(&mut self, now: u64, item: Item, random: impl FnOnce() -> f64) -> bool {
+        if self.queue.is_empty() {
+            let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
+            self.average *= (1.0 - self.weight).powf(m);
+            self.idle_since = now;
+        } else {
+            self.average = (1.0 - self.weight) * self.average + self.weight * self.queue.len() as f64;
+        }
+        let drop = self.decide(random);
+        if !drop {
+            self.queue.push(item);
+        }
+        drop
+    }
+
+    fn decide(&mut self, random: impl FnOnce() -> f64) -> bool {
+        if self.average < self.min {
+            self.count = -1;
+            return false;
+        }
+        if self.average >= if self.gentle { 2.0 * self.max } else { self.max } {
+            self.count = 0;
+            return true;
+        }
+        self.count += 1;
+        let p_b = if self.average < self.max {
+            self.max_p * (self.average - self.min) / (self.max - self.min)
+        } else {
+            self.max_p + (1.0 - self.max_p) * (self.average / self.max - 1.0)
+        };
+        let rest = 1.0 - self.count as f64 * p_b;
+        let p_a = if rest > 0.0 { p_b / rest } else { 1.0 };
+        let drop = random() < p_a;
+        if drop {
+            self.count = 0;
+        }
+        drop
+    }
+
+    /// The packet sent.
+    pub fn dequeue(&mut self, now: u64) -> Option<u64> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        let item = self.queue.remove(0);
+        if self.queue.is_empty() {
+            self.idle_since = now;
+        }
+        Some(item.id)
+    }
+}

@@ -1,1 +1,82 @@
 //! A TCP sender and receiver without sockets.
+//!
+//! One direction of data per connection: a [`Sender`] at one end, a [`Receiver`] at the other, [`Segment`]s
+//! between them. Neither reads a clock, does I/O, allocates in steady state or draws a random number: the same calls
+//! give the same segments on every platform.
+//!
+//! # How to drive it
+//!
+//! Both ends have the same three calls, in this order whenever something happens at time `now`:
+//!
+//! 1. [`on_segment`](Sender::on_segment) if a segment arrived (or [`open`](Sender::open),
+//!    [`write`](Sender::write), [`close`](Sender::close) if the application acted);
+//! 2. [`poll_transmit`](Sender::poll_transmit) until it gives `None`; this is also what runs the timers that are due;
+//! 3. [`next_event`](Sender::next_event): call `poll_transmit` again at that time, if nothing happens before.
+//!
+//! ```
+//! use goodqueue::Instant;
+//! use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
+//!
+//! let config = Config::default();
+//! let cubic = AnyCongestionControl::by_name("cubic").expect("listed in the registry");
+//! let mut sender = Sender::new(config, cubic)?;
+//! let mut receiver = Receiver::new(config)?;
+//! sender.write(10_000);
+//! sender.close();
+//! sender.open(Instant::ZERO);
+//! let mut now = 0;
+//! while !sender.is_finished() {
+//!     now += 10_000_000; // 10 ms each way, nothing lost
+//!     while let Some(segment) = sender.poll_transmit(Instant::from_nanos(now)) {
+//!         receiver.on_segment(Instant::from_nanos(now), &segment);
+//!     }
+//!     while let Some(segment) = receiver.poll_transmit(Instant::from_nanos(now)) {
+//!         sender.on_segment(Instant::from_nanos(now), &segment);
+//!     }
+//! }
+//! assert_eq!(receiver.delivered(), 10_000);
+//! # Ok::<(), goodqueue::ConfigError>(())
+//! ```
+//!
+//! # What it implements
+//!
+//! Handshake with retransmission (RFC 9293, RFC 6298), initial window (RFC 6928), slow start and congestion
+//! avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC 2883, RFC 6675), recovery
+//! without them (RFC 6582), limited transmit (RFC 3042), Proportional Rate Reduction (RFC 9937), the retransmission
+//! timer (RFC 6298), ECN (RFC 3168), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293 §3.8.6.1), CUBIC
+//! (RFC 9438).
+//!
+//! # What it does not
+//!
+//! No data from receiver to sender, no RACK-TLP (RFC 8985), no F-RTO, no undo of a spurious reduction, no
+//! HyStart++ (RFC 9406), no Nagle algorithm, no reset, and no giving up: a connection whose peer is gone retries
+//! for ever. Sequence numbers are 64 bits wide and start at 0, so they never wrap. Both ends are taken to agree on
+//! options: SACK, timestamps and window scale are not negotiated; ECN is.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+extern crate alloc;
+
+pub mod config;
+pub mod congestion;
+pub mod cubic;
+pub mod new_reno;
+mod prr;
+mod reassembly;
+pub mod receiver;
+pub mod registry;
+mod rtt;
+mod scoreboard;
+pub mod segment;
+pub mod sender;
+
+pub use config::{Config, DelayedAck};
+pub use congestion::CongestionControl;
+pub use cubic::Cubic;
+pub use new_reno::NewReno;
+pub use receiver::Receiver;
+pub use registry::AnyCongestionControl;
+pub use segment::{Flags, SackBlocks, Segment};
+pub use sender::Sender;

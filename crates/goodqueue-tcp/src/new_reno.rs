@@ -1,0 +1,59 @@
+//! NewReno: additive increase, halving (RFC 5681 §3.1).
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::registry::{About, Constant};
+
+/// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
+const MIN_SSTHRESH: u64 = 2;
+
+/// The standard congestion control of TCP. Its loss recovery is the sender's.
+#[derive(Clone, Debug, Default)]
+pub struct NewReno {
+    /// Bytes acknowledged in congestion avoidance since the window last grew.
+    acked: u64,
+}
+
+impl NewReno {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "newreno",
+        summary: "one segment more per round trip, half the window on congestion",
+        reference: "RFC 5681, RFC 6582",
+        constants: &[
+            Constant { name: "increase", value: "1 segment per RTT", source: "RFC 5681 §3.1" },
+            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
+        ],
+    };
+}
+
+impl CongestionControl for NewReno {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+        if !ack.may_grow {
+            return cwnd;
+        }
+        if cwnd < ack.ssthresh {
+            return ack.slow_start(cwnd);
+        }
+        // One segment per window of acknowledged bytes: the way that RFC 5681 §3.1 recommends.
+        self.acked += ack.acked;
+        if self.acked < cwnd {
+            return cwnd;
+        }
+        self.acked -= cwnd;
+        cwnd.saturating_add(u64::from(ack.mss))
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.acked = 0;
+        (event.in_flight / 2).max(MIN_SSTHRESH * u64::from(event.mss))
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+}

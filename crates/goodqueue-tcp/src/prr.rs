@@ -1,0 +1,55 @@
+//! Proportional Rate Reduction (RFC 9937): how much each ACK may send in fast recovery.
+
+/// State of one recovery, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prr {
+    /// Delivered to the receiver since recovery began.
+    delivered: u64,
+    /// Sent since recovery began.
+    out: u64,
+    /// Flight at the start of recovery that can still be delivered (RecoverFS).
+    recover_fs: u64,
+}
+
+/// What an ACK in recovery said, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Newly acknowledged, cumulatively or selectively (DeliveredData).
+    pub(crate) delivered: u64,
+    /// Estimate of what is in the network.
+    pub(crate) pipe: u64,
+    pub(crate) ssthresh: u64,
+    pub(crate) mss: u64,
+    /// The ACK advanced and told of no further loss (SafeACK).
+    pub(crate) safe: bool,
+}
+
+impl Prr {
+    /// Recovery begins with `in_flight` bytes sent and not cumulatively acknowledged, of which `sacked` had been
+    /// selectively acknowledged before the ACK that began it.
+    pub(crate) fn begin(in_flight: u64, sacked: u64) -> Self {
+        Self { delivered: 0, out: 0, recover_fs: in_flight.saturating_sub(sacked).max(1) }
+    }
+
+    /// Returns the window in bytes until the next ACK.
+    pub(crate) fn on_ack(&mut self, ack: &Progress) -> u64 {
+        self.delivered += ack.delivered;
+        let send = if ack.pipe > ack.ssthresh {
+            let share = self.delivered.saturating_mul(ack.ssthresh).div_ceil(self.recover_fs);
+            share.saturating_sub(self.out)
+        } else {
+            // Conservative bound; one segment more if things go well (slow-start bound).
+            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            let bound = if ack.safe { bound + ack.mss } else { bound };
+            bound.min(ack.ssthresh - ack.pipe)
+        };
+        // The first ACK of a recovery always lets a retransmission out.
+        let send = if self.out == 0 && send < ack.mss { ack.mss } else { send };
+        ack.pipe.saturating_add(send)
+    }
+
+    #[inline]
+    pub(crate) fn on_sent(&mut self, len: u64) {
+        self.out += len;
+    }
+}

@@ -1,0 +1,144 @@
+//! What arrived beyond a gap, and how it is reported (RFC 2018 §4).
+
+use alloc::vec::Vec;
+
+use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
+
+/// Separate ranges that are kept; a segment that would open another is dropped. Bounds memory (256 KiB) and work
+/// against a sender that leaves every other byte out; a window of 90 MB with each second segment lost fits.
+pub(crate) const MAX_RANGES: usize = 16_384;
+
+/// Ranges of sequence numbers above what is in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    /// Sorted, never touching each other.
+    ranges: Vec<(u64, u64)>,
+    /// A sequence number in each of the ranges last reported, the most recent first.
+    recent: [Option<u64>; MAX_SACK_BLOCKS],
+}
+
+/// What became of a segment that did not come in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stored {
+    /// It was kept, at least in part.
+    New,
+    /// All of it was here already.
+    Duplicate,
+    /// There are too many ranges.
+    Full,
+}
+
+impl Reassembly {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Keeps `start..end`.
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Stored {
+        // Ranges `low..high` overlap or touch the new one.
+        let low = self.ranges.partition_point(|range| range.1 < start);
+        let touching = self.ranges.iter().skip(low).take_while(|range| range.0 <= end).count();
+        let stored = match self.ranges.get(low).copied() {
+            Some(range) if touching > 0 && range.0 <= start && end <= range.1 => Stored::Duplicate,
+            Some(first) if touching > 0 => {
+                let last = self.ranges.get(low + touching - 1).copied().unwrap_or(first);
+                self.ranges[low] = (start.min(first.0), end.max(last.1));
+                if touching > 1 {
+                    self.ranges.drain(low + 1..low + touching);
+                }
+                Stored::New
+            }
+            _ if self.ranges.len() >= MAX_RANGES => return Stored::Full,
+            _ => {
+                self.ranges.insert(low, (start, end));
+                Stored::New
+            }
+        };
+        self.remember(low, start);
+        stored
+    }
+
+    /// Everything below `next` is in order now. Takes out the ranges that this reaches and returns where it ends.
+    pub(crate) fn advance(&mut self, next: u64) -> u64 {
+        let reached = self.ranges.iter().take_while(|range| range.0 <= next).count();
+        let mut end = next;
+        for range in self.ranges.drain(..reached) {
+            end = end.max(range.1);
+        }
+        end
+    }
+
+    /// The range that holds `seq`.
+    pub(crate) fn range_of(&self, seq: u64) -> Option<(u64, u64)> {
+        let index = self.ranges.partition_point(|range| range.1 <= seq);
+        self.ranges.get(index).copied().filter(|range| range.0 <= seq)
+    }
+
+    /// The blocks of an ACK: `first` (a DSACK) if given, then the ranges last reported, then any (RFC 2018 §4).
+    pub(crate) fn blocks(&self, ack: u64, first: Option<(u64, u64)>) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        if let Some((start, end)) = first {
+            blocks.push(ack, start, end);
+        }
+        let mut reported = [(0, 0); MAX_SACK_BLOCKS];
+        let mut count = 0;
+        let recent = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq));
+        for range in recent.chain(self.ranges.iter().copied().take(MAX_SACK_BLOCKS * 2)) {
+            if reported[..count].contains(&range) {
+                continue;
+            }
+            if count == reported.len() || !blocks.push(ack, range.0, range.1) {
+                break;
+            }
+            reported[count] = range;
+            count += 1;
+        }
+        blocks
+    }
+
+    /// Puts the range at `index`, which the segment at `start` went into, to the front of those last reported.
+    fn remember(&mut self, index: usize, start: u64) {
+        let Some(&(low, high)) = self.ranges.get(index) else { return };
+        let elsewhere = |seq: &u64| *seq < low || *seq >= high;
+        let mut others = self.recent.into_iter().flatten().filter(elsewhere);
+        self.recent = [Some(start), others.next(), others.next()];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn list(store: &Reassembly) -> Vec<(u64, u64)> {
+        store.blocks(10, None).iter(10).collect()
+    }
+
+    #[test]
+    fn ranges_merge_when_they_touch_and_are_reported_most_recent_first() {
+        let mut store = Reassembly::default();
+        for start in [20, 40, 60, 80] {
+            assert_eq!(store.insert(start, start + 10), Stored::New);
+        }
+        assert_eq!(list(&store), vec![(80, 90), (60, 70), (40, 50)]);
+        assert_eq!(store.insert(30, 40), Stored::New);
+        assert_eq!(list(&store), vec![(20, 50), (80, 90), (60, 70)]);
+        assert_eq!(store.insert(25, 45), Stored::Duplicate);
+        assert_eq!(store.insert(0, 100), Stored::New);
+        assert_eq!(store.advance(5), 100);
+        assert!(store.is_empty());
+        assert!(store.blocks(100, None).is_empty());
+    }
+
+    #[test]
+    fn a_sender_that_leaves_every_other_byte_out_is_bounded() {
+        let mut store = Reassembly::default();
+        for hole in 0..MAX_RANGES as u64 {
+            assert_eq!(store.insert(hole * 2, hole * 2 + 1), Stored::New);
+        }
+        let next = MAX_RANGES as u64 * 2;
+        assert_eq!(store.insert(next, next + 1), Stored::Full);
+        assert_eq!(store.insert(1, 2), Stored::New);
+    }
+}

@@ -1,0 +1,304 @@
+//! The end that receives data: puts it in order, acknowledges it, echoes congestion marks.
+
+use goodqueue::{ConfigError, Duration, Ecn, Instant};
+
+use crate::Config;
+use crate::config::DelayedAck;
+use crate::reassembly::{Reassembly, Stored};
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::sender::timestamp;
+
+/// What a receiver counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReceiverStats {
+    /// Segments that came in.
+    pub segments: u64,
+    /// Segments that went out: SYN/ACKs and ACKs.
+    pub sent: u64,
+    /// Segments of which every byte had come before.
+    pub duplicates: u64,
+    /// Segments that came while an earlier byte was missing.
+    pub out_of_order: u64,
+    /// Segments dropped because they do not fit the window or the store.
+    pub refused: u64,
+    /// Data segments that carried [`Ecn::Ce`].
+    pub marked: u64,
+    /// SYN/ACKs sent again because the timer ran out.
+    pub syn_retransmits: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Listen,
+    SynReceived,
+    Established,
+}
+
+/// The receiving end of a connection. See the [crate's page](crate) for how to drive it; timers run in
+/// [`poll_transmit`](Self::poll_transmit).
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// The next byte expected (RCV.NXT, RFC 9293 §3.3.1).
+    rcv_nxt: u64,
+    /// The right edge of the window; it never moves left (RFC 9293 §3.8.6.2.2).
+    edge: u64,
+    /// Segments in order that no ACK has covered yet.
+    unacknowledged: u32,
+    ack_due: bool,
+    /// When the delayed ACK must go, or the SYN/ACK again.
+    timer: Option<Instant>,
+    state: State,
+    /// Congestion marks are echoed until the sender says that it reduced (RFC 3168 §6.1.3).
+    echo: bool,
+    ecn: bool,
+    sack: bool,
+    timestamps: bool,
+    fin_received: bool,
+    /// Sequence number of the FIN, once it is known.
+    fin: Option<u64>,
+    ts_recent: u32,
+    window: u32,
+    delayed_ack: DelayedAck,
+    reassembly: Reassembly,
+    /// The duplicate that the next ACK reports (RFC 2883 §4).
+    duplicate: Option<(u64, u64)>,
+    /// Timeout of the SYN/ACK now.
+    syn_rto: Duration,
+    config: Config,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN.
+    ///
+    /// # Errors
+    /// See [`Config::check`].
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            rcv_nxt: 0,
+            edge: 0,
+            unacknowledged: 0,
+            ack_due: false,
+            timer: None,
+            state: State::Listen,
+            echo: false,
+            ecn: false,
+            sack: config.sack,
+            timestamps: config.timestamps,
+            fin_received: false,
+            fin: None,
+            ts_recent: 0,
+            window: config.rwnd,
+            delayed_ack: config.delayed_ack,
+            reassembly: Reassembly::default(),
+            duplicate: None,
+            syn_rto: config.initial_rto,
+            config,
+            stats: ReceiverStats::default(),
+        })
+    }
+
+    /// A segment arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        self.stats.segments += 1;
+        if segment.flags.contains(Flags::SYN) {
+            self.on_syn(segment);
+            return;
+        }
+        match self.state {
+            State::Listen => return,
+            State::SynReceived if segment.flags.contains(Flags::ACK) && segment.ack >= 1 => {
+                self.state = State::Established;
+                self.ack_due = false;
+                self.timer = None;
+            }
+            State::SynReceived => return,
+            State::Established => {}
+        }
+        if segment.len > 0 || segment.flags.contains(Flags::FIN) {
+            self.on_data(now, segment);
+        }
+    }
+
+    fn on_syn(&mut self, segment: &Segment) {
+        if self.state == State::Listen {
+            self.state = State::SynReceived;
+            self.rcv_nxt = segment.seq.saturating_add(1);
+            self.edge = self.rcv_nxt.saturating_add(u64::from(self.window));
+            // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).
+            self.ecn = self.config.ecn && segment.flags.contains(Flags::ECE | Flags::CWR);
+            self.ts_recent = segment.ts_val;
+        }
+        // A repeated SYN: the answer, SYN/ACK or plain ACK, did not arrive.
+        self.ack_due = true;
+    }
+
+    #[inline]
+    fn on_data(&mut self, now: Instant, segment: &Segment) {
+        if self.ecn {
+            // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
+            if segment.flags.contains(Flags::CWR) {
+                self.echo = false;
+            }
+            if segment.ecn == Ecn::Ce {
+                self.stats.marked += 1;
+                self.echo = true;
+            }
+        }
+        let start = segment.seq;
+        let end = start.saturating_add(u64::from(segment.len));
+        let last = segment.end();
+        if last <= self.rcv_nxt || start > self.edge || end > self.edge {
+            // Nothing new, or outside the window: acknowledged at once (RFC 9293 §3.10.7.4).
+            self.refuse(start, last);
+            return;
+        }
+        if segment.flags.contains(Flags::FIN) {
+            self.fin.get_or_insert(end);
+        }
+        if start > self.rcv_nxt {
+            self.store(segment, start, last);
+            return;
+        }
+        if self.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
+            self.ts_recent = segment.ts_val; // RFC 7323 §4.3: of the first segment that the ACK covers
+        }
+        self.rcv_nxt = last;
+        let filled_gap = !self.reassembly.is_empty();
+        if filled_gap {
+            self.rcv_nxt = self.reassembly.advance(last);
+        }
+        self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
+        self.edge = self.edge.max(self.rcv_nxt.saturating_add(u64::from(self.window)));
+        self.unacknowledged += 1;
+        if filled_gap || self.fin_received || self.unacknowledged >= self.delayed_ack.every {
+            self.ack_due = true; // RFC 5681 §4.2
+        } else if self.timer.is_none() {
+            self.timer = Some(now + self.delayed_ack.timeout);
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, start: u64, end: u64) {
+        if end <= self.rcv_nxt {
+            self.stats.duplicates += 1;
+            self.duplicate = Some((start, end));
+        } else {
+            self.stats.refused += 1;
+        }
+        self.ack_due = true;
+    }
+
+    /// Keeps a segment that came too early; such an ACK is never delayed (RFC 5681 §4.2).
+    fn store(&mut self, segment: &Segment, start: u64, end: u64) {
+        self.stats.out_of_order += 1;
+        match self.reassembly.insert(start, end) {
+            Stored::New => {}
+            Stored::Duplicate => {
+                self.stats.duplicates += 1;
+                self.duplicate = Some((start, end));
+            }
+            Stored::Full => {
+                self.stats.refused += 1;
+                if segment.flags.contains(Flags::FIN) {
+                    self.fin = None;
+                }
+            }
+        }
+        self.ack_due = true;
+    }
+
+    /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
+    /// `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(due) = self.timer
+            && now >= due
+        {
+            self.timer = None;
+            if self.state == State::SynReceived {
+                self.stats.syn_retransmits += 1;
+                self.syn_rto = self.syn_rto.saturating_mul(2).min(self.config.max_rto);
+            }
+            self.ack_due = true;
+        }
+        if !self.ack_due {
+            return None;
+        }
+        self.ack_due = false;
+        self.unacknowledged = 0;
+        self.stats.sent += 1;
+        let mut segment = Segment {
+            seq: 1,
+            ack: self.rcv_nxt,
+            len: 0,
+            window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
+            ts_val: if self.timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if self.timestamps { self.ts_recent } else { 0 },
+            sack: SackBlocks::NONE,
+            flags: Flags::ACK.and_if(self.echo, Flags::ECE),
+            ecn: Ecn::NotEct,
+        };
+        if self.state == State::SynReceived {
+            segment.seq = 0;
+            // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
+            segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
+            self.timer = Some(now + self.syn_rto);
+            return Some(segment);
+        }
+        self.timer = None;
+        if self.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
+            segment.sack = self.reassembly.blocks(self.rcv_nxt, self.duplicate.take());
+        }
+        Some(segment)
+    }
+
+    /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
+    #[must_use]
+    #[inline]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// The application takes data at another pace: the window is `window` bytes from now on, at most
+    /// [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back; one that opens by a
+    /// segment or more is announced at once (RFC 9293 §3.8.6.2.2).
+    pub fn set_window(&mut self, window: u32) {
+        self.window = window.min(crate::config::MAX_WINDOW);
+        let edge = self.rcv_nxt.saturating_add(u64::from(self.window));
+        let opened = edge.saturating_sub(self.edge);
+        if self.state == State::Listen || opened == 0 {
+            return;
+        }
+        let announced = u64::from(self.config.payload().min(self.window / 2));
+        self.edge = edge;
+        self.ack_due |= self.state == State::Established && opened >= announced;
+    }
+
+    /// Payload bytes delivered to the application, in order.
+    #[must_use]
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
+    }
+
+    /// True once the handshake is done.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// True once the sender's FIN was reached in order: nothing more will come.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.fin_received
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub const fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+}

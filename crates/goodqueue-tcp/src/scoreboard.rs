@@ -1,0 +1,469 @@
+//! What was sent and not yet cumulatively acknowledged: the scoreboard of RFC 6675.
+//!
+//! A ring of one record per segment, in the order of sequence numbers; segments keep the boundaries of their first
+//! transmission. Counters and cursors are kept up to date by each change, so that pipe, "is it lost" and "what to
+//! send next" cost a constant, however large the window. A cursor only moves forward, except after a timeout.
+//!
+//! Positions are numbers that are never reused: the n-th segment ever sent has position n.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use goodqueue::Instant;
+
+use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
+
+/// Duplicate acknowledgements that mean loss (RFC 6675 §2).
+pub(crate) const DUP_THRESH: u64 = 3;
+/// Segments that the ring holds before it first grows.
+const INITIAL_CAPACITY: usize = 16;
+
+/// The receiver holds it.
+const SACKED: u8 = 1;
+/// It is taken for lost (IsLost, RFC 6675 §4).
+const LOST: u8 = 2;
+/// A retransmission of it counts as being in the network.
+const RESENT: u8 = 4;
+/// It was sent more than once: gives no RTT sample (RFC 6298 §3).
+const AMBIGUOUS: u8 = 8;
+
+/// A segment in the ring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) seq: u64,
+    sent: Instant,
+    /// Sequence numbers that it takes: payload, and one for FIN.
+    pub(crate) len: u32,
+    marks: u8,
+}
+
+impl Record {
+    #[inline]
+    fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+}
+
+/// What a cumulative acknowledgement took off the scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledged {
+    /// Bytes that had not been selectively acknowledged before.
+    pub(crate) delivered: u64,
+    /// When the last of the segments was sent, if it can serve as an RTT sample.
+    pub(crate) sent: Option<Instant>,
+}
+
+/// A block of an earlier ACK and the records within it, all of which are marked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    start: u64,
+    end: u64,
+    low: u64,
+    high: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    /// A power of two of them, never none; position p is at `p & mask`.
+    records: Vec<Record>,
+    mask: u64,
+    /// Position of the oldest record, and of the next to come.
+    first: u64,
+    next: u64,
+    /// Sequence number after the last record.
+    end_seq: u64,
+    /// Usual length of a record, and the SACKed bytes above a segment beyond which it is lost (RFC 6675 §4).
+    mss: u32,
+    lost_threshold: u64,
+    /// Bytes of all records; of the SACKED; of the LOST and of the RESENT ones that are not SACKED.
+    outstanding: u64,
+    sacked: u64,
+    lost: u64,
+    resent: u64,
+    /// Below this position each record is SACKED or LOST. At and above it there are so many SACKED bytes in so many
+    /// ranges.
+    edge: u64,
+    sacked_above: u64,
+    ranges_above: u64,
+    /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
+    resend: u64,
+    /// Position after the highest SACKED record.
+    high_sacked: u64,
+    known: [Known; MAX_SACK_BLOCKS],
+}
+
+impl Scoreboard {
+    pub(crate) fn new(mss: u32, seq: u64) -> Self {
+        Self {
+            records: vec![Record::default(); INITIAL_CAPACITY],
+            mask: INITIAL_CAPACITY as u64 - 1,
+            first: 0,
+            next: 0,
+            end_seq: seq,
+            mss,
+            lost_threshold: (DUP_THRESH - 1) * u64::from(mss),
+            outstanding: 0,
+            sacked: 0,
+            lost: 0,
+            resent: 0,
+            edge: 0,
+            sacked_above: 0,
+            ranges_above: 0,
+            resend: 0,
+            high_sacked: 0,
+            known: [Known::default(); MAX_SACK_BLOCKS],
+        }
+    }
+
+    /// Bytes sent and not yet cumulatively acknowledged (FlightSize, RFC 5681 §2).
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Estimate of the bytes in the network (pipe, RFC 6675 §4).
+    #[inline]
+    pub(crate) fn pipe(&self) -> u64 {
+        self.outstanding - self.sacked - self.lost + self.resent
+    }
+
+    #[inline]
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == self.next
+    }
+
+    /// The segment was sent for the first time. It follows the one before without a gap.
+    #[inline]
+    pub(crate) fn push(&mut self, len: u32, now: Instant) {
+        if self.next - self.first > self.mask {
+            self.grow();
+        }
+        let seq = self.end_seq;
+        *self.at_mut(self.next) = Record { seq, sent: now, len, marks: 0 };
+        self.next += 1;
+        self.end_seq = seq + u64::from(len);
+        self.outstanding += u64::from(len);
+    }
+
+    /// Everything below `ack` arrived. A segment acknowledged in part stays as it is.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
+        let mut delivered = 0;
+        let mut sent = None;
+        let mut ambiguous = false;
+        let plain = self.sacked == 0 && self.lost == 0;
+        while self.first < self.next {
+            let record = *self.at(self.first);
+            let len = u64::from(record.len);
+            if record.seq + len > ack {
+                break;
+            }
+            self.outstanding -= len;
+            if record.marks == 0 {
+                delivered += len;
+                sent = Some(record.sent);
+            } else {
+                ambiguous |= record.is(AMBIGUOUS);
+                delivered += self.forget(record);
+            }
+            self.first += 1;
+        }
+        self.resend = self.resend.max(self.first);
+        self.edge = self.edge.max(self.first);
+        if !plain {
+            self.high_sacked = self.high_sacked.max(self.first);
+        }
+        Acknowledged { delivered, sent: if ambiguous { None } else { sent } }
+    }
+
+    /// Takes the marks of the first record out of the counters; returns what its arrival adds to what was delivered.
+    fn forget(&mut self, record: Record) -> u64 {
+        let len = u64::from(record.len);
+        if record.is(SACKED) {
+            self.sacked -= len;
+            if self.first >= self.edge {
+                self.sacked_above -= len;
+                self.ranges_above -= u64::from(!self.is_sacked(self.first + 1));
+            }
+            return 0;
+        }
+        if record.is(LOST) {
+            self.lost -= len;
+        }
+        if record.is(RESENT) {
+            self.resent -= len;
+        }
+        len
+    }
+
+    /// Marks what the blocks name, then what that shows to be lost (Update and IsLost, RFC 6675 §4). Returns the
+    /// bytes newly marked, and how many blocks make no sense and were ignored.
+    pub(crate) fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> (u64, u64) {
+        let mut bytes = 0;
+        let mut invalid = 0;
+        let known = self.known;
+        let mut seen = [Known::default(); MAX_SACK_BLOCKS];
+        for (slot, (start, end)) in seen.iter_mut().zip(blocks.iter(ack)) {
+            if start >= end || end > self.end_seq {
+                invalid += 1;
+                continue;
+            }
+            if end <= ack {
+                continue; // DSACK, or old
+            }
+            if let Some(same) = known.iter().find(|known| known.start == start && known.end == end) {
+                *slot = *same;
+                continue;
+            }
+            let low = self.position(start);
+            let high = self.position_before(end);
+            bytes += self.mark_sacked(low, high, &known);
+            *slot = Known { start, end, low, high };
+        }
+        self.known = seen;
+        if bytes > 0 {
+            self.mark_lost();
+        }
+        (bytes, invalid)
+    }
+
+    /// Marks the records `low..high` except those in `known`.
+    fn mark_sacked(&mut self, low: u64, high: u64, known: &[Known]) -> u64 {
+        if low >= high {
+            return 0;
+        }
+        for (index, old) in known.iter().enumerate() {
+            if old.low < high && low < old.high {
+                let rest = known.get(index + 1..).unwrap_or(&[]);
+                return self.mark_sacked(low, old.low, rest) + self.mark_sacked(old.high, high, rest);
+            }
+        }
+        let mut bytes = 0;
+        for position in low..high {
+            let record = *self.at(position);
+            if record.is(SACKED) {
+                continue;
+            }
+            let len = u64::from(record.len);
+            bytes += len;
+            self.at_mut(position).marks |= SACKED;
+            if record.is(LOST) {
+                self.lost -= len;
+            }
+            if record.is(RESENT) {
+                self.resent -= len;
+            }
+            if position >= self.edge {
+                self.sacked_above += len;
+                self.ranges_above += u64::from(!self.is_sacked(position + 1));
+                self.ranges_above -= u64::from(position > self.edge && self.is_sacked(position - 1));
+            }
+        }
+        self.sacked += bytes;
+        self.high_sacked = self.high_sacked.max(high);
+        bytes
+    }
+
+    /// Marks as lost each record with enough SACKED above it (IsLost, RFC 6675 §4): more than two segments' bytes, or
+    /// three separate ranges.
+    fn mark_lost(&mut self) {
+        while self.edge < self.next
+            && (self.sacked_above > self.lost_threshold || self.ranges_above >= DUP_THRESH)
+        {
+            let record = *self.at(self.edge);
+            let len = u64::from(record.len);
+            if record.is(SACKED) {
+                self.sacked_above -= len;
+                self.ranges_above -= u64::from(!self.is_sacked(self.edge + 1));
+            } else if !record.is(LOST) {
+                self.at_mut(self.edge).marks |= LOST;
+                self.lost += len;
+            }
+            self.edge += 1;
+        }
+    }
+
+    /// True if the oldest segment is taken for lost.
+    pub(crate) fn is_front_lost(&self) -> bool {
+        !self.is_empty() && self.at(self.first).marks & (LOST | SACKED) == LOST
+    }
+
+    /// Takes the oldest segment for lost, whatever was SACKED above it.
+    pub(crate) fn mark_front_lost(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        let front = *self.at(self.first);
+        if front.marks & (LOST | SACKED) == 0 {
+            self.at_mut(self.first).marks |= LOST;
+            self.lost += u64::from(front.len);
+        }
+    }
+
+    /// The retransmission timer ran out: everything not SACKED is lost, and no retransmission is in the network. What
+    /// is SACKED stays so, unless the oldest segment is SACKED: then the receiver reneged (RFC 2018 §8).
+    pub(crate) fn time_out(&mut self) {
+        let reneged = !self.is_empty() && self.at(self.first).is(SACKED);
+        if reneged {
+            self.known = [Known::default(); MAX_SACK_BLOCKS];
+            self.high_sacked = self.first;
+        }
+        self.sacked = 0;
+        self.lost = 0;
+        self.resent = 0;
+        for position in self.first..self.next {
+            let record = self.at_mut(position);
+            let len = u64::from(record.len);
+            if record.is(SACKED) && !reneged {
+                self.sacked += len;
+            } else {
+                record.marks = (record.marks & AMBIGUOUS) | LOST;
+                self.lost += len;
+            }
+        }
+        self.edge = self.next;
+        self.sacked_above = 0;
+        self.ranges_above = 0;
+        self.resend = self.first;
+    }
+
+    /// The first segment that is lost and not yet resent (NextSeg rule 1, RFC 6675 §4).
+    #[inline]
+    pub(crate) fn next_lost(&mut self) -> Option<(u64, Record)> {
+        if self.lost == 0 {
+            return None;
+        }
+        let (position, record) = self.next_to_resend()?;
+        record.is(LOST).then_some((position, record))
+    }
+
+    /// The first segment that is neither SACKED nor resent, below one that is SACKED (NextSeg rule 3).
+    pub(crate) fn next_hole(&mut self) -> Option<(u64, Record)> {
+        let hole = self.next_to_resend()?;
+        (hole.0 < self.high_sacked).then_some(hole)
+    }
+
+    /// The last segment that is not SACKED (NextSeg rule 4, the rescue retransmission).
+    pub(crate) fn rescue(&self) -> Option<(u64, Record)> {
+        let last = (self.first..self.next).rev().find(|&position| !self.at(position).is(SACKED))?;
+        Some((last, *self.at(last)))
+    }
+
+    /// The oldest segment.
+    pub(crate) fn front(&self) -> Option<(u64, Record)> {
+        (!self.is_empty()).then(|| (self.first, *self.at(self.first)))
+    }
+
+    /// The segment at `position` was sent again.
+    pub(crate) fn resent(&mut self, position: u64, now: Instant) {
+        let record = self.at_mut(position);
+        let before = *record;
+        record.marks |= RESENT | AMBIGUOUS;
+        record.sent = now;
+        if before.marks & (SACKED | RESENT) == 0 {
+            self.resent += u64::from(before.len);
+        }
+    }
+
+    /// Pipe counted from the records, as RFC 6675 §4 words it; equals [`pipe`](Self::pipe).
+    pub(crate) fn recount_pipe(&self) -> u64 {
+        let octets = |record: &Record| {
+            let len = u64::from(record.len);
+            let original = if record.is(LOST) { 0 } else { len };
+            let retransmission = if record.is(RESENT) { len } else { 0 };
+            if record.is(SACKED) { 0 } else { original + retransmission }
+        };
+        (self.first..self.next).map(|position| octets(self.at(position))).sum()
+    }
+
+    fn next_to_resend(&mut self) -> Option<(u64, Record)> {
+        while self.resend < self.next {
+            let record = *self.at(self.resend);
+            if record.marks & (SACKED | RESENT) == 0 {
+                return Some((self.resend, record));
+            }
+            self.resend += 1;
+        }
+        None
+    }
+
+    /// Position of the first record that begins at or after `seq`.
+    fn position(&self, seq: u64) -> u64 {
+        if seq >= self.end_seq {
+            return self.next;
+        }
+        let start = self.at(self.first).seq;
+        if seq <= start {
+            return self.first;
+        }
+        // Nearly always all segments are full, and the narrow division is the cheap one.
+        let distance = u32::try_from(seq - start).unwrap_or(u32::MAX);
+        let guess = self.first + u64::from(distance / self.mss);
+        if guess < self.next && self.at(guess).seq == seq {
+            return guess;
+        }
+        let (mut low, mut high) = (self.first, self.next);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.at(middle).seq < seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Position after the last record that ends at or before `seq`.
+    fn position_before(&self, seq: u64) -> u64 {
+        let position = self.position(seq);
+        let start = if position < self.next { self.at(position).seq } else { self.end_seq };
+        if start == seq { position } else { position.saturating_sub(1).max(self.first) }
+    }
+
+    #[inline]
+    fn is_sacked(&self, position: u64) -> bool {
+        position < self.next && position >= self.first && self.at(position).is(SACKED)
+    }
+
+    #[inline]
+    fn slot(&self, position: u64) -> usize {
+        usize::try_from(position & self.mask).unwrap_or(0)
+    }
+
+    #[inline]
+    fn at(&self, position: u64) -> &Record {
+        &self.records[self.slot(position)]
+    }
+
+    #[inline]
+    fn at_mut(&mut self, position: u64) -> &mut Record {
+        let slot = self.slot(position);
+        &mut self.records[slot]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = self.records.len() * 2;
+        let mut records = vec![Record::default(); capacity];
+        let mask = capacity as u64 - 1;
+        for position in self.first..self.next {
+            records[usize::try_from(position & mask).unwrap_or(0)] = *self.at(position);
+        }
+        self.records = records;
+        self.mask = mask;
+    }
+}
+
+#[cfg(test)]
+mod tests;

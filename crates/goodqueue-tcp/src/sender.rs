@@ -1,0 +1,554 @@
+//! The end that sends data: handshake, what may be sent when, timers. How it reacts to ACKs is in `reaction`.
+
+use goodqueue::{ConfigError, Duration, Ecn, Instant};
+
+use crate::Config;
+use crate::congestion::{Congestion, CongestionControl, Signal};
+use crate::prr::Prr;
+use crate::registry::AnyCongestionControl;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Record, Scoreboard};
+use crate::segment::{Flags, SackBlocks, Segment};
+
+mod reaction;
+
+/// First sequence number of data: the SYN has number 0.
+const FIRST_BYTE: u64 = 1;
+/// Segments that limited transmit may send beyond the window (RFC 3042 §2).
+const LIMITED_TRANSMIT: u64 = 2;
+/// After more SYN retransmissions than this, the initial window is one segment (RFC 6928 §2).
+const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
+
+/// What a sender counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SenderStats {
+    /// Segments sent, of any kind.
+    pub segments: u64,
+    /// Data segments sent for the first time.
+    pub data_segments: u64,
+    /// Data segments sent again, for any reason.
+    pub retransmits: u64,
+    /// SYNs sent again.
+    pub syn_retransmits: u64,
+    /// ACKs that came in.
+    pub acks: u64,
+    /// Of those, duplicate ones (RFC 5681 §2, RFC 6675 §2).
+    pub duplicate_acks: u64,
+    /// Of those, ones that acknowledge what was never sent; they are ignored.
+    pub invalid_acks: u64,
+    /// SACK blocks that were inverted or beyond what was sent; they are ignored.
+    pub invalid_sack_blocks: u64,
+    /// Retransmission timeouts, SYN not counted.
+    pub timeouts: u64,
+    /// Times fast recovery began.
+    pub fast_recoveries: u64,
+    /// Window reductions on congestion marks.
+    pub ecn_reductions: u64,
+    /// Duplicates that the receiver reported (RFC 2883): retransmissions that were not needed, or copies that the
+    /// network made.
+    pub spurious: u64,
+    /// Restarts after an idle time (RFC 5681 §4.1).
+    pub idle_restarts: u64,
+    /// Probes of a closed window (RFC 9293 §3.8.6.1).
+    pub window_probes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery (RFC 6675 §5, RFC 6582 §3.2).
+    Recovery,
+    /// After a timeout (RFC 6675 §5.1).
+    Loss,
+}
+
+/// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;
+/// timers run in [`poll_transmit`](Self::poll_transmit).
+#[derive(Clone, Debug)]
+pub struct Sender<C = AnyCongestionControl> {
+    state: State,
+    phase: Phase,
+    ack_due: bool,
+    syn_due: bool,
+    /// The oldest segment goes out whatever the window says (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
+    front_due: bool,
+    closing: bool,
+    fin_sent: bool,
+    /// Both ends agreed on ECN.
+    ecn: bool,
+    /// The next new segment tells that the window was reduced (RFC 3168 §6.1.2).
+    cwr_due: bool,
+    /// The timer is the persist timer (RFC 9293 §3.8.6.1).
+    persisting: bool,
+    probe_due: bool,
+    /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
+    rescued: bool,
+    /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
+    first_partial: bool,
+    duplicate_acks: u64,
+    mss: u64,
+    /// SND.UNA and SND.NXT (RFC 9293 §3.3.1).
+    snd_una: u64,
+    snd_nxt: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Sequence number after the last byte that the application wrote.
+    data_end: u64,
+    /// Right edge of the receiver's window, and the largest window it ever offered.
+    window_edge: u64,
+    max_window: u64,
+    /// What recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC 6582 §3.1).
+    recovery_point: u64,
+    /// SND.NXT at the last window reduction: a mark on something older says nothing new (RFC 3168 §6.1.2).
+    reduction_point: u64,
+    /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
+    limited: u64,
+    timer: Option<Instant>,
+    last_sent: Instant,
+    scoreboard: Scoreboard,
+    rtt: RttEstimator,
+    prr: Prr,
+    controller: C,
+    ts_recent: u32,
+    /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
+    timed_out_at: Option<u64>,
+    config: Config,
+    stats: SenderStats,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// A connection that is not open yet.
+    ///
+    /// # Errors
+    /// See [`Config::check`].
+    pub fn new(config: Config, controller: C) -> Result<Self, ConfigError> {
+        config.check()?;
+        let mss = u64::from(config.payload());
+        Ok(Self {
+            state: State::Closed,
+            phase: Phase::Open,
+            ack_due: false,
+            syn_due: false,
+            front_due: false,
+            closing: false,
+            fin_sent: false,
+            ecn: false,
+            cwr_due: false,
+            persisting: false,
+            probe_due: false,
+            rescued: false,
+            first_partial: false,
+            duplicate_acks: 0,
+            mss,
+            snd_una: 0,
+            snd_nxt: 0,
+            cwnd: mss * u64::from(config.iw),
+            ssthresh: config.initial_ssthresh,
+            data_end: FIRST_BYTE,
+            window_edge: 0,
+            max_window: 0,
+            recovery_point: 0,
+            reduction_point: 0,
+            limited: 0,
+            timer: None,
+            last_sent: Instant::ZERO,
+            scoreboard: Scoreboard::new(config.payload(), FIRST_BYTE),
+            rtt: RttEstimator::new(&config),
+            prr: Prr::default(),
+            controller,
+            ts_recent: 0,
+            timed_out_at: None,
+            config,
+            stats: SenderStats::default(),
+        })
+    }
+
+    /// Opens the connection: [`poll_transmit`](Self::poll_transmit) gives a SYN. Does nothing a second time.
+    pub fn open(&mut self, now: Instant) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+            self.snd_nxt = FIRST_BYTE;
+            self.last_sent = now;
+        }
+    }
+
+    /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Nothing is taken after
+    /// [`close`](Self::close).
+    pub fn write(&mut self, bytes: u64) {
+        if !self.closing {
+            self.data_end = self.data_end.saturating_add(bytes);
+        }
+    }
+
+    /// The application has no more to send: a FIN follows the data.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
+    /// `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(due) = self.timer
+            && now >= due
+        {
+            self.on_timer(now);
+        }
+        if self.state != State::Established {
+            return self.syn(now);
+        }
+        if self.ack_due {
+            self.ack_due = false;
+            return Some(self.segment(now, self.snd_nxt, 0, Flags::ACK));
+        }
+        if self.front_due {
+            self.front_due = false;
+            if let Some((position, record)) = self.scoreboard.front() {
+                return Some(self.retransmit(now, position, record));
+            }
+        }
+        let pipe = self.scoreboard.pipe();
+        if let Some((position, record)) = self.scoreboard.next_lost() {
+            let fits = pipe == 0 || pipe + u64::from(record.len) <= self.cwnd;
+            return if fits { Some(self.retransmit(now, position, record)) } else { None };
+        }
+        if self.snd_nxt < self.data_end || (self.closing && !self.fin_sent) {
+            self.new_data(now, pipe)
+        } else {
+            self.fill_hole(now, pipe)
+        }
+    }
+
+    /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before: the timer.
+    #[must_use]
+    #[inline]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3, NextSeg rule 2 of
+    /// RFC 6675 §4).
+    #[inline]
+    fn new_data(&mut self, now: Instant, mut pipe: u64) -> Option<Segment> {
+        if self.scoreboard.is_empty() && self.snd_nxt > FIRST_BYTE {
+            self.restart_after_idle(now);
+        }
+        let mut cwnd = self.cwnd;
+        if self.duplicate_acks > 0 && self.phase == Phase::Open {
+            if !self.config.limited_transmit {
+                pipe = self.scoreboard.outstanding();
+            } else if !self.config.sack {
+                cwnd += self.mss * self.duplicate_acks.min(LIMITED_TRANSMIT);
+            }
+        }
+        let mut payload = self.mss.min(self.data_end - self.snd_nxt);
+        if pipe + payload > cwnd {
+            return None;
+        }
+        let usable = self.window_edge.saturating_sub(self.snd_nxt);
+        if payload > usable {
+            // A part only if it is half of what the receiver ever offered (RFC 9293 §3.8.6.2.1).
+            let worthwhile = usable > 0 && usable >= self.max_window / 2;
+            if !worthwhile && !self.probe_due {
+                return self.wait_for_window(now, pipe);
+            }
+            self.probe_due = false;
+            if usable == 0 {
+                return Some(self.probe(now));
+            }
+            payload = usable;
+        }
+        self.probe_due = false;
+        Some(self.first_transmission(now, payload))
+    }
+
+    fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {
+        let seq = self.snd_nxt;
+        let mut flags = Flags::ACK;
+        let mut len = payload;
+        if self.closing && seq + payload == self.data_end {
+            flags |= Flags::FIN;
+            len += 1;
+            self.fin_sent = true;
+        }
+        if self.cwr_due && payload > 0 {
+            self.cwr_due = false;
+            flags = flags.and_if(self.ecn, Flags::CWR);
+        }
+        self.scoreboard.push(narrow(len), now);
+        self.snd_nxt += len;
+        self.stats.data_segments += 1;
+        if self.duplicate_acks > 0 && self.phase == Phase::Open {
+            self.limited += len;
+        }
+        self.note_sent(now, len);
+        let mut segment = self.segment(now, seq, narrow(payload), flags);
+        if self.ecn {
+            segment.ecn = Ecn::Ect0;
+        }
+        segment
+    }
+
+    /// Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
+    fn retransmit(&mut self, now: Instant, position: u64, record: Record) -> Segment {
+        self.scoreboard.resent(position, now);
+        self.stats.retransmits += 1;
+        self.note_sent(now, u64::from(record.len));
+        let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
+        let payload = record.len - u32::from(has_fin);
+        self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN))
+    }
+
+    /// With no new data that may be sent, something that is only suspected (NextSeg rules 3 and 4, RFC 6675 §4).
+    #[cold]
+    fn fill_hole(&mut self, now: Instant, pipe: u64) -> Option<Segment> {
+        if self.phase != Phase::Recovery || !self.config.sack || pipe + self.mss > self.cwnd {
+            return None;
+        }
+        if let Some((position, record)) = self.scoreboard.next_hole() {
+            return Some(self.retransmit(now, position, record));
+        }
+        if self.rescued {
+            return None;
+        }
+        self.rescued = true;
+        let (position, record) = self.scoreboard.rescue()?;
+        Some(self.retransmit(now, position, record))
+    }
+
+    /// The receiver's window is too small for the next segment.
+    #[cold]
+    fn wait_for_window(&mut self, now: Instant, pipe: u64) -> Option<Segment> {
+        if self.scoreboard.is_empty() {
+            if self.timer.is_none() {
+                self.persisting = true;
+                self.timer = Some(now + self.rtt.rto());
+            }
+            return None;
+        }
+        self.fill_hole(now, pipe)
+    }
+
+    /// One byte that the receiver has, to make it tell its window (RFC 9293 §3.8.6.1: a retransmission will do).
+    fn probe(&mut self, now: Instant) -> Segment {
+        self.stats.window_probes += 1;
+        self.persisting = true;
+        self.timer = Some(now + self.rtt.rto());
+        self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
+    }
+
+    #[inline]
+    fn note_sent(&mut self, now: Instant, len: u64) {
+        self.last_sent = now;
+        if self.phase == Phase::Recovery {
+            self.prr.on_sent(len);
+        }
+        // RFC 6298 §5.1
+        if self.timer.is_none() || self.persisting {
+            self.persisting = false;
+            self.timer = Some(now + self.rtt.rto());
+        }
+    }
+
+    #[inline]
+    fn segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
+        self.stats.segments += 1;
+        let timestamps = self.config.timestamps;
+        Segment {
+            seq,
+            ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
+            len,
+            window: self.config.rwnd,
+            ts_val: if timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if timestamps { self.ts_recent } else { 0 },
+            sack: SackBlocks::NONE,
+            flags,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    fn syn(&mut self, now: Instant) -> Option<Segment> {
+        if !self.syn_due {
+            return None;
+        }
+        self.syn_due = false;
+        self.last_sent = now;
+        self.timer = Some(now + self.rtt.rto());
+        // An ECN-setup SYN (RFC 3168 §6.1.1).
+        let flags = Flags::SYN.and_if(self.config.ecn, Flags::ECE | Flags::CWR);
+        Some(self.segment(now, 0, 0, flags))
+    }
+
+    /// Restart window (RFC 5681 §4.1).
+    #[cold]
+    fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.since(self.last_sent);
+        if !self.config.idle_restart || idle <= self.rtt.rto() {
+            return;
+        }
+        let window = self.mss * u64::from(self.config.iw);
+        self.stats.idle_restarts += 1;
+        self.controller.on_idle(now, idle);
+        self.cwnd = self.cwnd.min(window);
+        self.last_sent = now;
+    }
+
+    #[cold]
+    fn on_timer(&mut self, now: Instant) {
+        self.timer = None;
+        if self.state == State::SynSent {
+            self.stats.syn_retransmits += 1;
+            self.rtt.back_off();
+            self.syn_due = true;
+        } else if self.persisting {
+            self.rtt.back_off();
+            self.probe_due = true;
+        } else if !self.scoreboard.is_empty() {
+            self.time_out(now);
+        }
+    }
+
+    /// The retransmission timer ran out (RFC 5681 §3.1, RFC 6298 §5.4 to §5.6, RFC 6675 §5.1).
+    fn time_out(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        if self.timed_out_at != Some(self.snd_una) {
+            self.timed_out_at = Some(self.snd_una);
+            self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
+        }
+        self.scoreboard.time_out();
+        self.phase = Phase::Loss;
+        self.cwnd = self.mss; // LW
+        self.recovery_point = self.snd_nxt;
+        self.duplicate_acks = 0;
+        self.limited = 0;
+        self.front_due = true;
+        self.rtt.back_off();
+        self.timer = Some(now + self.rtt.rto());
+    }
+
+    /// Asks the controller for the slow-start threshold and notes that the window was reduced. What was in flight is
+    /// counted as before this ACK, which acknowledged `acked` bytes.
+    fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
+        self.reduction_point = self.snd_nxt;
+        self.cwr_due = self.ecn;
+        let event = Congestion {
+            now,
+            signal,
+            cwnd: self.cwnd,
+            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited),
+            mss: narrow(self.mss),
+        };
+        self.controller.on_congestion(&event).max(self.mss)
+    }
+}
+
+impl<C> Sender<C> {
+    /// True once the handshake is done.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// True once the FIN was acknowledged, and so everything before it.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.fin_sent && self.snd_una == self.snd_nxt
+    }
+
+    /// Payload bytes that were cumulatively acknowledged.
+    #[must_use]
+    pub fn bytes_acked(&self) -> u64 {
+        let fin = u64::from(self.is_finished());
+        self.snd_una.saturating_sub(FIRST_BYTE + fin)
+    }
+
+    /// Congestion window in bytes; never below one full segment.
+    #[must_use]
+    pub const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Slow-start threshold in bytes.
+    #[must_use]
+    pub const fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Smoothed RTT (RFC 6298 §2); `None` before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+
+    /// Retransmission timeout in force, back-off included (RFC 6298 §2 and §5.5).
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// Estimate of the bytes in the network (RFC 6675 §4).
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
+        self.scoreboard.pipe()
+    }
+
+    /// The same, counted from the scoreboard record by record: for tests, as it takes time in proportion to the
+    /// window.
+    #[must_use]
+    pub fn recount_pipe(&self) -> u64 {
+        self.scoreboard.recount_pipe()
+    }
+
+    /// Bytes sent and not cumulatively acknowledged (FlightSize, RFC 5681 §2).
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.scoreboard.outstanding()
+    }
+
+    /// True in fast recovery.
+    #[must_use]
+    pub fn is_in_recovery(&self) -> bool {
+        self.phase == Phase::Recovery
+    }
+
+    /// True if both ends agreed on ECN.
+    #[must_use]
+    pub const fn uses_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// The congestion controller.
+    #[must_use]
+    pub const fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+}
+
+/// The clock of the timestamps option: microseconds modulo 2^32 (RFC 7323 §5.4 asks for 1 ms to 1 s; delay-based
+/// controllers need finer).
+#[expect(clippy::cast_possible_truncation, reason = "the option's clock wraps")]
+pub(crate) const fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
+
+/// The length of a segment, which [`Config::check`] keeps below 2^16.
+#[inline]
+fn narrow(len: u64) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,105 @@
+//! How the window grows.
+
+use goodqueue::{Duration, Instant};
+use goodqueue_tcp::Config;
+
+use crate::pair::{MSS, Pair, at, quick};
+
+/// Data segments sent at each time.
+fn rounds(pair: &Pair) -> Vec<(Instant, usize)> {
+    let mut rounds: Vec<(Instant, usize)> = Vec::new();
+    for (time, _) in pair.data.iter().filter(|entry| entry.1.len > 0) {
+        match rounds.last_mut() {
+            Some(last) if last.0 == *time => last.1 += 1,
+            _ => rounds.push((*time, 1)),
+        }
+    }
+    rounds
+}
+
+#[test]
+fn sixty_kilobytes_take_three_rounds_after_the_handshake() {
+    let mut pair = Pair::new(quick());
+    pair.sender.write(60_000);
+    pair.sender.close();
+    pair.sender.open(Instant::ZERO);
+    assert_eq!(pair.finish(), at(400));
+    assert_eq!(rounds(&pair), [(at(100), 10), (at(200), 20), (at(300), 12)]);
+    assert_eq!(pair.receiver.delivered(), 60_000);
+    assert_eq!(pair.sender.stats().segments, 42 + 2);
+}
+
+#[test]
+fn slow_start_doubles_with_an_ack_each_and_grows_by_half_with_delayed_acks() {
+    let mut each = Pair::bulk(quick());
+    each.run_until(at(400));
+    let counts: Vec<_> = rounds(&each).iter().map(|round| round.1).collect();
+    assert_eq!(counts, [10, 20, 40, 80]);
+    let mut delayed = Pair::bulk(Config::default());
+    delayed.run_until(at(200));
+    assert_eq!(delayed.sender.cwnd(), 15 * MSS);
+    assert_eq!(delayed.acks.len(), 6);
+}
+
+#[test]
+fn congestion_avoidance_adds_a_segment_per_round() {
+    for config in [quick(), Config::default()] {
+        let mut pair = Pair::bulk(Config { initial_ssthresh: 10 * MSS, ..config });
+        pair.run_until(at(199));
+        assert_eq!(pair.sender.cwnd(), 10 * MSS);
+        pair.run_until(at(250));
+        assert_eq!(pair.sender.cwnd(), 11 * MSS);
+        pair.run_until(at(950));
+        let segments = pair.sender.cwnd() / MSS;
+        assert!((16..=18).contains(&segments), "{segments}");
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for name in ["newreno", "cubic"] {
+        let mut pair = Pair::with(quick(), quick(), name);
+        pair.sender.open(Instant::ZERO);
+        for round in 1..20 {
+            pair.sender.write(3 * MSS);
+            pair.run_until(at(round * 100));
+        }
+        assert_eq!(pair.sender.cwnd(), 10 * MSS);
+        assert_eq!(pair.sender.stats().idle_restarts, 0);
+    }
+}
+
+#[test]
+fn after_idle_it_restarts_from_the_initial_window() {
+    for (restart, expected) in [(true, 10), (false, 21)] {
+        let mut pair = Pair::new(Config { idle_restart: restart, ..quick() });
+        pair.sender.open(Instant::ZERO);
+        pair.sender.write(30 * MSS);
+        pair.run_until(at(3000));
+        // the last round of 20 filled the window until its first ACK came
+        assert_eq!(pair.sender.cwnd(), 21 * MSS);
+        pair.sender.write(1000 * MSS);
+        pair.run_until(at(3001));
+        assert_eq!(pair.sender.in_flight(), expected * MSS);
+        assert_eq!(pair.sender.stats().idle_restarts, u64::from(restart));
+    }
+}
+
+#[test]
+fn cubic_returns_to_its_plateau() {
+    let config = Config { initial_ssthresh: 100 * MSS, iw: 100, ..quick() };
+    let mut pair = Pair::bulk_with(config, "cubic").lose([1]);
+    pair.through_recovery();
+    assert_eq!(pair.sender.ssthresh(), 70 * MSS);
+    let start = pair.now;
+    let mut segments_after = |seconds: u64| {
+        pair.run_until(start + Duration::from_secs(seconds));
+        pair.sender.cwnd() as f64 / MSS as f64
+    };
+    // W(1 s) = 86.68, W(K = 4.217 s) = 100; the window is an RTT ahead of what it was when last acknowledged
+    let first = segments_after(1);
+    assert!((first - 86.7).abs() < 1.5, "{first}");
+    let plateau = segments_after(4);
+    assert!((plateau - 100.0).abs() < 0.5, "{plateau}");
+    assert!(segments_after(8) > 115.0);
+}

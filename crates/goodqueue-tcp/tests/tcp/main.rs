@@ -1,0 +1,12 @@
+//! TCP told as stories in simulated time: what is sent, lost, marked; what happens then, and when.
+
+mod acks;
+mod ecn;
+mod growth;
+mod handshake;
+mod hostile;
+mod pair;
+mod random;
+mod recovery;
+mod timers;
+mod windows;

@@ -1,0 +1,106 @@
+//! The retransmission timer.
+
+use goodqueue::Instant;
+use goodqueue_tcp::{Config, Flags, Segment, Sender};
+
+use crate::pair::{MSS, Pair, at, controller, ms, quick};
+
+#[test]
+fn a_lost_tail_waits_for_the_timer() {
+    for (min_rto, retransmitted) in [(1000, 1200), (200, 500)] {
+        let mut pair = Pair::transfer(Config { min_rto: ms(min_rto), ..quick() }, 10).lose([10]);
+        pair.run_until(at(210));
+        let due = pair.sender.next_event().unwrap();
+        let finished = pair.finish();
+        assert_eq!(pair.sender.stats().timeouts, 1);
+        assert_eq!(pair.times_of(10), [at(100), due]);
+        assert_eq!(finished, due + ms(100));
+        assert!(due <= at(retransmitted), "{due:?}");
+    }
+}
+
+#[test]
+fn the_timer_doubles_and_the_threshold_is_set_once() {
+    let mut pair = Pair::transfer(quick(), 20).lose(1..=10);
+    for transmission in 2..=4 {
+        pair.fates.insert((1, transmission), crate::pair::Fate::Lose);
+    }
+    pair.run_until(at(7200));
+    assert_eq!(pair.times_of(1), [at(100), at(1100), at(3100), at(7100)]);
+    assert_eq!(pair.sender.ssthresh(), 5 * MSS);
+    assert_eq!(pair.sender.cwnd(), MSS);
+    pair.finish();
+    assert_eq!(pair.sender.stats().timeouts, 4);
+    assert_eq!(pair.receiver.delivered(), 20 * MSS);
+}
+
+#[test]
+fn a_retransmitted_segment_gives_no_sample_and_leaves_the_back_off() {
+    let mut pair = Pair::new(quick());
+    pair.sender.open(Instant::ZERO);
+    pair.sender.write(MSS);
+    let mut pair = pair.lose_times(1, 2);
+    pair.run_until(at(3300));
+    assert_eq!(pair.sender.bytes_acked(), MSS);
+    assert_eq!(pair.sender.srtt(), Some(ms(100)));
+    assert_eq!(pair.sender.rto(), ms(4000));
+    pair.sender.write(MSS);
+    pair.run_until(at(3500));
+    assert_eq!(pair.sender.rto(), ms(1000));
+}
+
+#[test]
+fn after_a_timeout_slow_start_repairs_the_whole_window() {
+    for sack in [true, false] {
+        let mut pair = Pair::transfer(Config { sack, ..quick() }, 40).lose(1..=10);
+        let finished = pair.finish();
+        let stats = pair.sender.stats();
+        assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (1, 10, 0), "sack {sack}");
+        assert_eq!(pair.times_of(2), [at(100), at(1200)]);
+        assert!(finished < at(2500), "{finished:?}");
+    }
+}
+
+#[test]
+fn thirty_losses_in_a_row_leave_a_window_of_one_segment() {
+    for name in ["newreno", "cubic"] {
+        let config = quick();
+        let mut pair = Pair::with(config, config, name);
+        pair.sender.write(30 * MSS);
+        pair.sender.close();
+        pair.sender.open(Instant::ZERO);
+        let mut pair = pair.lose_times(1, 30);
+        pair.run_while(|pair| pair.sender.stats().timeouts < 29);
+        // the first transmission, the fast retransmission and those of 28 timeouts were lost
+        assert_eq!(pair.times_of(1).len(), 31);
+        assert_eq!(pair.sender.cwnd(), MSS);
+        assert!(pair.sender.ssthresh() >= 2 * MSS);
+        assert_eq!(pair.sender.rto(), ms(60_000));
+        pair.finish();
+        assert_eq!(pair.receiver.delivered(), 30 * MSS);
+    }
+}
+
+#[test]
+fn a_timer_due_now_runs_and_an_idle_connection_has_none() {
+    let mut sender = Sender::new(quick(), controller("newreno")).expect("valid");
+    assert_eq!((sender.next_event(), sender.poll_transmit(at(0))), (None, None));
+    sender.open(at(0));
+    assert!(sender.poll_transmit(at(0)).is_some());
+    assert_eq!(sender.next_event(), Some(at(1000)));
+    assert_eq!(sender.poll_transmit(at(999)), None);
+    assert!(sender.poll_transmit(at(1000)).is_some_and(|segment| segment.flags == Flags::SYN));
+    let flags = Flags::SYN | Flags::ACK;
+    sender.on_segment(at(1100), &Segment { ack: 1, window: 1000, flags, ..Segment::default() });
+    assert!(sender.poll_transmit(at(1100)).is_some());
+    assert_eq!((sender.next_event(), sender.poll_transmit(Instant::MAX)), (None, None));
+}
+
+#[test]
+fn new_acknowledgements_put_the_timer_off() {
+    let mut pair = Pair::bulk(quick()).lose([1]);
+    pair.run_until(at(150));
+    assert_eq!(pair.sender.next_event(), Some(at(1100)));
+    pair.run_until(at(350));
+    assert!(pair.sender.next_event() >= Some(at(1300)));
+}

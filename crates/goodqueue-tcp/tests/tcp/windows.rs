@@ -1,0 +1,75 @@
+//! The receiver's window.
+
+use goodqueue::Instant;
+use goodqueue_tcp::Config;
+use goodqueue_tcp::config::MAX_WINDOW;
+
+use crate::pair::{MSS, Pair, at, ms, quick};
+
+#[test]
+fn the_sender_stays_within_the_window() {
+    let mut pair = Pair::bulk(Config { rwnd: 5 * 1460 + 700, ..quick() });
+    pair.run_until(at(1000));
+    assert_eq!(pair.sender.in_flight(), 5 * MSS);
+    assert_eq!(pair.sender.cwnd(), 10 * MSS);
+    assert_eq!(pair.receiver.stats().refused, 0);
+}
+
+#[test]
+fn a_window_smaller_than_a_segment_is_used_as_it_is() {
+    let mut pair = Pair::new(Config { rwnd: 500, ..quick() });
+    pair.sender.write(2000);
+    pair.sender.close();
+    pair.sender.open(Instant::ZERO);
+    pair.finish();
+    assert_eq!(pair.receiver.delivered(), 2000);
+    assert_eq!(pair.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn a_closed_window_is_probed_ever_more_slowly_for_ever() {
+    let mut pair = Pair::with(quick(), Config { rwnd: 0, ..quick() }, "newreno");
+    pair.sender.write(u64::MAX);
+    pair.sender.open(Instant::ZERO);
+    pair.run_until(at(400_000));
+    assert_eq!(pair.receiver.delivered(), 0);
+    let probes: Vec<_> = pair.data.iter().filter(|e| e.1.len > 0).map(|e| e.0).collect();
+    assert_eq!(probes[..4], [at(1100), at(3100), at(7100), at(15_100)]);
+    assert_eq!(pair.sender.rto(), ms(60_000));
+    let stats = pair.sender.stats();
+    assert_eq!((stats.timeouts, stats.retransmits, stats.spurious), (0, 0, 0));
+    assert_eq!(stats.window_probes, probes.len() as u64);
+}
+
+#[test]
+fn a_window_that_opens_lets_the_data_flow() {
+    for announcement_lost in [false, true] {
+        let mut pair = Pair::with(quick(), Config { rwnd: 0, ..quick() }, "newreno");
+        pair.sender.write(20 * MSS);
+        pair.sender.close();
+        pair.sender.open(Instant::ZERO);
+        pair.run_until(at(2000));
+        if announcement_lost {
+            pair.ack_fates = vec![crate::pair::Fate::Lose; pair.acks.len() + 1];
+        }
+        pair.receiver.set_window(MAX_WINDOW);
+        let finished = pair.finish();
+        let expected = if announcement_lost { at(3100 + 300) } else { at(2050 + 200) };
+        assert_eq!(finished, expected);
+        assert_eq!(pair.receiver.delivered(), 20 * MSS);
+    }
+}
+
+#[test]
+fn a_window_that_closes_takes_nothing_back() {
+    let mut pair = Pair::bulk(Config { rwnd: 20 * 1460, ..quick() });
+    pair.run_until(at(500));
+    pair.receiver.set_window(0);
+    pair.run_until(at(20_000));
+    assert_eq!((pair.receiver.stats().refused, pair.sender.stats().timeouts), (0, 0));
+    assert_eq!(pair.sender.in_flight(), 0);
+    let before = pair.receiver.delivered();
+    pair.receiver.set_window(20 * 1460);
+    pair.run_until(at(21_000));
+    assert!(pair.receiver.delivered() > before + 100 * MSS);
+}

@@ -3,9 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod files;
+pub mod library;
+pub mod measure;
 pub mod recording;
 pub mod results;
+pub mod run;
 pub mod scenario;
+pub mod store;
 pub mod sweep;
 pub mod tc;
 pub mod trace;

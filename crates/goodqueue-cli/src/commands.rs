@@ -1,0 +1,22 @@
+//! One file per command.
+
+pub(crate) mod compare;
+pub(crate) mod list;
+pub(crate) mod replay;
+pub(crate) mod run;
+
+use goodqueue_scenario::diagnostic::Diagnostic;
+
+/// How a command ended, if it did not fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Done.
+    Done,
+    /// Something was checked and is not as it should be.
+    CheckFailed,
+    /// The user interrupted it; what was finished is kept.
+    Interrupted,
+}
+
+/// What a command returns.
+pub(crate) type Outcome = Result<Ending, Diagnostic>;

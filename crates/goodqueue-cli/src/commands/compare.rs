@@ -1,0 +1,132 @@
+//! `goodqueue compare`: one bottleneck, one traffic mix, several disciplines side by side.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue_scenario::library;
+use goodqueue_scenario::scenario::{Document, Overrides};
+
+use super::run::{How, simulate};
+use super::{Ending, Outcome};
+use crate::{output, table};
+
+/// Compare queue disciplines on one bottleneck under one traffic mix: the main job.
+///
+/// Without arguments: the RRUL load (4 CUBIC downloads, 4 uploads, a ping every 200 ms) on a 10/1 Mbit/s line with a base
+/// round-trip time of 50 ms, for 60 simulated seconds.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Rates are as in tc (10mbit, 1gbit, 500kbit) or as people write them (10 Mbit/s); times as in 50ms, 2s.
+
+Examples:
+  goodqueue compare --rate 50mbit --up 10mbit --rtt 20ms --report report.html
+  goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms interval 100ms ecn' --qdisc pie
+  goodqueue compare --trace-down lte.down --trace-up lte.up --time 2min
+  goodqueue compare --seeds 10 --json results.json
+  goodqueue compare scenarios/rtt-fairness.toml --qdisc sfq --qdisc fq_codel"
+)]
+pub(crate) struct CompareArgs {
+    /// A scenario file (or the name of one that comes with goodqueue) to start from instead of the default.
+    scenario: Option<String>,
+    /// A discipline in tc's grammar; may be given several times [default: six of them].
+    #[arg(long, value_name = "TC")]
+    qdisc: Vec<String>,
+    /// Rate towards the client [default: 10mbit].
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Rate from the client [default: 1mbit; the rate down if that is given].
+    #[arg(long, value_name = "RATE")]
+    up: Option<String>,
+    /// Base round-trip time [default: 50ms].
+    #[arg(long, value_name = "TIME")]
+    rtt: Option<String>,
+    /// TCP flows in each direction [default: 4].
+    #[arg(long, value_name = "N")]
+    flows: Option<String>,
+    /// Simulated time [default: 60s].
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Seed of the first run [default: 1].
+    #[arg(long, value_name = "N")]
+    seed: Option<String>,
+    /// Number of repetitions, with seeds that follow each other [default: 1].
+    #[arg(long, value_name = "N")]
+    seeds: Option<String>,
+    /// A Mahimahi trace that is the link towards the client.
+    #[arg(long, value_name = "FILE")]
+    trace_down: Option<String>,
+    /// A Mahimahi trace that is the link from the client.
+    #[arg(long, value_name = "FILE")]
+    trace_up: Option<String>,
+    /// Set any key of the scenario, as in `--set tcp.ecn=true`; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+pub(crate) fn main(args: &CompareArgs) -> Outcome {
+    let mut document = match &args.scenario {
+        Some(name) => library::load(name)?,
+        None => Document::default(),
+    };
+    document.apply(&Overrides {
+        rate: args.rate.clone(),
+        up: args.up.clone(),
+        rtt: args.rtt.clone(),
+        trace_down: args.trace_down.clone(),
+        trace_up: args.trace_up.clone(),
+        flows: args.flows.clone(),
+        time: args.time.clone(),
+        seed: args.seed.clone(),
+        seeds: args.seeds.clone(),
+        qdiscs: args.qdisc.clone(),
+        set: args.set.clone(),
+    })?;
+    let (results, ending) = simulate(&document, &args.how, None)?;
+    if ending == Ending::Interrupted {
+        eprintln!("interrupted");
+        return Ok(ending);
+    }
+    // With the JSON on standard output, the table would be in its way.
+    if args.how.json.as_deref() != Some(Path::new("-")) {
+        output::print(&format!("{}\n{}", headline(&results.scenario), table::render(&results)))?;
+    }
+    if let Some(path) = report_path(args) {
+        eprintln!("report: {}", path.display());
+    }
+    Ok(Ending::Done)
+}
+
+fn report_path(args: &CompareArgs) -> Option<&PathBuf> {
+    args.how.report.as_ref()
+}
+
+/// The scenario in one line.
+fn headline(scenario: &serde_json::Value) -> String {
+    let link = &scenario["link"];
+    let rate = |side: &serde_json::Value| match side {
+        serde_json::Value::String(rate) => rate.clone(),
+        other => {
+            other["trace"].as_str().map_or_else(|| "a schedule".to_owned(), |trace| format!("trace {trace}"))
+        }
+    };
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+    let flows: Vec<String> = scenario["flows"].as_array().map_or_else(Vec::new, |flows| {
+        flows
+            .iter()
+            .map(|flow| {
+                let cc = flow["cc"].as_str().map_or_else(String::new, |cc| format!(" {cc}"));
+                format!("{} x {}{cc} {}", flow["count"], text(&flow["kind"]), text(&flow["direction"]))
+            })
+            .collect()
+    });
+    format!(
+        "{} down, {} up, base RTT {}, {} simulated; {}",
+        rate(&link["down"]),
+        rate(&link["up"]),
+        text(&link["rtt"]),
+        text(&scenario["duration"]),
+        flows.join(", ")
+    )
+}

@@ -1,0 +1,243 @@
+//! `goodqueue replay`: recorded arrivals in, each packet's fate out, or the difference from the recorded fates.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue::config::{Link, Value};
+use goodqueue::random::{Recorded, Source};
+use goodqueue::{AnyConfig, AnyQdisc, Duration, Rate};
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::recording::{Header, Recording, Row};
+use goodqueue_scenario::{tc, units};
+use goodqueue_sim::replay::{Arrival, Fate, replay};
+use serde::Serialize;
+
+use super::{Ending, Outcome};
+use crate::output;
+
+/// Feed recorded arrivals to a discipline, packet by packet.
+///
+/// A recording holds arrivals (and, if it was made on a real kernel, what the kernel did with them). Without --compare
+/// the fate of every packet is printed as JSON lines: ["X", t_ns, seq, bytes, tos] when it leaves, ["D", t_ns, seq,
+/// reason] when it is dropped. With --compare our fates are compared with the recorded ones.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  goodqueue replay codel_default.jsonl.gz
+  goodqueue replay *.jsonl.gz --compare
+  goodqueue replay codel_default.jsonl.gz --qdisc 'pie target 15ms' --rate 5mbit")]
+pub(crate) struct ReplayArgs {
+    /// Recordings: JSON lines, gzip or not.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The discipline, in tc's grammar [default: the recording's, `variant linux` where there is one].
+    #[arg(long, value_name = "TC")]
+    qdisc: Option<String>,
+    /// Rate of the link [default: the recording's].
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Compare with the recorded fates; exit code 1 if they differ.
+    #[arg(long)]
+    compare: bool,
+    /// Write the result as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// One line of the comparison.
+#[derive(Serialize)]
+struct Comparison {
+    file: String,
+    qdisc: String,
+    packets: u64,
+    equal: bool,
+    first_difference: Option<String>,
+}
+
+pub(crate) fn main(args: &ReplayArgs) -> Outcome {
+    if let Some(json) = &args.json {
+        output::check("--json", json)?;
+    }
+    if args.compare { compare(args) } else { answer(args) }
+}
+
+/// Prints every packet's fate.
+fn answer(args: &ReplayArgs) -> Outcome {
+    let mut text = String::new();
+    for file in &args.files {
+        let recording = Input::read(file, args)?;
+        let header = Header {
+            qdisc: Some(tc::to_tc(&recording.config)),
+            rate_bps: Some(recording.rate.as_bps()),
+            ..recording.header.clone()
+        };
+        let mut lines = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = header.write(&mut lines);
+        recording.replay(|fate| {
+            let _ = row_of(&fate).write(&mut lines);
+        });
+        text.push_str(&String::from_utf8_lossy(&lines));
+    }
+    match args.json.as_deref().map(output::Target::from_argument) {
+        Some(output::Target::File(path)) => output::write_file("--json", &path, text.as_bytes())?,
+        _ => output::print(&text)?,
+    }
+    Ok(Ending::Done)
+}
+
+/// Compares every file with its own record.
+fn compare(args: &ReplayArgs) -> Outcome {
+    let mut comparisons = Vec::new();
+    let mut refused: Option<Diagnostic> = None;
+    for file in &args.files {
+        match Input::read(file, args).and_then(|input| input.compare(file)) {
+            Ok(comparison) => comparisons.push(comparison),
+            // The other files are still worth comparing.
+            Err(error) => {
+                eprintln!("{error}\n");
+                refused.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(json) = &args.json {
+        output::write_json("--json", json, &comparisons)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        output::print(&table(&comparisons))?;
+    }
+    match refused {
+        Some(_) => Err(Diagnostic::new("some recordings could not be compared; the messages above say why")),
+        None if comparisons.iter().all(|comparison| comparison.equal) => Ok(Ending::Done),
+        None => Ok(Ending::CheckFailed),
+    }
+}
+
+fn table(comparisons: &[Comparison]) -> String {
+    let mut text = String::new();
+    let width = comparisons.iter().map(|comparison| comparison.file.len()).max().unwrap_or(0);
+    for Comparison { file, qdisc, packets, equal, first_difference } in comparisons {
+        let verdict = if *equal { "equal" } else { "DIFFERS" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{file:width$}  {packets:>7} packets  {verdict:7}  {qdisc}");
+        if let Some(difference) = first_difference {
+            let _ = writeln!(text, "{:width$}  first difference: {difference}", "");
+        }
+    }
+    let equal = comparisons.iter().filter(|comparison| comparison.equal).count();
+    let _ = writeln!(text, "{equal} of {} recordings equal, packet by packet", comparisons.len());
+    text
+}
+
+/// A recording, read whole, and the discipline that it goes through.
+struct Input {
+    header: Header,
+    config: AnyConfig,
+    rate: Rate,
+    rows: Vec<Row>,
+}
+
+impl Input {
+    fn read(file: &Path, args: &ReplayArgs) -> Result<Self, Diagnostic> {
+        let recording = Recording::open(file)?;
+        let header = recording.header().clone();
+        let name = file.display().to_string();
+        let rate = match &args.rate {
+            Some(text) => units::rate(text).map_err(|error| error.in_argument("--rate", text))?,
+            None => header.rate().ok_or_else(|| {
+                Diagnostic::new("the recording does not say the rate of its link")
+                    .help("give one, as in `--rate 10mbit`")
+                    .in_file(&name)
+            })?,
+        };
+        if rate.as_bps() == 0 {
+            return Err(Diagnostic::new("a link of rate 0 carries nothing").in_argument("--rate", "0"));
+        }
+        let link = Link { rate, ..Link::default() };
+        let config = match (&args.qdisc, &header.qdisc) {
+            (Some(line), _) => tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?,
+            (None, Some(_)) if !header.extra.is_empty() => {
+                return Err(Diagnostic::new(
+                    "the recording is of a tree of disciplines, which cannot be built yet",
+                )
+                .help("give a single discipline, as in `--qdisc pfifo`")
+                .in_file(&name));
+            }
+            (None, Some(line)) => tc::parse(&as_kernel(line), &link).map_err(|error| error.in_file(&name))?,
+            (None, None) => {
+                return Err(Diagnostic::new("the recording does not name its discipline")
+                    .help("give one, as in `--qdisc codel`")
+                    .in_file(&name));
+            }
+        };
+        let rows = recording.collect::<Result<_, _>>()?;
+        Ok(Self { header, config, rate, rows })
+    }
+
+    fn replay(&self, report: impl FnMut(Fate)) {
+        let mut draws = Recorded::default();
+        for row in &self.rows {
+            if let Row::Random { value, .. } = row {
+                draws.push(*value);
+            }
+        }
+        let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(0) };
+        let mut qdisc = AnyQdisc::new(self.config.clone(), 0, random);
+        let arrivals = self.rows.iter().filter_map(|row| match *row {
+            Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos }),
+            _ => None,
+        });
+        replay(&mut qdisc, self.rate, Duration::from_nanos(self.header.t_start_ns), arrivals, report);
+    }
+
+    fn compare(&self, file: &Path) -> Result<Comparison, Diagnostic> {
+        let name = file.display().to_string();
+        let recorded: Vec<&Row> =
+            self.rows.iter().filter(|row| matches!(row, Row::Exit { .. } | Row::Drop { .. })).collect();
+        if recorded.is_empty() {
+            return Err(Diagnostic::new("the recording holds no fates to compare with").in_file(&name));
+        }
+        let mut ours = Vec::new();
+        self.replay(|fate| ours.push(fate));
+        let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
+            let (theirs, ours) = (
+                recorded.get(index).map(|row| in_words(row)),
+                ours.get(index).map(|fate| in_words(&row_of(fate))),
+            );
+            (theirs != ours).then(|| {
+                let [theirs, ours] = [theirs, ours].map(|fate| fate.unwrap_or_else(|| "nothing".to_owned()));
+                format!("recorded: {theirs}; here: {ours}")
+            })
+        });
+        let packets = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).count() as u64;
+        let equal = first_difference.is_none();
+        Ok(Comparison { file: name, qdisc: tc::to_tc(&self.config), packets, equal, first_difference })
+    }
+}
+
+/// A line that a kernel ran, as the kernel would have run it.
+fn as_kernel(line: &str) -> String {
+    let kind = line.split_whitespace().next().and_then(goodqueue::registry::find);
+    let has_linux = kind.is_some_and(|kind| kind.variants.iter().any(|variant| variant.name == "linux"));
+    let chosen = line.split_whitespace().any(|word| word == "variant");
+    if has_linux && !chosen { format!("{line} variant {}", Value::Choice("linux")) } else { line.to_owned() }
+}
+
+fn row_of(fate: &Fate) -> Row {
+    match *fate {
+        Fate::Sent { at, seq, bytes, tos } => Row::Exit { t: at, seq, bytes, tos },
+        Fate::Dropped { at, seq, why } => Row::Drop { t: at, seq, reason: Some(why.name().to_owned()) },
+    }
+}
+
+/// A fate without what a recording need not know: why a packet was dropped.
+fn in_words(row: &Row) -> String {
+    match row {
+        Row::Exit { t, seq, bytes, tos } => {
+            let marked = if tos & 3 == 3 { ", CE" } else { "" };
+            format!("packet {seq} ({bytes} bytes{marked}) leaves at {} ns", t.as_nanos())
+        }
+        Row::Drop { t, seq, .. } => format!("packet {seq} is dropped at {} ns", t.as_nanos()),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,191 @@
+//! `goodqueue run`: scenario files, sweeps included; goes on where it was stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use goodqueue::Duration;
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::library;
+use goodqueue_scenario::results::Results;
+use goodqueue_scenario::run::{execute, jobs, results};
+use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::store::Store;
+use goodqueue_scenario::sweep::{self, Point};
+use serde_json::Value;
+
+use super::{Ending, Outcome};
+use crate::progress::Progress;
+use crate::{output, table};
+
+/// Run scenario files: every discipline, every point of the sweep, every seed.
+///
+/// Each finished run is kept in the folder given with --out, so a sweep that was stopped goes on where it was. The results
+/// of a scenario are written there as NAME.json, and NAME.html with --report.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  goodqueue run scenarios/rrul-10-1.toml
+  goodqueue run rrul-100-100                       a scenario that comes with goodqueue (see `list scenarios`)
+  goodqueue run sweep.toml --out results --jobs 8  ... interrupted, and the same again: goes on
+  goodqueue run rrul-10-1 --seeds 30 --set link.rtt=20ms --report rrul.html")]
+pub(crate) struct RunArgs {
+    /// Scenario files, or names of scenarios that come with goodqueue.
+    #[arg(required = true, value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+    /// Folder for results.
+    #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
+    out: PathBuf,
+    /// Number of repetitions, with seeds that follow each other.
+    #[arg(long, value_name = "N")]
+    seeds: Option<String>,
+    /// Set a key of the scenario, as in `--set link.up=1mbit`; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How to run and what to write: the same for every command that simulates.
+#[derive(Args, Debug)]
+pub(crate) struct How {
+    /// Runs at the same time [default: the number of processors].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Write the results as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a report to look at: one HTML file that needs nothing else.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Put time series with this step into the JSON, as in `--series 100ms`.
+    #[arg(long, value_name = "STEP")]
+    pub(crate) series: Option<String>,
+    /// Put the CPU time of each run into the JSON; it differs from run to run, all else never does.
+    #[arg(long)]
+    pub(crate) timing: bool,
+}
+
+pub(crate) fn main(args: &RunArgs) -> Outcome {
+    let overrides = Overrides { seeds: args.seeds.clone(), set: args.set.clone(), ..Overrides::default() };
+    let mut documents = Vec::new();
+    for name in &args.scenarios {
+        let mut document = library::load(name)?;
+        document.apply(&overrides)?;
+        documents.push(document);
+    }
+    if documents.len() > 1 {
+        for (argument, target) in [("--json", &args.how.json), ("--report", &args.how.report)] {
+            if let Some(target) = target {
+                return Err(Diagnostic::new("one file cannot hold the results of several scenarios")
+                    .help("leave it out: each scenario's results go to the folder given with --out")
+                    .in_argument(argument, &target.display().to_string()));
+            }
+        }
+    }
+    let store = Store::open(&args.out.join("runs"))?;
+    for document in &documents {
+        let (results, ending) = simulate(document, &args.how, Some(&store))?;
+        let name = results.scenario["name"].as_str().unwrap_or("scenario").to_owned();
+        let json = args.out.join(format!("{name}.json"));
+        if ending == Ending::Interrupted {
+            eprintln!(
+                "interrupted: {} runs are kept in {}; the same command goes on from there",
+                results.runs.len(),
+                args.out.display()
+            );
+            return Ok(ending);
+        }
+        output::write_json("--out", &json, &results)?;
+        if args.how.json.as_deref() != Some(std::path::Path::new("-")) {
+            output::print(&format!("{}{}\n", table::render(&results), json.display()))?;
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// Runs a scenario and writes what `how` and the scenario itself ask for.
+pub(crate) fn simulate(
+    document: &Document,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Results, Ending), Diagnostic> {
+    let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
+    let names = Names { cc: &controls, ..Names::default() };
+    let points = sweep::expand(document, &names)?;
+    let Some((_, first)) = points.first() else {
+        return Err(Diagnostic::new("the sweep has no points"));
+    };
+    let json = how.json.clone().or_else(|| first.output.json.as_ref().map(PathBuf::from));
+    let report = how.report.clone().or_else(|| first.output.report.as_ref().map(PathBuf::from));
+    for (argument, target) in [("--json", &json), ("--report", &report)] {
+        if let Some(target) = target {
+            output::check(argument, target)?;
+        }
+    }
+    let asked = match &how.series {
+        Some(text) => Some(
+            goodqueue_scenario::units::time(text)
+                .and_then(|step| {
+                    if step.is_zero() {
+                        Err(Diagnostic::new("a step of no time has no end"))
+                    } else {
+                        Ok(step)
+                    }
+                })
+                .map_err(|error| error.in_argument("--series", text))?,
+        ),
+        None => first.output.series,
+    };
+    let step = asked.or_else(|| report.as_ref().map(|_| report_step(first.duration)));
+    let jobs = jobs(&points, step)?;
+    let progress = Progress::new(jobs.len(), how.timing);
+    let outcome = execute(&jobs, how.jobs.unwrap_or(0), store, &progress);
+    progress.clear();
+    let runs: Vec<_> = outcome?.into_iter().flatten().collect();
+    if progress.stored() > 0 {
+        eprintln!("{} of {} runs were there already", progress.stored(), jobs.len());
+    }
+    let mut results = results(scenario_json(&points), runs);
+    if progress.was_interrupted() {
+        return Ok((results, Ending::Interrupted));
+    }
+    if let Some(path) = &report {
+        let page = goodqueue_report::html(&results, &goodqueue_report::Options::default());
+        output::write_file("--report", path, page.as_bytes())?;
+    }
+    if asked.is_none() {
+        for run in &mut results.runs {
+            run.series = None;
+        }
+    }
+    if let Some(path) = &json {
+        output::write_json("--json", path, &results)?;
+    }
+    Ok((results, Ending::Done))
+}
+
+/// The scenario as resolved: the first point's, and beside it the values of each swept key.
+fn scenario_json(points: &[Point]) -> Value {
+    let mut scenario = points[0].1.to_json();
+    let mut swept: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for (key, value) in points.iter().flat_map(|point| &point.0) {
+        let values = swept.entry(key).or_default();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    if !swept.is_empty() {
+        scenario["sweep"] = serde_json::json!(swept);
+    }
+    scenario
+}
+
+/// 600 steps show what there is to see.
+fn report_step(duration: Duration) -> Duration {
+    let step = Duration::from_nanos(duration.as_nanos() / 600);
+    [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
+        .map(Duration::from_millis)
+        .into_iter()
+        .find(|round| *round >= step)
+        .unwrap_or(step)
+}

@@ -1,0 +1,61 @@
+//! The `goodqueue` command.
+
+#![forbid(unsafe_code)]
+
+mod commands;
+mod output;
+mod progress;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{Ending, compare, list, replay, run};
+
+/// What does a queue discipline do on your link, with your traffic?
+///
+/// goodqueue simulates one bottleneck and one traffic mix under several queue disciplines, packet by packet, and shows
+/// latency, throughput, loss and fairness side by side. Disciplines are given as in tc: paste a line from your router.
+#[derive(Parser, Debug)]
+#[command(name = "goodqueue", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "Examples:
+  goodqueue compare                                        the default: RRUL load on a 10/1 Mbit/s line
+  goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your line
+  goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
+  goodqueue compare --trace-down lte.down --report lte.html
+  goodqueue run scenarios/codel-dynamic-link.toml
+  goodqueue list qdiscs
+
+Exit codes: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Compare(compare::CompareArgs),
+    Run(run::RunArgs),
+    Replay(replay::ReplayArgs),
+    List(list::ListArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Compare(args) => compare::main(args),
+        Command::Run(args) => run::main(args),
+        Command::Replay(args) => replay::main(args),
+        Command::List(args) => list::main(args),
+    };
+    match outcome {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::CheckFailed) => ExitCode::from(1),
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(diagnostic) => {
+            eprintln!("error: {diagnostic}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The table that `compare` and `run` print.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
+use goodqueue_scenario::results::{Results, Run};
+
+/// All runs, one line for each discipline (and sweep point): means over seeds.
+pub(crate) fn render(results: &Results) -> String {
+    let mut text = String::new();
+    let mut groups: Vec<(&BTreeMap<String, serde_json::Value>, Vec<&Run>)> = Vec::new();
+    for run in &results.runs {
+        match groups.iter_mut().find(|group| *group.0 == run.sweep) {
+            Some(group) => group.1.push(run),
+            None => groups.push((&run.sweep, vec![run])),
+        }
+    }
+    for (sweep, runs) in groups {
+        if !sweep.is_empty() {
+            let point: Vec<String> =
+                sweep.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect();
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\n{}", point.join(", "));
+        }
+        let _ = writeln!(text, "{}", one_table(&runs));
+    }
+    text
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The line of one discipline: its runs, one for each seed.
+struct Line<'r> {
+    runs: Vec<&'r Run>,
+}
+
+fn one_table(runs: &[&Run]) -> Table {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for run in runs {
+        match lines.iter_mut().find(|line| line.runs[0].qdisc == run.qdisc) {
+            Some(line) => line.runs.push(run),
+            None => lines.push(Line { runs: vec![run] }),
+        }
+    }
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([
+        "\n\nqdisc",
+        "goodput\nMbit/s\ndown/up",
+        "induced latency\nms\nmean/p95/p99",
+        "sojourn down\nms\np50/p95/p99",
+        "sojourn up\nms\np50/p95/p99",
+        "drops\n\ndown/up",
+        "marks\n\ndown/up",
+        "Jain index\n\ndown/up",
+        "\n\ngrade",
+    ]);
+    for line in &lines {
+        table.add_row(line.cells());
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+impl Line<'_> {
+    fn cells(&self) -> Vec<Cell> {
+        let down_up = |down: Option<f64>, up: Option<f64>, digits| {
+            format!("{}/{}", number(down, digits), number(up, digits))
+        };
+        let milliseconds =
+            |values: [Option<f64>; 3]| values.map(|s| three_figures(s.map(|s| s * 1e3))).join("/");
+        let sojourn = |of: fn(&Run) -> &goodqueue_scenario::results::Summary| {
+            milliseconds([self.mean(|r| of(r).p50), self.mean(|r| of(r).p95), self.mean(|r| of(r).p99)])
+        };
+        let induced = milliseconds([
+            self.mean(|r| r.induced_latency_s.mean),
+            self.mean(|r| r.induced_latency_s.p95),
+            self.mean(|r| r.induced_latency_s.p99),
+        ]);
+        let grade = self.mean(|run| run.induced_latency_s.mean).map(goodqueue_scenario::measure::grade);
+        vec![
+            Cell::new(&self.runs[0].qdisc),
+            Cell::new(down_up(
+                self.mean(|run| Some(run.goodput.down / 1e6)),
+                self.mean(|run| Some(run.goodput.up / 1e6)),
+                2,
+            )),
+            Cell::new(induced),
+            Cell::new(sojourn(|run| &run.bottleneck.down.sojourn_s)),
+            Cell::new(sojourn(|run| &run.bottleneck.up.sojourn_s)),
+            Cell::new(down_up(
+                self.mean(|run| Some(count(run.bottleneck.down.packets.dropped))),
+                self.mean(|run| Some(count(run.bottleneck.up.packets.dropped))),
+                0,
+            )),
+            Cell::new(down_up(
+                self.mean(|run| Some(count(run.bottleneck.down.packets.marked))),
+                self.mean(|run| Some(count(run.bottleneck.up.packets.marked))),
+                0,
+            )),
+            Cell::new(down_up(
+                self.mean(|run| run.fairness.jain_goodput),
+                self.mean(|run| run.fairness.jain_goodput_up),
+                2,
+            )),
+            Cell::new(grade.unwrap_or("–")),
+        ]
+    }
+
+    /// Mean over the seeds; `None` if any run has no such figure.
+    fn mean(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
+        values.map(|values| values.iter().sum::<f64>() / count(values.len() as u64))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+const fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// What a person can compare at a glance: 843, 84.3, 8.43, 0.84.
+fn three_figures(value: Option<f64>) -> String {
+    let digits = match value {
+        Some(value) if value >= 99.95 => 0,
+        Some(value) if value >= 9.995 => 1,
+        _ => 2,
+    };
+    number(value, digits)
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+}

@@ -1,0 +1,72 @@
+//! Files that appear whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes `contents` to a temporary file in the folder of `path`, then renames it to `path`: whatever happens, there is
+/// never a half-written file of that name.
+///
+/// # Errors
+/// The folder cannot be written, the disk is full, or `path` is a folder.
+pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path))?;
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    allow_reading(file.path());
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Fails if [`write_whole`] would fail now.
+///
+/// # Errors
+/// As `write_whole`.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    // A temporary file in the same folder is what will be renamed: if it can be made, so can the result.
+    tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path)).map(drop)
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A temporary file is private; a result is as readable as any file that its user makes.
+#[cfg(unix)]
+fn allow_reading(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    // Should this fail the result is still there, only less readable.
+    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644));
+}
+
+#[cfg(not(unix))]
+fn allow_reading(_path: &Path) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("result.json");
+        write_whole(&path, b"old").expect("written");
+        write_whole(&path, b"new").expect("written");
+        assert_eq!(std::fs::read(&path).expect("there"), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn a_folder_or_a_file_in_no_folder_is_refused_before_any_work() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        assert!(check_writable(folder.path()).is_err());
+        assert!(check_writable(&folder.path().join("missing/result.json")).is_err());
+        assert!(write_whole(folder.path(), b"x").is_err());
+        assert!(check_writable(&folder.path().join("result.json")).is_ok());
+    }
+}

@@ -1,0 +1,53 @@
+//! The scenarios that come with goodqueue, known by name wherever the command runs.
+
+use std::path::Path;
+
+use crate::diagnostic::Diagnostic;
+use crate::scenario::Document;
+
+/// A scenario and its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Name of the file without its ending.
+    pub name: &'static str,
+    /// What the file holds.
+    pub text: &'static str,
+}
+
+/// Takes the files of the `scenarios` folder in. A new one is added in this list.
+macro_rules! scenarios {
+    ($($name:literal),+ $(,)?) => {
+        /// Every scenario that comes with goodqueue.
+        pub const SCENARIOS: &[Entry] =
+            &[$(Entry { name: $name, text: include_str!(concat!("../../../scenarios/", $name, ".toml")) }),+];
+    };
+}
+
+scenarios![
+    "rrul-10-1",
+    "rrul-10-10",
+    "rrul-100-100",
+    "codel-dynamic-link",
+    "rtt-fairness",
+    "sparse-flow",
+    "upload-sweep",
+    "ecn",
+];
+
+/// The scenario file at this path, or the one of this name that comes with goodqueue.
+///
+/// # Errors
+/// There is neither, or the file cannot be read.
+pub fn load(name: &str) -> Result<Document, Diagnostic> {
+    let path = Path::new(name);
+    if path.exists() {
+        return Document::load(path);
+    }
+    if let Some(entry) = SCENARIOS.iter().find(|entry| entry.name == name) {
+        return Document::parse(&format!("{name}.toml"), entry.text, Path::new(""));
+    }
+    let names: Vec<&str> = SCENARIOS.iter().map(|entry| entry.name).collect();
+    Err(Diagnostic::new(format!("there is no scenario file `{name}`, and none of this name comes with goodqueue"))
+        .one_of(name, &names)
+        .in_argument("SCENARIO", name))
+}

@@ -1,0 +1,385 @@
+//! From what a simulation counted to the figures of a result.
+
+use std::collections::BTreeMap;
+
+use goodqueue::{DropReason, Duration, Instant};
+use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
+use goodqueue_sim::simulation::FlowOutcome;
+use goodqueue_sim::traffic::RoundTrip;
+use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
+use hdrhistogram::Histogram;
+
+use crate::results::{
+    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, LinkResult, MeanMax, Packets, PerDirection, Probes,
+    Quantiles, QueueSeries, Run, Series, Summary,
+};
+use crate::tc;
+
+/// What a run is called, beside what it measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Labels {
+    /// The discipline as given.
+    pub qdisc: String,
+    /// The swept keys and their values.
+    pub sweep: BTreeMap<String, serde_json::Value>,
+}
+
+/// The figures of one run.
+#[must_use]
+pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
+    let measured_s = seconds(outcome.measured);
+    let flows: Vec<FlowResult> = (0_u32..)
+        .zip(config.flows.iter().zip(&outcome.flows))
+        .map(|(id, pair)| flow_result(id, pair.0, pair.1))
+        .collect();
+    let tcp = |direction: Direction| {
+        flows.iter().filter(move |flow| flow.kind == "tcp" && flow.direction == direction.name())
+    };
+    let goodput = |direction| per_second(tcp(direction).map(|flow| flow.bytes_delivered).sum(), measured_s);
+    let (pings, base_rtt) = pings(config, outcome);
+    let induced: Vec<f64> = pings
+        .iter()
+        .zip(&base_rtt)
+        .filter_map(|(ping, base)| Some((seconds(ping.time?) - base).max(0.0)))
+        .collect();
+    let induced_latency_s = exact_summary(&induced);
+    let down = link_result(config, Direction::Down, outcome);
+    Run {
+        qdisc: labels.qdisc,
+        qdisc_resolved: down.qdisc.clone(),
+        sweep: labels.sweep,
+        seed: config.seed,
+        duration_s: measured_s,
+        goodput: PerDirection { down: goodput(Direction::Down), up: goodput(Direction::Up) },
+        grade: induced_latency_s.mean.map(|mean| grade(mean).to_owned()),
+        induced_latency_s,
+        probes: Probes {
+            ping_s: exact_summary(&answered(&pings)),
+            ping_sent: pings.len() as u64,
+            ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
+        },
+        fairness: fairness(&flows),
+        tcp_share: tcp_share(&flows),
+        engine: Engine {
+            events: outcome.events,
+            cpu_s: None,
+            bottleneck_packets: outcome.bottleneck_packets,
+        },
+        series: outcome.series.as_ref().map(|series| series_result(config, outcome, series)),
+        bottleneck: Bottleneck { down, up: link_result(config, Direction::Up, outcome) },
+        flows,
+    }
+}
+
+/// The letter that people know from speed tests, for the mean latency that load adds: A+ below 5 ms, A 30, B 60, C 200,
+/// D 400, F.
+#[must_use]
+pub fn grade(induced_s: f64) -> &'static str {
+    match induced_s {
+        s if s < 0.005 => "A+",
+        s if s < 0.030 => "A",
+        s if s < 0.060 => "B",
+        s if s < 0.200 => "C",
+        s if s < 0.400 => "D",
+        _ => "F",
+    }
+}
+
+/// Jain's index of fairness: (Σx)² / (nΣx²), 1 for equal shares, 1/n if one has all. `None` for fewer than two shares or
+/// if nobody got anything.
+#[must_use]
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (shares.len() > 1 && squares > 0.0).then(|| sum * sum / (float(shares.len() as u64) * squares))
+}
+
+/// The figures of exact samples; percentiles by nearest rank.
+#[must_use]
+pub fn exact_summary(samples: &[f64]) -> Summary {
+    let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |quantile: f64| sorted.get(nearest_rank(quantile, sorted.len())).copied();
+    Summary {
+        count: sorted.len() as u64,
+        mean: (!sorted.is_empty()).then(|| sorted.iter().sum::<f64>() / float(sorted.len() as u64)),
+        p25: at(0.25),
+        p50: at(0.5),
+        p75: at(0.75),
+        p95: at(0.95),
+        p99: at(0.99),
+        max: sorted.last().copied(),
+    }
+}
+
+/// Index of the sample with a share of at least `quantile` at or below it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a length is a length"
+)]
+fn nearest_rank(quantile: f64, len: usize) -> usize {
+    ((quantile * float(len as u64)).ceil() as usize).saturating_sub(1)
+}
+
+fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summary {
+    if histogram.is_empty() {
+        return Summary::default();
+    }
+    let at = |quantile| Some(nanos_to_s(histogram.value_at_quantile(quantile).min(histogram.max())));
+    Summary {
+        count: histogram.len(),
+        mean,
+        p25: at(0.25),
+        p50: at(0.5),
+        p75: at(0.75),
+        p95: at(0.95),
+        p99: at(0.99),
+        max: Some(nanos_to_s(histogram.max())),
+    }
+}
+
+fn flow_result(id: u32, config: &FlowConfig, outcome: &FlowOutcome) -> FlowResult {
+    let (kind, cc, direction) = match &config.traffic {
+        Traffic::Tcp { direction, congestion_control, .. } => {
+            ("tcp", Some(congestion_control.about().name), *direction)
+        }
+        Traffic::Ping { .. } => ("ping", None, Direction::Up),
+        Traffic::Cbr { direction, .. } => ("cbr", None, *direction),
+    };
+    FlowResult {
+        id,
+        kind: kind.to_owned(),
+        cc: cc.map(str::to_owned),
+        direction: direction.name().to_owned(),
+        rtt_s: seconds(config.rtt),
+        goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
+        bytes_delivered: outcome.tally.delivered,
+        packets_sent: outcome.tally.sent,
+        packets_dropped: outcome.counters.dropped,
+        retransmits: outcome.tally.retransmits,
+        timeouts: outcome.tally.timeouts,
+        fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
+    }
+}
+
+fn link_result(config: &Config, direction: Direction, outcome: &Outcome) -> LinkResult {
+    let link_config = &config.links[direction.index()];
+    let link: &LinkOutcome = &outcome.links[direction.index()];
+    let measured_s = seconds(outcome.measured);
+    let begin = Instant::ZERO + config.warmup;
+    let rate_bps = mean_rate(link_config, begin, begin + outcome.measured);
+    // A trace counts packets without the link header of the queue, but with the 4 bytes of Mahimahi's device.
+    let header = match link_config.capacity {
+        Capacity::Trace(_) => u64::from(config.framing).saturating_sub(4),
+        _ => 0,
+    };
+    let bytes = link.sent.bytes.saturating_sub(header * link.sent.packets);
+    let throughput_bps = per_second(bytes, measured_s);
+    let stats = &link.stats;
+    LinkResult {
+        qdisc: tc::to_tc(&link_config.qdisc),
+        rate_bps,
+        utilization: (rate_bps > 0.0).then(|| throughput_bps / rate_bps),
+        throughput_bps,
+        sojourn_s: histogram_summary(&link.sojourn, link.sojourn_mean),
+        queue_packets: MeanMax { mean: link.queue_mean, max: float(link.queue_max) },
+        packets: Packets {
+            offered: stats.offered.packets,
+            enqueued: stats.enqueued.packets,
+            dequeued: stats.dequeued.packets,
+            dropped: stats.dropped().packets,
+            marked: stats.marked.packets,
+        },
+        drops: DropReason::ALL
+            .iter()
+            .filter(|why| link.drops[why.index()] > 0)
+            .map(|why| (why.name().to_owned(), link.drops[why.index()]))
+            .collect(),
+    }
+}
+
+/// Mean rate of a link between two instants.
+fn mean_rate(link: &LinkConfig, begin: Instant, end: Instant) -> f64 {
+    let span = seconds(end.since(begin));
+    match &link.capacity {
+        Capacity::Constant(rate) => float(rate.as_bps()),
+        Capacity::Schedule(changes) => {
+            let mut bits = 0.0;
+            for (index, &(from, rate)) in changes.iter().enumerate() {
+                // The first rate also holds before its own instant.
+                let from = if index == 0 { begin } else { from.max(begin) };
+                let until = changes.get(index + 1).map_or(end, |next| next.0.min(end));
+                bits += float(rate.as_bps()) * seconds(until.since(from));
+            }
+            if span > 0.0 { bits / span } else { 0.0 }
+        }
+        Capacity::Trace(opportunities) => {
+            let passed = opportunities.count_before(end).saturating_sub(opportunities.count_before(begin));
+            per_second(passed * u64::from(OPPORTUNITY_BYTES), span)
+        }
+    }
+}
+
+/// All pings of all ping flows, and the base round-trip time in seconds of each.
+fn pings(config: &Config, outcome: &Outcome) -> (Vec<RoundTrip>, Vec<f64>) {
+    config
+        .flows
+        .iter()
+        .zip(&outcome.flows)
+        .flat_map(|(flow, result)| result.round_trips.iter().map(|ping| (*ping, seconds(flow.rtt))))
+        .unzip()
+}
+
+fn answered(pings: &[RoundTrip]) -> Vec<f64> {
+    pings.iter().filter_map(|ping| ping.time).map(seconds).collect()
+}
+
+/// No answer, although there would have been 10 s for it before the run ended (those sent later may be on their way).
+fn is_lost(ping: &RoundTrip, config: &Config) -> bool {
+    let end = Instant::ZERO + config.duration;
+    ping.time.is_none() && end.since(ping.sent_at) > Duration::from_secs(10).min(config.duration)
+}
+
+fn fairness(flows: &[FlowResult]) -> Fairness {
+    let goodputs = |direction: Direction| -> Vec<f64> {
+        let of = flows.iter().filter(|flow| flow.kind == "tcp" && flow.direction == direction.name());
+        of.map(|flow| flow.goodput_bps).collect()
+    };
+    let (down, up) = (goodputs(Direction::Down), goodputs(Direction::Up));
+    let tcp = || flows.iter().filter(|flow| flow.kind == "tcp" && flow.packets_sent > 0);
+    let dropped = float(tcp().map(|flow| flow.packets_dropped).sum());
+    let sent = float(tcp().map(|flow| flow.packets_sent).sum());
+    // Share of drops in proportion to share of packets sent (Nichols & Jacobson 2012, Fig. 9).
+    let shares: Vec<f64> = tcp()
+        .map(|flow| (float(flow.packets_dropped) / dropped) / (float(flow.packets_sent) / sent))
+        .collect();
+    Fairness {
+        jain_goodput: jain(if down.is_empty() { &up } else { &down }),
+        jain_goodput_up: jain(&up),
+        jain_drop_share: if dropped > 0.0 { jain(&shares) } else { None },
+    }
+}
+
+fn tcp_share(flows: &[FlowResult]) -> Option<f64> {
+    let bytes = |wanted: fn(&FlowResult) -> bool| {
+        float(flows.iter().filter(|flow| wanted(flow)).map(|flow| flow.bytes_delivered).sum())
+    };
+    let all = bytes(|_| true);
+    (all > 0.0).then(|| bytes(|flow| flow.kind == "tcp") / all)
+}
+
+fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Series) -> Series {
+    let step_s = seconds(series.step);
+    let queue = |direction: Direction| {
+        let bins = &series.queues[direction.index()];
+        let left = |value: fn(&goodqueue_sim::Bin) -> f64| -> Vec<Option<f64>> {
+            bins.iter().map(|bin| (bin.packets > 0).then(|| value(bin))).collect()
+        };
+        QueueSeries {
+            sojourn_mean_s: left(|bin| nanos_to_s(bin.sojourn_sum) / float(bin.packets)),
+            sojourn_max_s: left(|bin| seconds(bin.sojourn_max)),
+            queue_packets: bins.iter().map(|bin| float(bin.queue_packets)).collect(),
+            throughput_bps: bins.iter().map(|bin| per_second(bin.bytes, step_s)).collect(),
+            drops: bins.iter().map(|bin| bin.drops).collect(),
+        }
+    };
+    let goodput_bps = (0_u32..)
+        .zip(config.flows.iter().zip(&series.delivered))
+        .filter(|(_, (flow, _))| matches!(flow.traffic, Traffic::Tcp { .. }))
+        .map(|(id, (_, delivered))| FlowSeries {
+            id,
+            values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),
+        })
+        .collect();
+    let (pings, _) = pings(config, outcome);
+    let probabilities: Vec<f64> = (0..=QUANTILE_STEPS).map(|n| float(n) / float(QUANTILE_STEPS)).collect();
+    let of_histogram = |histogram: &Histogram<u64>| -> Vec<f64> {
+        if histogram.is_empty() {
+            return Vec::new();
+        }
+        let value = |p: &f64| nanos_to_s(histogram.value_at_quantile(*p).min(histogram.max()));
+        probabilities.iter().map(value).collect()
+    };
+    let mut times = answered(&pings);
+    times.sort_by(f64::total_cmp);
+    let ping_s = if times.is_empty() {
+        Vec::new()
+    } else {
+        probabilities.iter().map(|p| times[nearest_rank(*p, times.len())]).collect()
+    };
+    Series {
+        step_s,
+        queues: PerDirection { down: queue(Direction::Down), up: queue(Direction::Up) },
+        goodput_bps,
+        pings: pings
+            .iter()
+            .map(|ping| (nanos_to_s(ping.sent_at.as_nanos()), ping.time.map(seconds)))
+            .collect(),
+        quantiles: Quantiles {
+            sojourn_down_s: of_histogram(&outcome.links[0].sojourn),
+            sojourn_up_s: of_histogram(&outcome.links[1].sojourn),
+            ping_s,
+            probabilities,
+        },
+    }
+}
+
+/// Quantiles are given in steps of half a percent.
+const QUANTILE_STEPS: u64 = 200;
+
+fn per_second(bytes: u64, span_s: f64) -> f64 {
+    if span_s > 0.0 { float(bytes) * 8.0 / span_s } else { 0.0 }
+}
+
+fn seconds(span: Duration) -> f64 {
+    nanos_to_s(span.as_nanos())
+}
+
+fn nanos_to_s(nanos: u64) -> f64 {
+    float(nanos) / 1e9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
+const fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_index_follows_its_examples() {
+        // metrics.md, after Jain, Chiu & Hawe 1984.
+        for (shares, index) in [
+            (vec![1.0; 4], 1.0),
+            (vec![1.0, 0.0, 0.0, 0.0], 0.25),
+            (vec![10.0, 5.0], 0.9),
+            (vec![4.0, 2.0, 1.0, 1.0], 64.0 / 88.0),
+        ] {
+            assert!((jain(&shares).expect("two or more") - index).abs() < 1e-12, "{shares:?}");
+        }
+        assert_eq!((jain(&[1.0]), jain(&[0.0, 0.0]), jain(&[])), (None, None, None));
+    }
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        let summary = exact_summary(&hundred);
+        assert_eq!(
+            (summary.p25, summary.p50, summary.p95, summary.p99),
+            (Some(25.0), Some(50.0), Some(95.0), Some(99.0))
+        );
+        assert_eq!((summary.mean, summary.max, summary.count), (Some(50.5), Some(100.0), 100));
+        let one = exact_summary(&[7.0]);
+        assert_eq!((one.p25, one.p99, one.max), (Some(7.0), Some(7.0), Some(7.0)));
+        assert_eq!(exact_summary(&[]), Summary::default());
+        assert_eq!(exact_summary(&[f64::NAN]).count, 0);
+    }
+
+    #[test]
+    fn grades_change_at_their_bounds() {
+        let at = [0.0049, 0.005, 0.0299, 0.03, 0.06, 0.2, 0.4].map(grade);
+        assert_eq!(at, ["A+", "A", "A", "B", "C", "D", "F"]);
+    }
+}

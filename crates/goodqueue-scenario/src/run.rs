@@ -1,0 +1,266 @@
+//! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run side by side.
+
+use std::sync::Arc;
+
+use goodqueue::{Duration, Instant};
+use goodqueue_sim as sim;
+use goodqueue_tcp::AnyCongestionControl;
+use rayon::prelude::*;
+
+use crate::diagnostic::Diagnostic;
+use crate::measure::{self, Labels};
+use crate::results::{Results, Run};
+use crate::scenario::{DelayedAck, Direction, LinkRate, QdiscChoice, Scenario, Tcp, Traffic};
+use crate::store::Store;
+use crate::sweep::Point;
+
+/// One run to be made.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What it is called.
+    pub labels: Labels,
+    /// What the simulator is told.
+    pub config: sim::Config,
+    /// All that determines it, as text: equal keys give equal runs.
+    pub key: String,
+}
+
+/// Who looks on while jobs run.
+pub trait Watch: Sync {
+    /// A job, by its number, has come this far: a fraction from 0 to 1.
+    fn advanced(&self, job: usize, fraction: f64) {
+        let _ = (job, fraction);
+    }
+
+    /// A job has finished, or its result was there already.
+    fn finished(&self, job: usize, stored: bool) {
+        let _ = (job, stored);
+    }
+
+    /// True to stop: jobs that run are abandoned, none is begun any more.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    /// CPU time of this thread in seconds, if runs are to be timed.
+    fn cpu_time(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
+
+/// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of time series, if wanted.
+///
+/// # Errors
+/// A setting that the simulator refuses.
+pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
+    let mut jobs = Vec::new();
+    for (sweep, scenario) in points {
+        let links = [capacity(&scenario.link.down), capacity(&scenario.link.up)];
+        let mut resolved = scenario.to_json();
+        if let Some(fields) = resolved.as_object_mut() {
+            // What does not change a run is not part of its key.
+            for text in ["name", "title", "question", "expect", "source", "output", "seed", "seeds", "qdiscs"]
+            {
+                fields.remove(text);
+            }
+        }
+        for choice in &scenario.qdiscs {
+            for seed in scenario.seeds() {
+                let config = config(scenario, choice, &links, seed, series)?;
+                let qdiscs = [&choice.down, &choice.up].map(|on| crate::tc::to_tc(&on.config));
+                let key = format!(
+                    "{} {} | {} | {} | {seed} | {:?} | {}",
+                    env!("CARGO_PKG_NAME"),
+                    env!("CARGO_PKG_VERSION"),
+                    qdiscs.join(" / "),
+                    trace_key(scenario),
+                    series.map(Duration::as_nanos),
+                    resolved
+                );
+                let labels = Labels { qdisc: choice.label.clone(), sweep: sweep.clone() };
+                jobs.push(Job { labels, config, key });
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// Runs `jobs` on `threads` threads (0: as many as there are processors). The results are in the order of the jobs; a job
+/// that did not finish has none. With a `store`, results that it holds are taken from there, new ones go there.
+///
+/// # Errors
+/// A job that cannot run, or a store that cannot be written.
+pub fn execute(
+    jobs: &[Job],
+    threads: usize,
+    store: Option<&Store>,
+    watch: &dyn Watch,
+) -> Result<Vec<Option<Run>>, Diagnostic> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
+    let one = |(number, job): (usize, &Job)| -> Result<Option<Run>, Diagnostic> {
+        if watch.is_cancelled() {
+            return Ok(None);
+        }
+        if let Some(mut run) = store.and_then(|store| store.load(&job.key)) {
+            // The figures are the same; what this scenario calls them may not be.
+            run.qdisc.clone_from(&job.labels.qdisc);
+            run.sweep.clone_from(&job.labels.sweep);
+            watch.finished(number, true);
+            return Ok(Some(run));
+        }
+        let run = simulate(number, job, watch)?;
+        if let (Some(store), Some(run)) = (store, &run) {
+            store.save(&job.key, run)?;
+        }
+        if run.is_some() {
+            watch.finished(number, false);
+        }
+        Ok(run)
+    };
+    pool.install(|| jobs.par_iter().enumerate().map(one).collect())
+}
+
+/// All of a scenario's runs as a result.
+#[must_use]
+pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
+    Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs }
+}
+
+fn simulate(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<Run>, Diagnostic> {
+    let begun = watch.cpu_time();
+    let total = job.config.duration.as_nanos().max(1);
+    let mut cancelled = false;
+    let outcome = sim::run_watched(&job.config, |now| {
+        cancelled = watch.is_cancelled();
+        watch.advanced(number, fraction(now.as_nanos(), total));
+        !cancelled
+    })
+    .map_err(|error| Diagnostic::new(error.to_string()))?;
+    if cancelled {
+        return Ok(None);
+    }
+    let mut run = measure::run(job.labels.clone(), &job.config, &outcome);
+    run.engine.cpu_s = begun.zip(watch.cpu_time()).map(|(begin, end)| end - begin);
+    Ok(Some(run))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a fraction for a progress bar")]
+fn fraction(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+fn config(
+    scenario: &Scenario,
+    choice: &QdiscChoice,
+    links: &[sim::Capacity; 2],
+    seed: u64,
+    series_step: Option<Duration>,
+) -> Result<sim::Config, Diagnostic> {
+    let [down, up] = links.clone();
+    let flows: Result<Vec<_>, _> = scenario
+        .flows(seed)
+        .map(|flow| {
+            let group = flow.group;
+            Ok(sim::FlowConfig {
+                traffic: traffic(&group.traffic, group.direction)?,
+                rtt: group.rtt,
+                start: Instant::ZERO + flow.start,
+                stop: group.stop.map(|stop| Instant::ZERO + stop),
+            })
+        })
+        .collect();
+    Ok(sim::Config {
+        duration: scenario.duration,
+        warmup: scenario.warmup,
+        links: [
+            sim::LinkConfig { capacity: down, qdisc: choice.down.config.clone() },
+            sim::LinkConfig { capacity: up, qdisc: choice.up.config.clone() },
+        ],
+        framing: scenario.link.framing,
+        flows: flows?,
+        seed,
+        series_step,
+    })
+}
+
+fn traffic(traffic: &Traffic, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
+    let direction = match direction {
+        Direction::Down => sim::Direction::Down,
+        Direction::Up => sim::Direction::Up,
+    };
+    Ok(match traffic {
+        Traffic::Tcp { tcp, size } => sim::Traffic::Tcp {
+            direction,
+            size: *size,
+            config: tcp_config(tcp)?,
+            congestion_control: AnyCongestionControl::by_name(&tcp.cc)
+                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", tcp.cc)))?,
+        },
+        Traffic::Ping { interval, packet } => sim::Traffic::Ping { interval: *interval, bytes: *packet },
+        Traffic::Cbr { rate, packet, ecn } => {
+            sim::Traffic::Cbr { direction, rate: *rate, bytes: *packet, ecn: *ecn }
+        }
+    })
+}
+
+fn tcp_config(tcp: &Tcp) -> Result<goodqueue_tcp::Config, Diagnostic> {
+    let rfc = goodqueue_tcp::Config::default();
+    let config = goodqueue_tcp::Config {
+        mss: tcp.mss,
+        iw: tcp.iw,
+        delayed_ack: match tcp.delayed_ack {
+            Some(DelayedAck { every, timeout }) => goodqueue_tcp::DelayedAck { every, timeout },
+            None => goodqueue_tcp::DelayedAck::OFF,
+        },
+        ecn: tcp.ecn,
+        sack: tcp.sack,
+        min_rto: tcp.min_rto,
+        // A least time-out above the first or the greatest one lifts these with it.
+        initial_rto: rfc.initial_rto.max(tcp.min_rto),
+        max_rto: rfc.max_rto.max(tcp.min_rto),
+        ..rfc
+    };
+    config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
+    Ok(config)
+}
+
+fn capacity(rate: &LinkRate) -> sim::Capacity {
+    match rate {
+        LinkRate::Fixed(rate) => sim::Capacity::Constant(*rate),
+        LinkRate::Schedule(steps) => {
+            sim::Capacity::Schedule(steps.iter().map(|(time, rate)| (Instant::ZERO + *time, *rate)).collect())
+        }
+        LinkRate::Trace { trace, .. } => {
+            let at_ms = trace.opportunities_ms().iter().map(|&at| u64::from(at)).collect();
+            // A trace that was read is ordered and not empty; a link without opportunities stands in for "never".
+            sim::Opportunities::new(at_ms)
+                .map_or(sim::Capacity::Constant(goodqueue::Rate::from_bps(0)), |all| {
+                    sim::Capacity::Trace(Arc::new(all))
+                })
+        }
+    }
+}
+
+/// A trace is known by its contents, not by its name: the file may change between two runs.
+fn trace_key(scenario: &Scenario) -> String {
+    let of = |rate: &LinkRate| match rate {
+        LinkRate::Trace { trace, .. } => {
+            let sum = trace
+                .opportunities_ms()
+                .iter()
+                .fold(0, |sum: u64, &at| goodqueue::random::mix_64(sum ^ u64::from(at)));
+            format!("{sum:016x}")
+        }
+        _ => "-".to_owned(),
+    };
+    format!("{} {}", of(&scenario.link.down), of(&scenario.link.up))
+}

@@ -120,6 +120,7 @@ impl<C: CongestionControl> Sender<C> {
             self.snd_una = ack;
             self.duplicate_acks = 0;
             self.limited = 0;
+            self.front_due = false; // another segment is the oldest now
             news.delivered = done.delivered;
             if let Some(sent) = done.sent {
                 let rtt = now.since(sent);

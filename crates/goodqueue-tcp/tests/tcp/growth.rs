@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 use goodqueue_tcp::Config;
 
-use crate::pair::{MSS, Pair, at, quick};
+use crate::pair::{Fate, MSS, Pair, at, quick};
 
 /// Data segments sent at each time.
 fn rounds(pair: &Pair) -> Vec<(Instant, usize)> {
@@ -102,4 +102,19 @@ fn cubic_returns_to_its_plateau() {
     let plateau = segments_after(4);
     assert!((plateau - 100.0).abs() < 0.5, "{plateau}");
     assert!(segments_after(8) > 115.0);
+}
+
+#[test]
+fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
+    // Every n-th packet lost: the window saws between W/2 and W, 3/8 W^2 packets a tooth (Mathis et al. 1997).
+    for (period, sack) in [(200, true), (200, false), (1000, true)] {
+        let mut pair = Pair::bulk(Config { sack, initial_ssthresh: 20 * MSS, ..quick() });
+        pair.data_fates =
+            (1..200_000).map(|n| if n % period == 0 { Fate::Lose } else { Fate::Deliver }).collect();
+        pair.run_until(at(200_000));
+        let window = 0.75 * (f64::from(period) * 8.0 / 3.0).sqrt();
+        let measured = pair.receiver.delivered() as f64 / MSS as f64 / 2000.0;
+        let ratio = measured / window;
+        assert!((0.85..1.15).contains(&ratio), "period {period}, sack {sack}: {measured} against {window}");
+    }
 }

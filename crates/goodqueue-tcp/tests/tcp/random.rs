@@ -50,7 +50,7 @@ fn transfer(config: Config, name: &str, writes: &[u64], data: &[Fate], acks: &[F
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_byte_arrives_once_and_the_same_again(

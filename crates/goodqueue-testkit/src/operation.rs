@@ -99,7 +99,7 @@ impl Operation {
         let len = prop_oneof![
             12 => Just(1514_u32),
             4 => 40_u32..1514,
-            1 => select(vec![0, 1, 2, 65_535, u32::MAX]),
+            1 => select(vec![0, 1, 2, 65_535, 262_144]),
         ];
         let flow = prop_oneof![4 => 0_u32..4, 1 => 0_u32..2_000];
         let class = prop_oneof![6 => Just(None), 2 => (1_u32..5).prop_map(Some), 1 => select(vec![Some(0), Some(u32::MAX)])];

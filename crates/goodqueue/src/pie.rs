@@ -795,3 +795,6 @@ const MAX_TIME: u64 = u32::MAX as u64 * 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// From certainty to nothing takes about 800 updates at the default gains.
 const MAX_UPDATES: u32 = 2_048;
+
+#[cfg(test)]
+mod tests;

@@ -688,3 +688,6 @@ const SMALLEST_MTU: u32 = 64;
 const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
 /// The probability crosses its whole range in less than 130 looks.
 const MAX_LOOKS: u32 = 256;
+
+#[cfg(test)]
+mod tests;

@@ -628,3 +628,6 @@ const MAX_DEPTH: u64 = 127;
 const MAX_DIVISOR: u64 = 65536;
 const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;
 const MAX_PERTURB: Duration = Duration::from_secs(1_000_000);
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! What must hold of every discipline, whatever is done to it. A new discipline is covered as soon as it is registered.
 
 use goodqueue::config::Kind;
-use goodqueue::{AnyConfig, Link, Settings, registry};
+use goodqueue::{AnyConfig, Duration, Ecn, Link, Settings, registry};
 use goodqueue_testkit::check::{Checked, round_trip};
-use goodqueue_testkit::operation::{Operation, config, config_and_link};
+use goodqueue_testkit::operation::{Operation, Step, config, config_and_link};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 /// Sequences per discipline; `PROPTEST_CASES` asks for more.
@@ -25,7 +25,8 @@ fn holds(config: AnyConfig, operations: &[Operation]) -> Result<(), TestCaseErro
 }
 
 fn default_config(kind: Kind) -> AnyConfig {
-    AnyConfig::from_settings(kind.name, &Settings::new(), &Link::default()).unwrap().unwrap()
+    let config = AnyConfig::from_settings(kind.name, &Settings::new(), &Link::default());
+    config.expect("registered").expect("defaults are valid")
 }
 
 #[test]
@@ -52,6 +53,21 @@ fn configurations_read_back_as_written() {
         let outcome = runner().run(&config_and_link(*kind), |(config, link)| {
             round_trip(&config, &link).map_err(TestCaseError::fail)
         });
+        assert!(outcome.is_ok(), "{}: {}", kind.name, outcome.unwrap_err());
+    }
+}
+
+#[test]
+fn the_longest_packet_that_can_be_written_harms_nobody() {
+    for kind in registry::KINDS {
+        let huge = |flow| Operation::Enqueue { len: u32::MAX, flow, class: None, ecn: Ecn::Ect0 };
+        let mut operations: Vec<Operation> = (0..20).map(huge).collect();
+        operations.push(Operation::Advance(Step::Forward(Duration::from_secs(1))));
+        for _ in 0..10 {
+            operations
+                .extend([Operation::Dequeue, Operation::Advance(Step::Forward(Duration::from_secs(3_600)))]);
+        }
+        let outcome = holds(default_config(*kind), &operations);
         assert!(outcome.is_ok(), "{}: {}", kind.name, outcome.unwrap_err());
     }
 }

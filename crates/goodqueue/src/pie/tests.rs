@@ -1,0 +1,255 @@
+//! Stories of RFC 8033 in simulated time.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::random::{Recorded, Xoshiro256PlusPlus};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Datagram(u32, Ecn);
+
+impl Packet for Datagram {
+    fn len(&self) -> u32 {
+        self.0
+    }
+    fn ecn(&self) -> Ecn {
+        self.1
+    }
+    fn set_ce(&mut self) -> bool {
+        if self.1.is_capable() {
+            self.1 = Ecn::Ce;
+        }
+        self.1.is_capable()
+    }
+}
+
+const PLAIN: Datagram = Datagram(1514, Ecn::NotEct);
+const CAPABLE: Datagram = Datagram(1514, Ecn::Ect0);
+const ONE: u64 = RFC8033.one;
+
+type Queue<R> = Pie<Datagram, R>;
+
+fn pie_with<R: Random>(settings: Settings, random: R) -> Queue<R> {
+    Pie::new(PieConfig::from_settings(&settings, &Link::default()).unwrap(), random)
+}
+
+fn pie(settings: Settings) -> Queue<Xoshiro256PlusPlus> {
+    pie_with(settings, Xoshiro256PlusPlus::new(1))
+}
+
+/// A controller past its burst with ten packets queued, a delay of 30 ms and this probability.
+fn congested<R: Random>(settings: Settings, random: R, probability: u64) -> Queue<R> {
+    let mut queue = pie_with(settings, random);
+    for _ in 0..10 {
+        queue.queue.push_back(Instant::ZERO, PLAIN);
+    }
+    queue.vars = Vars { probability, burst: 0, delay: 30_000_000, old_delay: 30_000_000, ..queue.vars };
+    queue.update_at = Some(Instant::MAX);
+    queue
+}
+
+fn offer<R: Random>(queue: &mut Queue<R>, packet: Datagram) -> Vec<DropReason> {
+    let mut reasons = Vec::new();
+    queue.enqueue(Instant::ZERO, packet, &mut |_: Datagram, why: DropReason| reasons.push(why));
+    reasons
+}
+
+/// The probability after each of `updates` updates at a constant delay.
+fn probabilities(queue: &mut Queue<Xoshiro256PlusPlus>, delay: Duration, updates: usize) -> Vec<u64> {
+    queue.queue.push_back(Instant::ZERO, PLAIN);
+    queue.vars.delay = delay.as_nanos();
+    let step = |_| {
+        queue.update_once();
+        queue.vars.probability
+    };
+    (0..updates).map(step).collect()
+}
+
+#[test]
+fn at_twice_the_target_the_probability_climbs_by_the_steps_of_rfc_8033() {
+    let p = probabilities(&mut pie(Settings::new()), Duration::from_millis(30), 200);
+    // (0.125 * 0.015 + 1.25 * 0.030) / 2048, then 0.125 * 0.015 / 128.
+    assert_eq!(p[0], ONE / 1_000_000 * 39_375 / 2_048);
+    assert_eq!(p[1] - p[0], ONE / 1_000_000 * 1_875 / 128);
+    let reaches = |bound: u64| p.iter().position(|&p| p >= ONE / bound).map(|index| index + 1);
+    assert_eq!(reaches(10_000), Some(7));
+    assert_eq!(reaches(1_000), Some(23));
+    assert_eq!(reaches(100), Some(62));
+    assert_eq!(reaches(10), Some(158));
+}
+
+#[test]
+fn from_ten_percent_on_an_update_adds_two_percent_at_most() {
+    let config = congested(Settings::new(), Xoshiro256PlusPlus::new(1), 0).config;
+    assert!(config.increment(ONE / 10, 400_000_000, 30_000_000) > i128::from(ONE / 20));
+    let mut queue = congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 10);
+    queue.vars.delay = 400_000_000;
+    queue.update_once();
+    assert_eq!(queue.vars.probability, ONE / 100 * 12);
+}
+
+#[test]
+fn linux_adds_two_percent_more_above_250_ms() {
+    let linux = || Settings::new().with("variant", Value::Choice("linux"));
+    let after = |delay: Duration| {
+        let mut queue = congested(linux(), Xoshiro256PlusPlus::new(1), LINUX.one / 2);
+        let ticks = queue.config.ticks(delay);
+        (queue.vars.delay, queue.vars.old_delay) = (ticks, ticks);
+        queue.update_once();
+        queue.vars.probability - LINUX.one / 2
+    };
+    let (below, above) = (after(Duration::from_millis(250)), after(Duration::from_nanos(250_000_064)));
+    assert!((above - below).abs_diff(LINUX.one / 50) < LINUX.one / 1_000_000);
+}
+
+#[test]
+fn the_probability_fades_by_two_percent_when_the_queue_is_gone() {
+    let mut queue = pie(Settings::new().with("alpha", Value::Integer(0)));
+    queue.vars.probability = ONE / 2;
+    queue.update_once();
+    assert_eq!(queue.vars.probability, ONE / 100 * 49);
+}
+
+#[test]
+fn a_probability_of_one_tenth_drops_no_packet_before_the_ninth_and_no_later_than_the_85th() {
+    let first_drop = |draw: u64| {
+        let mut draws = Recorded::default();
+        (0..200).for_each(|_| draws.push(draw));
+        let mut queue = congested(Settings::new(), draws, ONE / 10);
+        (1..=200).find(|_| !offer(&mut queue, PLAIN).is_empty())
+    };
+    assert_eq!(first_drop(0), Some(9), "accumulated 0.85 is reached at nine");
+    assert_eq!(first_drop(u64::MAX), Some(85), "8.5 is reached at 85");
+}
+
+#[test]
+fn a_burst_passes_for_150_ms() {
+    let mut queue = pie(Settings::new());
+    let ms = |n: u64| Instant::from_nanos(n * 1_000_000);
+    let mut first = None;
+    for now in 0..2_000 {
+        let mut dropped = false;
+        // Twenty packets come per ms, one leaves.
+        for _ in 0..20 {
+            queue.enqueue(ms(now), Datagram(100, Ecn::NotEct), &mut |_: Datagram, why: DropReason| {
+                dropped |= why == DropReason::Congested;
+            });
+        }
+        queue.dequeue(ms(now), &mut |_: Datagram, _: DropReason| {});
+        if dropped {
+            first = first.or(Some(now));
+        }
+    }
+    assert!(first.is_some_and(|first| first >= 150), "{first:?}");
+}
+
+#[test]
+fn small_delays_and_tiny_queues_are_safe() {
+    let mut queue = congested(Settings::new(), Recorded::default(), ONE / 5 - 1);
+    queue.vars.old_delay = 7_499_999;
+    assert_eq!((0..100).map(|_| offer(&mut queue, PLAIN).len()).sum::<usize>(), 0);
+    queue.vars.old_delay = 7_500_000;
+    assert!((0..100).any(|_| !offer(&mut queue, PLAIN).is_empty()), "half the target is not small");
+    let mut tiny = congested(Settings::new(), Recorded::default(), ONE);
+    while tiny.queue.bytes() > 2_048 {
+        tiny.queue.pop_front();
+    }
+    assert!(offer(&mut tiny, Datagram(1, Ecn::NotEct)).is_empty());
+}
+
+#[test]
+fn ecn_marks_up_to_ten_percent_and_drops_above() {
+    let ecn = || Settings::new().with("ecn", Value::Flag(true));
+    let mut low = congested(ecn(), Recorded::default(), ONE / 10);
+    assert_eq!((0..9).map(|_| offer(&mut low, CAPABLE).len()).sum::<usize>(), 0);
+    assert_eq!(low.stats.marked.packets, 1);
+    assert_eq!((0..9).map(|_| offer(&mut low, Datagram(1514, Ecn::Ce)).len()).sum::<usize>(), 0);
+    assert_eq!(low.stats.marked.packets, 1, "a packet that carries CE is not counted again");
+    assert_eq!((0..9).flat_map(|_| offer(&mut low, PLAIN)).collect::<Vec<_>>(), [DropReason::Congested]);
+    let mut high = congested(ecn(), Recorded::default(), ONE / 10 + 1);
+    assert_eq!((0..9).flat_map(|_| offer(&mut high, CAPABLE)).collect::<Vec<_>>(), [DropReason::Congested]);
+}
+
+#[test]
+fn with_onoff_control_begins_at_a_third_of_the_buffer_and_ends_with_the_queue() {
+    let settings = Settings::new().with("onoff", Value::Flag(true)).with("limit", Value::Packets(30));
+    let mut queue = pie(settings);
+    (0..9).for_each(|_| assert!(offer(&mut queue, PLAIN).is_empty()));
+    assert!(!queue.vars.active);
+    offer(&mut queue, PLAIN);
+    assert!(queue.vars.active);
+    while queue.dequeue(Instant::ZERO, &mut |_: Datagram, _: DropReason| {}).is_some() {}
+    queue.update(Instant::from_nanos(1_000_000_000));
+    assert!(!queue.vars.active);
+}
+
+#[test]
+fn updates_missed_in_a_silence_are_made_up_for_and_stay_in_phase() {
+    let second = 1_000_000_000;
+    let prepared = || congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 3);
+    let (mut often, mut late) = (prepared(), prepared());
+    (often.update_at, late.update_at) = (None, None);
+    late.update(Instant::ZERO);
+    for now in 0..20_000 {
+        often.update(Instant::from_nanos(now * second / 1_000));
+    }
+    late.update(Instant::from_nanos(20 * second - 1_000_000));
+    assert_eq!((often.vars, often.update_at), (late.vars, late.update_at));
+    // A day later at most 2048 more were made, and the clock has kept its phase.
+    late.update(Instant::from_nanos(86_400 * second + 1));
+    let at = late.update_at.map(Instant::as_nanos).unwrap();
+    assert!(at > 86_400 * second && at <= 86_400 * second + 15_000_000 + 1 && at % 15_000_000 == 0, "{at}");
+}
+
+#[test]
+fn the_departure_rate_gives_the_delay_that_timestamps_give() {
+    let delay = |estimated: bool| {
+        let mut queue = pie(Settings::new().with("dq_rate_estimator", Value::Flag(estimated)));
+        // 40 packets of 1000 bytes stand in the queue, one leaves and one comes per ms: 40 ms.
+        for now in 0..400 {
+            let at = Instant::from_nanos(now * 1_000_000);
+            let mut ignore = |_: Datagram, _: DropReason| {};
+            while queue.len() < 40 {
+                queue.enqueue(at, Datagram(1000, Ecn::NotEct), &mut ignore);
+                queue.vars.probability = 0;
+            }
+            queue.dequeue(at, &mut ignore);
+        }
+        queue.queue_delay().as_nanos() / 1_000_000
+    };
+    assert!(
+        delay(false).abs_diff(40) <= 1 && delay(true).abs_diff(40) <= 3,
+        "{} {}",
+        delay(false),
+        delay(true)
+    );
+}
+
+#[test]
+fn what_no_longer_fits_goes_oldest_first() {
+    let mut queue = pie(Settings::new());
+    (0..5).for_each(|n| assert!(offer(&mut queue, Datagram(n, Ecn::NotEct)).is_empty()));
+    let smaller =
+        PieConfig::from_settings(&Settings::new().with("limit", Value::Packets(2)), &Link::default())
+            .unwrap();
+    let mut lost = Vec::new();
+    queue.reconfigure(Instant::ZERO, smaller, &mut |packet: Datagram, why: DropReason| {
+        lost.push((packet.0, why))
+    });
+    assert_eq!(lost, [(0, DropReason::Overlimit), (1, DropReason::Overlimit), (2, DropReason::Overlimit)]);
+    assert_eq!(offer(&mut queue, PLAIN), [DropReason::Overlimit]);
+}
+
+#[test]
+fn bad_values_are_refused() {
+    let refused = |name, value| {
+        PieConfig::from_settings(&Settings::new().with(name, value), &Link::default()).unwrap_err().parameter
+    };
+    assert_eq!(refused("limit", Value::Packets(0)), "limit");
+    assert_eq!(refused("tupdate", Value::Time(Duration::ZERO)), "tupdate");
+    assert_eq!(refused("target", Value::Time(Duration::ZERO)), "target");
+    assert_eq!(refused("alpha", Value::Integer(33)), "alpha");
+    assert_eq!(refused("variant", Value::Choice("ns2")), "variant");
+    let both = Settings::new().with("variant", Value::Choice("linux")).with("onoff", Value::Flag(true));
+    assert!(PieConfig::from_settings(&both, &Link::default()).is_err());
+}

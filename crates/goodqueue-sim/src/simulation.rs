@@ -1,7 +1,7 @@
 //! A run: flows over a bottleneck for some time.
 
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
-use goodqueue::{AnyQdisc, ConfigError, Duration, Instant, Rate};
+use goodqueue::{AnyQdisc, ConfigError, Duration, Ecn, Instant, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config as TcpConfig};
 
 use crate::link::{Link, LinkConfig};
@@ -71,6 +71,8 @@ pub enum Traffic {
         rate: Rate,
         /// Bytes of the IP packet.
         bytes: u32,
+        /// The packets are ECN-capable, ECT(0).
+        ecn: bool,
     },
 }
 
@@ -337,8 +339,9 @@ fn source(number: u32, traffic: &Traffic) -> Result<AnySource, ConfigError> {
             AnySource::Tcp(Tcp::new(number, *direction, *size, *config, congestion_control.clone())?)
         }
         Traffic::Ping { interval, bytes } => AnySource::Ping(Ping::new(number, *interval, *bytes)),
-        Traffic::Cbr { direction, rate, bytes } => {
-            AnySource::Cbr(Cbr::new(number, *direction, *rate, *bytes))
+        Traffic::Cbr { direction, rate, bytes, ecn } => {
+            let ecn = if *ecn { Ecn::Ect0 } else { Ecn::NotEct };
+            AnySource::Cbr(Cbr::new(number, *direction, *rate, *bytes, ecn))
         }
     })
 }

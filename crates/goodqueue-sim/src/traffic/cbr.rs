@@ -13,6 +13,7 @@ pub struct Cbr {
     direction: Direction,
     rate: Rate,
     bytes: u32,
+    ecn: Ecn,
     stopped: bool,
     started_at: Instant,
     sent: u64,
@@ -23,11 +24,12 @@ pub struct Cbr {
 const HEADERS: u32 = 28;
 
 impl Cbr {
-    /// Datagrams of `bytes` (IP packet) in `direction` that make up `rate`, as flow number `flow`.
+    /// Datagrams of `bytes` (IP packet) in `direction` that make up `rate`, as flow number `flow`,
+    /// with this ECN field.
     #[must_use]
-    pub fn new(flow: u32, direction: Direction, rate: Rate, bytes: u32) -> Self {
+    pub fn new(flow: u32, direction: Direction, rate: Rate, bytes: u32, ecn: Ecn) -> Self {
         let (stopped, started_at) = (rate.as_bps() == 0 || bytes == 0, Instant::ZERO);
-        Self { flow, direction, rate, bytes, stopped, started_at, sent: 0, delivered: 0 }
+        Self { flow, direction, rate, bytes, ecn, stopped, started_at, sent: 0, delivered: 0 }
     }
 }
 
@@ -51,7 +53,7 @@ impl Source for Cbr {
         if self.stopped {
             return;
         }
-        let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: Ecn::NotEct };
+        let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };
         network.send(now, self.direction, self.flow, self.bytes, payload);
         self.sent += 1;
         // From the start, not from the last datagram: roundings must not add up.

@@ -39,6 +39,8 @@ pub(crate) struct Pair {
     pub(crate) data_fates: Vec<Fate>,
     pub(crate) ack_fates: Vec<Fate>,
     transmissions: BTreeMap<u64, u32>,
+    /// A full segment, in bytes.
+    least_window: u64,
     wire: BTreeMap<(Instant, u64), (To, Segment)>,
     order: u64,
 }
@@ -76,6 +78,7 @@ impl Pair {
             data_fates: Vec::new(),
             ack_fates: Vec::new(),
             transmissions: BTreeMap::new(),
+            least_window: u64::from(sends.payload()),
             wire: BTreeMap::new(),
             order: 0,
         }
@@ -134,7 +137,7 @@ impl Pair {
         }
         self.exchange();
         assert_eq!(self.sender.pipe(), self.sender.recount_pipe(), "pipe is what the scoreboard says");
-        assert!(self.sender.cwnd() >= MSS.min(self.sender.cwnd().max(1)));
+        assert!(self.sender.cwnd() >= self.least_window, "the window is at least a segment");
         true
     }
 

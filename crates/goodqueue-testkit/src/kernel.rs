@@ -168,9 +168,7 @@ impl Recording {
         mut qdisc: AnyQdisc<RecordedPacket>,
         mut variables: impl FnMut(&mut AnyQdisc<RecordedPacket>, Instant) -> Option<(u64, u64)>,
     ) -> Result<u64, String> {
-        let mut wire = Wire { start: self.start, rate: self.rate, free_at: 0, done: Vec::new() };
-        // The qdisc is made when the machine has just booted: the phase of its timers counts from there.
-        wire.dequeue_at_boot(&mut qdisc);
+        let mut wire = Wire { start: self.start, rate: self.rate, free_at: u64::MAX, done: Vec::new() };
         let mut seen = 0;
         let mut packets = 0;
         for row in &self.rows {
@@ -238,12 +236,6 @@ struct Wire {
 impl Wire {
     fn clock(&self, t: u64) -> Instant {
         self.start + Duration::from_nanos(t)
-    }
-
-    fn dequeue_at_boot(&mut self, qdisc: &mut AnyQdisc<RecordedPacket>) {
-        let nothing = qdisc.dequeue(Instant::ZERO, &mut |_: RecordedPacket, _: DropReason| {});
-        debug_assert!(nothing.is_none());
-        self.free_at = u64::MAX;
     }
 
     /// All ends of packets before or at `t`. After an end that found nothing the link is idle (`free_at` is the maximum).

@@ -34,12 +34,12 @@
 //! `rfc8033`: exact integer arithmetic with probability 1 = 10^18 and time in nanoseconds. The delay is the time in the
 //! queue of the last packet sent (0 when the queue is empty) unless `dq_rate_estimator` asks for RFC 8033 §5.2's
 //! estimate. De-randomisation (§5.4) and the cap on the increase (§5.5) are always on, activation at a third of the
-//! buffer (§5.3) with `onoff`. No drop is considered, nor accumulated, while burst allowance is left. The update period
-//! counts from the first call.
+//! buffer (§5.3) with `onoff`. No drop is considered, nor accumulated, while burst allowance is left. Updates are at
+//! multiples of `tupdate` of the caller's clock.
 //!
 //! `linux`: the integers of Linux 6.1 (probability 1 = 2^56 - 1, time in 64 ns, updates when a 1000 Hz kernel's timer
-//! would fire, the first half a second after the first call). Not reproduced: the wrap of its delay estimate at
-//! a backlog of 16 MiB.
+//! would fire if the queue had been made at the origin of the caller's clock; the first comes half a second later). Not
+//! reproduced: the wrap of its delay estimate at a backlog of 16 MiB.
 //!
 //! Both: updates that fall between two calls are made up for at the later one, at most 2048 of them: by then the
 //! probability has reached the end to which a silent queue drives it. A packet that carries CE already is not counted as
@@ -259,19 +259,30 @@ impl PieConfig {
         Vars::new(self.ticks(self.max_burst), !self.on_off)
     }
 
-    /// When the first update is due if the queue is made `now`.
+    /// When an update is due first after `now`, for a queue made at the origin of the clock.
     fn first_update(&self, now: Instant) -> Instant {
         // Linux starts the timer with half a second, whatever tupdate is.
-        if self.rules().jiffies {
-            jiffies::fires(now, Duration::from_millis(500))
+        let first = if self.rules().jiffies {
+            jiffies::fires(Instant::ZERO, Duration::from_millis(500))
         } else {
-            now + self.tupdate
-        }
+            Instant::ZERO + self.tupdate
+        };
+        self.resumed(first, now)
     }
 
     /// When the update after that of `at` is due.
     fn next_update(&self, at: Instant) -> Instant {
         if self.rules().jiffies { jiffies::fires(at, self.tupdate) } else { at + self.tupdate }
+    }
+
+    /// The first update after `now` if one was due at `due` and none is made up for.
+    fn resumed(&self, due: Instant, now: Instant) -> Instant {
+        if due > now {
+            return due;
+        }
+        let period = self.next_update(due).since(due).as_nanos().max(1);
+        let late = Duration::from_nanos(now.since(due).as_nanos() % period);
+        self.next_update(now - late)
     }
 
     /// How much the probability moves when the delay is `delay` after `old` (ticks).
@@ -429,13 +440,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
             done += 1;
             if done == MAX_UPDATES || self.vars == before {
                 // What follows changes nothing, or is too much for one call: only the phase of the clock goes on.
-                let period = next.since(at).as_nanos().max(1);
-                let late = self.now.since(next).as_nanos() % period;
-                at = if next > self.now {
-                    next
-                } else {
-                    self.config.next_update(self.now - Duration::from_nanos(late))
-                };
+                at = self.config.resumed(next, self.now);
                 break;
             }
             at = next;

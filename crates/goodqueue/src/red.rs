@@ -49,8 +49,9 @@
 //! in proportion to the packet's length. The exponent of the idle decay is rounded down. The band of `adaptive` is
 //! compared with the average decayed by the idle time so far.
 //!
-//! Both: updates of `adaptive` that fall between two calls are made up for at the later one, at most 256 of them (128 s).
-//! A packet that carries CE already is not counted as marked, nor one that the full buffer then drops.
+//! Both: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as the timer of a 1000 Hz kernel fires). Looks
+//! that fall between two calls are made up for at the later one, at most 256 of them (128 s). A packet that carries CE
+//! already is not counted as marked, nor one that the full buffer then drops.
 //!
 //! # Cost
 //! Constant per packet (`floyd1993`: some 60 multiplications after an idle time); at most one drop and 256 missed updates
@@ -200,6 +201,16 @@ impl RedConfig {
             RedVariant::Linux => jiffies::fires(at, ADAPT_INTERVAL),
             RedVariant::Floyd1993 => at + ADAPT_INTERVAL,
         }
+    }
+
+    /// The first look after `now` if one was due at `due` and none is made up for.
+    fn resumed(&self, due: Instant, now: Instant) -> Instant {
+        if due > now {
+            return due;
+        }
+        let period = self.next_look(due).since(due).as_nanos().max(1);
+        let late = Duration::from_nanos(now.since(due).as_nanos() % period);
+        self.next_look(now - late)
     }
 
     /// The size of the queue in bytes, of which `given` (limit, min, max) may be known.
@@ -419,7 +430,9 @@ impl<P: Packet, R: Random> Red<P, R> {
     /// Does the looks of `adaptive` that are due at `now`. Every call of the queue does so by itself.
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
-        let mut at = *self.adapt_at.get_or_insert_with(|| self.config.next_look(self.now));
+        let config = &self.config;
+        let first = || config.resumed(config.next_look(Instant::ZERO), self.now);
+        let mut at = *self.adapt_at.get_or_insert_with(first);
         if self.now < at {
             return;
         }
@@ -431,12 +444,8 @@ impl<P: Packet, R: Random> Red<P, R> {
             at = self.config.next_look(at);
             done += 1;
         }
-        if at <= self.now {
-            // Too long ago to matter: only the phase of the clock goes on.
-            let period = self.config.next_look(at).since(at).as_nanos().max(1);
-            let late = self.now.since(at).as_nanos() % period;
-            at = self.config.next_look(self.now - Duration::from_nanos(late));
-        }
+        // What remains is too long ago to matter: only the phase of the clock goes on.
+        at = self.config.resumed(at, self.now);
         self.adapt_at = Some(at);
     }
 

@@ -95,8 +95,8 @@ impl Pie {
     }
 
     fn advance(&mut self, now: u64) {
-        let first = *self.update_at.get_or_insert(now + self.tupdate);
-        let mut at = first;
+        // The period counts from time 0.
+        let mut at = *self.update_at.get_or_insert((now / self.tupdate + 1) * self.tupdate);
         while at <= now {
             self.status_update();
             at += self.tupdate;

@@ -5,10 +5,11 @@
 //! parameter; reading that gives the same configuration again.
 //!
 //! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a discipline. One word is
-//! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants.
+//! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a preset may
+//! stand for that of a discipline; parameters behind it replace those of the preset.
 
 use goodqueue::config::{ConfigError, Kind, Link, Parameter, Settings, Unit, Value};
-use goodqueue::registry::{AnyConfig, KINDS};
+use goodqueue::registry::{AnyConfig, KINDS, PRESETS, find_preset};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 use crate::units;
@@ -25,15 +26,20 @@ pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
             .at(0..line.len())
             .allowed(kind_names(KINDS).join(", ")));
     };
-    let kind = find_kind(*name, KINDS)?;
+    let preset = find_preset(name.text);
+    let kind = find_kind(preset.map_or(*name, |preset| Word { text: preset.kind, ..*name }), KINDS)
+        .map_err(|_| unknown("the queue discipline", name.text, &all_names()).at(name.span()))?;
     let mut settings = read_settings(kind, given)?;
+    if let Some(preset) = preset {
+        settings = preset.with(&settings);
+    }
     if shown {
         switch_off_what_is_not_shown(kind, &mut settings);
     }
     match AnyConfig::from_settings(kind.name, &settings, link) {
         Some(Ok(config)) => Ok(config),
         Some(Err(error)) => Err(refused(kind, &error, given).at(0..line.len())),
-        None => Err(unknown("the queue discipline", name.text, &kind_names(KINDS)).at(name.span())),
+        None => Err(unknown("the queue discipline", name.text, &all_names()).at(name.span())),
     }
 }
 
@@ -122,6 +128,11 @@ fn find_kind<'k>(name: Word<'_>, kinds: &'k [Kind]) -> Result<&'k Kind, Diagnost
 
 fn kind_names(kinds: &[Kind]) -> Vec<&'static str> {
     kinds.iter().map(|kind| kind.name).collect()
+}
+
+/// What may stand first: disciplines and presets.
+fn all_names() -> Vec<&'static str> {
+    kind_names(KINDS).into_iter().chain(PRESETS.iter().map(|preset| preset.name)).collect()
 }
 
 fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagnostic> {

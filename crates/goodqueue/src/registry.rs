@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::qdisc::{Drops, Qdisc, Stats};
 use crate::random::Source;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::{Flow, Packet};
 
 /// Writes the enum over all disciplines, its configuration and the dispatch.
@@ -157,4 +157,49 @@ pub fn names() -> Vec<&'static str> {
 #[must_use]
 pub fn find(name: &str) -> Option<Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
+}
+
+/// A name for a discipline with certain settings, which may stand where the discipline's own name stands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// The discipline it stands for.
+    pub kind: &'static str,
+    /// What it sets; parameters given behind the name replace these.
+    pub settings: &'static [(&'static str, Value)],
+    /// One sentence: what it is for.
+    pub doc: &'static str,
+    /// Who used these settings.
+    pub source: &'static str,
+}
+
+/// Every preset.
+pub const PRESETS: &[Preset] = &[Preset {
+    name: "fq_nocodel",
+    kind: "fq_codel",
+    settings: &[("target", Value::Time(Duration::from_secs(100)))],
+    doc: "The scheduler of fq_codel without its AQM: CoDel's target is out of reach",
+    source: "Høiland-Jørgensen et al. 2015, \"The Good, the Bad and the WiFi\"",
+}];
+
+/// The preset called `name`.
+#[must_use]
+pub fn find_preset(name: &str) -> Option<Preset> {
+    PRESETS.iter().find(|preset| preset.name == name).copied()
+}
+
+impl Preset {
+    /// Its settings, with `given` in place of those that both have.
+    #[must_use]
+    pub fn with(&self, given: &Settings) -> Settings {
+        let mut settings = Settings::new();
+        for &(name, value) in self.settings {
+            settings.set(name, value);
+        }
+        for (name, value) in given.iter() {
+            settings.set(name, value);
+        }
+        settings
+    }
 }

@@ -260,3 +260,19 @@ proptest! {
         let _ = read(&line);
     }
 }
+
+#[test]
+fn a_preset_stands_for_a_discipline_and_gives_way_to_what_follows() {
+    assert_eq!(read("fq_nocodel").unwrap(), read("fq_codel target 100s").unwrap());
+    assert_eq!(read("fq_nocodel limit 127").unwrap(), read("fq_codel limit 127 target 100s").unwrap());
+    assert_eq!(read("fq_nocodel target 5ms").unwrap(), read("fq_codel").unwrap());
+    assert!(read("fq_nocodl").unwrap_err().to_string().contains("fq_nocodel"));
+}
+
+#[test]
+fn every_preset_names_a_discipline_and_settings_that_it_accepts() {
+    for preset in PRESETS {
+        assert!(read(preset.name).is_ok(), "{}", preset.name);
+        assert!(KINDS.iter().all(|kind| kind.name != preset.name), "{}", preset.name);
+    }
+}

@@ -43,6 +43,14 @@ pub fn load(name: &str) -> Result<Document, Diagnostic> {
     if path.exists() {
         return Document::load(path);
     }
+    load_builtin(name)
+}
+
+/// The scenario of this name that comes with goodqueue.
+///
+/// # Errors
+/// There is none.
+pub fn load_builtin(name: &str) -> Result<Document, Diagnostic> {
     if let Some(entry) = SCENARIOS.iter().find(|entry| entry.name == name) {
         return Document::parse(&format!("{name}.toml"), entry.text, Path::new(""));
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides};
 
-use super::run::{How, simulate};
+use super::run::{How, prepare, simulate};
 use super::{Ending, Outcome};
 use crate::{output, table};
 
@@ -41,16 +41,16 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME")]
     rtt: Option<String>,
     /// TCP flows in each direction [default: 4].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     flows: Option<String>,
     /// Simulated time [default: 60s].
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
     /// Seed of the first run [default: 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<String>,
     /// Number of repetitions, with seeds that follow each other [default: 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seeds: Option<String>,
     /// A Mahimahi trace that is the link towards the client.
     #[arg(long, value_name = "FILE")]
@@ -83,7 +83,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         qdiscs: args.qdisc.clone(),
         set: args.set.clone(),
     })?;
-    let (results, ending) = simulate(&document, &args.how, None)?;
+    let (results, ending) = simulate(&prepare(&document, &args.how)?, &args.how, None)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted");
         return Ok(ending);

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use goodqueue::config::{Kind, Unit};
 use goodqueue::registry;
+use goodqueue_scenario::library;
 use serde_json::{Value, json};
 
+use super::run::scenario_names;
 use super::{Ending, Outcome};
 use crate::output;
 
@@ -128,9 +130,47 @@ fn unit(unit: Unit) -> String {
 }
 
 fn tcps() -> (Vec<Value>, Vec<String>) {
-    (Vec::new(), Vec::new())
+    goodqueue_tcp::registry::CONTROLLERS
+        .iter()
+        .map(|about| {
+            let constants: Vec<Value> = about
+                .constants
+                .iter()
+                .map(|constant| json!({"name": constant.name, "value": constant.value, "source": constant.source}))
+                .collect();
+            let entry = json!({
+                "name": about.name, "summary": about.summary, "reference": about.reference,
+                "variants": [], "constants": constants,
+            });
+            let mut text = format!("{} – {} ({})\n", about.name, about.summary, about.reference);
+            for constant in about.constants {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "  {} = {} [{}]", constant.name, constant.value, constant.source);
+            }
+            (entry, text)
+        })
+        .unzip()
 }
 
 fn scenarios() -> (Vec<Value>, Vec<String>) {
-    (Vec::new(), Vec::new())
+    library::SCENARIOS
+        .iter()
+        .filter_map(|entry| {
+            let document = library::load_builtin(entry.name).ok()?;
+            let scenario = document.resolve(&scenario_names()).ok()?;
+            let mut text = format!("{} – {}\n", entry.name, scenario.title);
+            for (what, said) in
+                [("question", &scenario.question), ("expect", &scenario.expect), ("source", &scenario.source)]
+            {
+                if !said.is_empty() {
+                    let _ = writeln!(text, "  {what}: {said}");
+                }
+            }
+            let value = json!({
+                "name": entry.name, "title": scenario.title, "question": scenario.question,
+                "expect": scenario.expect, "source": scenario.source,
+            });
+            Some((value, text))
+        })
+        .unzip()
 }

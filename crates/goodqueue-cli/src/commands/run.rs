@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::Results;
-use goodqueue_scenario::run::{execute, jobs, results};
+use goodqueue_scenario::run::{Job, execute, jobs, results};
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::{self, Point};
@@ -82,9 +83,12 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
             }
         }
     }
+    let prepared: Vec<Prepared> =
+        documents.iter().map(|document| prepare(document, &args.how)).collect::<Result<_, _>>()?;
+    // Only now that all of the input is known to be good is anything written.
     let store = Store::open(&args.out.join("runs"))?;
-    for document in &documents {
-        let (results, ending) = simulate(document, &args.how, Some(&store))?;
+    for scenario in &prepared {
+        let (results, ending) = simulate(scenario, &args.how, Some(&store))?;
         let name = results.scenario["name"].as_str().unwrap_or("scenario").to_owned();
         let json = args.out.join(format!("{name}.json"));
         if ending == Ending::Interrupted {
@@ -103,15 +107,19 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Runs a scenario and writes what `how` and the scenario itself ask for.
-pub(crate) fn simulate(
-    document: &Document,
-    how: &How,
-    store: Option<&Store>,
-) -> Result<(Results, Ending), Diagnostic> {
-    let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
-    let names = Names { cc: &controls, ..Names::default() };
-    let points = sweep::expand(document, &names)?;
+/// A scenario that is known to be good, and where its results go.
+pub(crate) struct Prepared {
+    points: Vec<Point>,
+    jobs: Vec<Job>,
+    json: Option<PathBuf>,
+    report: Option<PathBuf>,
+    /// The time series are for the report only.
+    drop_series: bool,
+}
+
+/// Resolves a scenario and checks everything that can be checked before running it.
+pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagnostic> {
+    let points = sweep::expand(document, &scenario_names())?;
     let Some((_, first)) = points.first() else {
         return Err(Diagnostic::new("the sweep has no points"));
     };
@@ -123,45 +131,72 @@ pub(crate) fn simulate(
         }
     }
     let asked = match &how.series {
-        Some(text) => Some(
-            goodqueue_scenario::units::time(text)
-                .and_then(|step| {
-                    if step.is_zero() {
-                        Err(Diagnostic::new("a step of no time has no end"))
-                    } else {
-                        Ok(step)
-                    }
-                })
-                .map_err(|error| error.in_argument("--series", text))?,
-        ),
+        Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
         None => first.output.series,
     };
     let step = asked.or_else(|| report.as_ref().map(|_| report_step(first.duration)));
     let jobs = jobs(&points, step)?;
-    let progress = Progress::new(jobs.len(), how.timing);
-    let outcome = execute(&jobs, how.jobs.unwrap_or(0), store, &progress);
+    Ok(Prepared { jobs, json, report, drop_series: asked.is_none(), points })
+}
+
+/// Runs a scenario and writes what was asked for.
+pub(crate) fn simulate(
+    scenario: &Prepared,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Results, Ending), Diagnostic> {
+    let progress = Progress::new(scenario.jobs.len(), how.timing);
+    let outcome = execute(&scenario.jobs, how.jobs.unwrap_or(0), store, &progress);
     progress.clear();
     let runs: Vec<_> = outcome?.into_iter().flatten().collect();
     if progress.stored() > 0 {
-        eprintln!("{} of {} runs were there already", progress.stored(), jobs.len());
+        eprintln!("{} of {} runs were there already", progress.stored(), scenario.jobs.len());
     }
-    let mut results = results(scenario_json(&points), runs);
+    let mut results = results(scenario_json(&scenario.points), runs);
     if progress.was_interrupted() {
         return Ok((results, Ending::Interrupted));
     }
-    if let Some(path) = &report {
-        let page = goodqueue_report::html(&results, &goodqueue_report::Options::default());
-        output::write_file("--report", path, page.as_bytes())?;
+    if let Some(path) = &scenario.report {
+        let options = goodqueue_report::Options::default().command(command_line());
+        output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
     }
-    if asked.is_none() {
+    if scenario.drop_series {
         for run in &mut results.runs {
             run.series = None;
         }
     }
-    if let Some(path) = &json {
+    if let Some(path) = &scenario.json {
         output::write_json("--json", path, &results)?;
     }
     Ok((results, Ending::Done))
+}
+
+/// The names that scenarios may use: those of the congestion controls are theirs to know.
+pub(crate) fn scenario_names() -> Names<'static> {
+    static CONTROLS: LazyLock<Vec<&str>> = LazyLock::new(|| goodqueue_tcp::registry::names().collect());
+    Names { cc: &CONTROLS, ..Names::default() }
+}
+
+fn series_step(text: &str) -> Result<Duration, Diagnostic> {
+    let step = goodqueue_scenario::units::time(text)?;
+    if step < SHORTEST_STEP {
+        return Err(Diagnostic::new(format!("a step of {step} makes more points than anybody can look at"))
+            .allowed("1ms or more"));
+    }
+    Ok(step)
+}
+
+/// The command as it was typed, for whoever looks at the report later.
+fn command_line() -> String {
+    let quoted = std::env::args().skip(1).map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
+        if word.chars().all(plain) && !word.is_empty() {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    });
+    std::iter::once("goodqueue".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The scenario as resolved: the first point's, and beside it the values of each swept key.
@@ -189,3 +224,6 @@ fn report_step(duration: Duration) -> Duration {
         .find(|round| *round >= step)
         .unwrap_or(step)
 }
+
+/// Finer than a millisecond there is one packet per step at most, on most links.
+const SHORTEST_STEP: Duration = Duration::from_millis(1);

@@ -1,0 +1,331 @@
+//! The command as its users meet it: results that repeat to the byte, errors that say what to do, files that appear whole.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Runs `goodqueue` in `folder`.
+fn goodqueue(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodqueue")).args(args).current_dir(folder).output().expect("it starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a refusal says; it must end with exit code 2 and print nothing else.
+fn refusal(args: &[&str]) -> String {
+    let folder = folder();
+    refusal_in(folder.path(), args)
+}
+
+fn refusal_in(folder: &Path, args: &[&str]) -> String {
+    let output = goodqueue(folder, args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stdout(&output), "", "{args:?}");
+    String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
+}
+
+fn scenario_files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
+    let output = goodqueue(folder().path(), &["compare", "--time", "2s"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    for discipline in ["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"] {
+        assert_eq!(
+            text.lines().filter(|line| line.trim_start().starts_with(&format!("{discipline} "))).count(),
+            1,
+            "{text}"
+        );
+    }
+    for heading in ["goodput", "induced latency", "sojourn down", "drops", "marks", "Jain index", "grade"] {
+        assert!(text.contains(heading), "{heading} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
+    let run = |jobs| {
+        let args =
+            ["compare", "--time", "5s", "--seeds", "2", "--series", "100ms", "--json", "-", "--jobs", jobs];
+        let output = goodqueue(folder().path(), &args);
+        assert!(output.status.success());
+        output.stdout
+    };
+    let once = run("1");
+    assert!(!once.is_empty());
+    assert!(once == run("1"), "one thread, twice");
+    assert!(once == run("2"), "one thread and two");
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    let run = |seed| {
+        stdout(&goodqueue(folder().path(), &["compare", "--time", "3s", "--qdisc", "codel", "--seed", seed]))
+    };
+    assert_ne!(run("1"), run("2"));
+}
+
+#[test]
+fn the_json_holds_what_the_documentation_names() {
+    let output =
+        goodqueue(folder().path(), &["compare", "--time", "3s", "--qdisc", "fq_codel", "--json", "-"]);
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(results["goodqueue"].is_string() && results["scenario"].is_object());
+    let run = &results["runs"][0];
+    for pointer in [
+        "/qdisc",
+        "/qdisc_resolved",
+        "/seed",
+        "/duration_s",
+        "/bottleneck/down/rate_bps",
+        "/bottleneck/down/utilization",
+        "/bottleneck/up/throughput_bps",
+        "/bottleneck/down/sojourn_s/p95",
+        "/bottleneck/down/queue_packets/mean",
+        "/bottleneck/down/packets/offered",
+        "/bottleneck/down/packets/marked",
+        "/bottleneck/down/drops",
+        "/flows/0/goodput_bps",
+        "/flows/0/retransmits",
+        "/flows/0/cc",
+        "/flows/0/rtt_s",
+        "/induced_latency_s/mean",
+        "/induced_latency_s/p99",
+        "/probes/ping_s/p50",
+        "/fairness/jain_goodput",
+        "/fairness/jain_drop_share",
+        "/tcp_share",
+        "/engine/events",
+        "/engine/cpu_s",
+        "/engine/bottleneck_packets",
+        "/grade",
+    ] {
+        assert!(run.pointer(pointer).is_some(), "{pointer} is missing");
+    }
+    let offered = run["bottleneck"]["down"]["packets"]["offered"].as_u64();
+    assert!(offered.is_some_and(|packets| packets > 100));
+    assert_eq!(run["qdisc_resolved"].as_str().map(|line| line.contains("quantum 1514")), Some(true));
+}
+
+#[test]
+fn timing_is_given_only_when_asked_for() {
+    let json = |args: &[&str]| -> serde_json::Value {
+        let all = [&["compare", "--time", "1s", "--qdisc", "pfifo", "--json", "-"], args].concat();
+        serde_json::from_slice(&goodqueue(folder().path(), &all).stdout).expect("JSON")
+    };
+    assert!(json(&[])["runs"][0]["engine"]["cpu_s"].is_null());
+    assert!(json(&["--timing"])["runs"][0]["engine"]["cpu_s"].as_f64().is_some_and(|seconds| seconds > 0.0));
+}
+
+#[test]
+fn a_report_is_one_file_that_loads_nothing() {
+    let folder = folder();
+    let output = goodqueue(folder.path(), &["compare", "--time", "2s", "--report", "report.html"]);
+    assert!(output.status.success());
+    let page = std::fs::read_to_string(folder.path().join("report.html")).expect("written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("goodqueue compare --time 2s"));
+    assert!(!page.contains("src=\"http") && !page.contains("href=\"http://"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1, "no temporary file is left");
+}
+
+#[test]
+fn a_mahimahi_trace_is_the_link() {
+    let folder = folder();
+    // One opportunity of 1504 bytes each millisecond: 12.032 Mbit/s.
+    std::fs::write(folder.path().join("12mbit.trace"), "1\n").expect("written");
+    let args =
+        ["compare", "--trace-down", "12mbit.trace", "--time", "10s", "--qdisc", "fq_codel", "--json", "-"];
+    let output = goodqueue(folder.path(), &args);
+    let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let down = &results["runs"][0]["bottleneck"]["down"];
+    let rate = down["rate_bps"].as_f64().expect("a rate");
+    assert!((rate - 12_032_000.0).abs() < 13_000.0, "{rate}");
+    assert!(down["throughput_bps"].as_f64().expect("a rate") <= rate);
+    assert!(down["utilization"].as_f64().expect("a share") > 0.8);
+}
+
+#[test]
+fn every_scenario_that_comes_along_runs() {
+    let folder = folder();
+    for file in scenario_files() {
+        let name = file.to_string_lossy().into_owned();
+        let output = goodqueue(
+            folder.path(),
+            &["run", &name, "--set", "duration=2s", "--set", "warmup=0s", "--out", "out"],
+        );
+        // Scenarios with appointments later than 2 s say so; all others run.
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() || said.contains("duration"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_sweep_that_was_run_before_is_not_run_again() {
+    let folder = folder();
+    let scenario =
+        "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel\"]\n[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\"]\n";
+    std::fs::write(folder.path().join("small.toml"), scenario).expect("written");
+    let run = || goodqueue(folder.path(), &["run", "small.toml", "--out", "out"]);
+    let first = run();
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let results = std::fs::read(folder.path().join("out/small.json")).expect("written");
+    // As if the sweep had been stopped before its last run: one result is missing.
+    let lost = std::fs::read_dir(folder.path().join("out/runs"))
+        .expect("there")
+        .next()
+        .expect("one")
+        .expect("readable");
+    std::fs::remove_file(lost.path()).expect("removed");
+    let again = run();
+    assert!(String::from_utf8_lossy(&again.stderr).contains("3 of 4 runs were there already"));
+    assert_eq!(stdout(&again), stdout(&first));
+    assert!(std::fs::read(folder.path().join("out/small.json")).expect("written") == results);
+}
+
+#[test]
+fn lists_are_for_people_and_for_programs() {
+    let folder = folder();
+    for what in ["qdiscs", "tcps", "scenarios"] {
+        assert!(!stdout(&goodqueue(folder.path(), &["list", what])).is_empty());
+        let output = goodqueue(folder.path(), &["list", what, "--json", "-"]);
+        let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(
+            list.as_array()
+                .is_some_and(|list| !list.is_empty() && list.iter().all(|entry| entry["name"].is_string()))
+        );
+    }
+    let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
+    let qdiscs: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for qdisc in qdiscs.as_array().expect("an array") {
+        for parameter in qdisc["parameters"].as_array().expect("an array") {
+            for field in ["name", "unit", "default", "source", "doc"] {
+                assert!(parameter[field].as_str().is_some_and(|text| !text.is_empty()), "{qdisc}: {field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn replay_prints_fates_and_compares_them() {
+    let folder = folder();
+    let recording = concat!(
+        r#"{"qdisc": "pfifo limit 1", "rate_bps": 1000000}"#,
+        "\n",
+        r#"["A", 0, 0, 0, 125, 0]"#,
+        "\n",
+        r#"["X", 0, 0, 125, 0]"#,
+        "\n",
+        r#"["A", 10, 1, 0, 125, 0]"#,
+        "\n",
+        r#"["A", 20, 2, 0, 125, 0]"#,
+        "\n",
+        r#"["D", 20, 2]"#,
+        "\n",
+        r#"["X", 1000000, 1, 125, 0]"#,
+        "\n"
+    );
+    std::fs::write(folder.path().join("small.jsonl"), recording).expect("written");
+    let answer = stdout(&goodqueue(folder.path(), &["replay", "small.jsonl"]));
+    let rows: Vec<&str> = answer.lines().skip(1).collect();
+    assert_eq!(rows, [r#"["X",0,0,125,0]"#, r#"["D",20,2,"overlimit"]"#, r#"["X",1000000,1,125,0]"#]);
+    let same = goodqueue(folder.path(), &["replay", "small.jsonl", "--compare"]);
+    assert_eq!(same.status.code(), Some(0));
+    let other =
+        goodqueue(folder.path(), &["replay", "small.jsonl", "--compare", "--qdisc", "pfifo", "--json", "-"]);
+    assert_eq!(other.status.code(), Some(1), "fates differ");
+    let rows: serde_json::Value = serde_json::from_slice(&other.stdout).expect("JSON");
+    assert_eq!(rows[0]["equal"], false);
+    insta::assert_snapshot!(rows[0]["first_difference"].as_str().expect("a sentence"),
+        @"recorded: packet 2 is dropped at 20 ns; here: packet 1 (125 bytes) leaves at 1000000 ns");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_any_work() {
+    for target in ["missing/results.json", "."] {
+        for option in ["--json", "--report"] {
+            let said = refusal(&["compare", option, target]);
+            assert!(said.starts_with(&format!("error: {option}: `{target}` cannot be written")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let command = format!("{} compare --time 1s | true", env!("CARGO_BIN_EXE_goodqueue"));
+    let output = Command::new("sh").args(["-c", &command]).output().expect("it starts");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn bad_arguments_are_answered_with_where_what_and_what_next() {
+    let said = [
+        refusal(&["compare", "--qdisc", "fqcodel"]),
+        refusal(&["compare", "--qdisc", "codel target 5 mss"]),
+        refusal(&["compare", "--qdisc", "codel target 5parsec"]),
+        refusal(&["compare", "--qdisc", "pfifo limit 0"]),
+        refusal(&["compare", "--rate", "10mbps"]),
+        refusal(&["compare", "--rate", "0mbit"]),
+        refusal(&["compare", "--rate", "NaN"]),
+        refusal(&["compare", "--time", "60"]),
+        refusal(&["compare", "--flows", "-3"]),
+        refusal(&["run", "rrul-10-2"]),
+        refusal(&["list", "qdiscs", "codle"]),
+    ];
+    insta::assert_snapshot!(without_lists_of_disciplines(&said));
+}
+
+#[test]
+fn bad_files_are_answered_with_line_and_column() {
+    let folder = folder();
+    for (name, text) in [
+        ("empty.trace", ""),
+        ("decreasing.trace", "5\n3\n"),
+        ("words.trace", "1\nfast\n"),
+        ("typo.toml", "[link]\ndwon = \"10mbit\"\n"),
+        ("broken.toml", "duration = \n"),
+        ("broken.jsonl", "{}\n[\"A\", 0]\n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    }
+    let said = |args: &[&str]| refusal_in(folder.path(), args);
+    let all = [
+        said(&["compare", "--trace-down", "missing.trace"]),
+        said(&["compare", "--trace-down", "empty.trace"]),
+        said(&["compare", "--trace-down", "decreasing.trace"]),
+        said(&["compare", "--trace-up", "words.trace"]),
+        said(&["run", "typo.toml"]),
+        said(&["run", "broken.toml"]),
+        said(&["replay", "broken.jsonl", "--qdisc", "pfifo", "--rate", "1mbit"]),
+    ];
+    insta::assert_snapshot!(without_lists_of_disciplines(&all));
+    assert!(
+        !folder.path().join("goodqueue-results").exists(),
+        "nothing is written before all input is known to be good"
+    );
+}
+
+/// The list of disciplines grows; the messages do not change with it.
+fn without_lists_of_disciplines(messages: &[String]) -> String {
+    let shorter = |line: &str| {
+        if line.starts_with("  allowed: ") && line.contains("pfifo_head_drop") {
+            "  allowed: ..."
+        } else {
+            line
+        }
+        .to_owned()
+    };
+    let message = |message: &String| message.lines().map(shorter).collect::<Vec<_>>().join("\n");
+    messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
+}

@@ -418,7 +418,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     /// The queue delay that the controller last saw.
     #[must_use]
     pub fn queue_delay(&self) -> Duration {
-        Duration::from_nanos(self.vars.delay << self.config.rules().tick)
+        Duration::from_nanos(self.vars.delay.saturating_mul(1 << self.config.rules().tick))
     }
 
     /// Probability and queue delay in the variant's own units: for `linux` what the kernel calls `vars.prob` and
@@ -570,7 +570,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
                     vars.estimate = match vars.estimate {
                         0 => sample,
                         average if rules.average_rate => average - (average >> 3) + (sample >> 3),
-                        average => (3 * average + sample) / 4,
+                        average => average - average / 4 + sample / 4,
                     };
                     vars.departed = if backlog < THRESHOLD { None } else { Some(0) };
                     if backlog >= THRESHOLD {

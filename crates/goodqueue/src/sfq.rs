@@ -398,21 +398,22 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         Some(packet)
     }
 
-    /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next.
-    fn drop_one(&mut self, why: DropReason, drops: &mut impl Drops<P>) {
+    /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next. False if all are empty.
+    fn drop_one(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let longest = if self.deepest > 1 {
             self.with.get(self.deepest as usize).copied()
         } else {
             self.slots.get(self.tail as usize).map(|tail| tail.next)
         };
-        let Some(index) = longest else { return };
+        let Some(index) = longest else { return false };
         let alone = self.deepest <= 1;
-        let Some(packet) = self.take(index, !self.config.head_drop) else { return };
+        let Some(packet) = self.take(index, !self.config.head_drop) else { return false };
         if alone {
             self.leave_round();
         }
         self.stats.dropped_after.add(packet.len());
         drops.dropped(packet, why);
+        true
     }
 
     /// The slot whose turn it is, with allowance to send; `None` if nothing is queued.
@@ -529,9 +530,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         if (old.depth, old.divisor, old.flows) != (config.depth, config.divisor, config.flows) {
             self.rehash(drops);
         }
-        while self.len > self.config.limit as usize {
-            self.drop_one(DropReason::Overlimit, drops);
-        }
+        while self.len > self.config.limit as usize && self.drop_one(DropReason::Overlimit, drops) {}
     }
 
     fn config(&self) -> SfqConfig {

@@ -166,9 +166,9 @@ const LINUX: Rules = Rules {
     clear_on_mark: false,
 };
 
-/// The controller's variables, times in ticks.
+/// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Vars {
+pub(crate) struct Vars {
     active: bool,
     probability: u64,
     accumulated: u64,
@@ -195,6 +195,154 @@ impl Vars {
             since: None,
             departed: None,
             estimate: 0,
+        }
+    }
+
+    /// Does one periodic update of a queue that holds `backlog` bytes.
+    pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64) {
+        let rules = config.rules();
+        let estimated = config.rate_estimator;
+        let vars = self;
+        if !vars.active {
+            return;
+        }
+        if !rules.burst_by_departure {
+            // RFC 8033 §4.4.
+            vars.burst = vars.burst.saturating_sub(config.ticks(config.tupdate));
+        }
+        let (delay, old) = if estimated {
+            let delay = match vars.estimate {
+                0 => 0,
+                rate if rules.average_rate => backlog.saturating_mul(1 << RATE_SHIFT) / rate,
+                time => wide_product(backlog, time) / THRESHOLD,
+            };
+            (delay, vars.delay)
+        } else {
+            (vars.delay, vars.old_delay)
+        };
+        let mut delta = config.increment(vars.probability, delay, old);
+        // RFC 8033 §5.5: no jumps once many packets are dropped.
+        if delta > i128::from(rules.one / 50) && vars.probability >= rules.one / 10 {
+            delta = i128::from(rules.one / 100 * 2);
+        }
+        if rules.surcharge && delay > config.ticks(Duration::from_millis(250)) {
+            delta += i128::from(rules.one / 50);
+        }
+        let (probability, overflowed) = config.moved(vars.probability, delta);
+        vars.probability = probability;
+        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
+        if delay == 0 && old == 0 && !kept {
+            vars.probability -= vars.probability / rules.decay;
+        }
+        vars.delay = delay;
+        vars.old_delay = if estimated { old } else { delay };
+        let half = config.ticks(config.target) / 2;
+        if vars.probability == 0 && delay < half && old < half {
+            // RFC 8033 §4.4: the congestion is over, the next burst may pass.
+            if !rules.restart {
+                vars.burst = config.ticks(config.max_burst);
+            } else if !estimated || vars.estimate > 0 {
+                *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() };
+            }
+            // RFC 8033 §5.3: nothing to control.
+            if config.on_off && delay == 0 && old == 0 {
+                *vars = config.fresh();
+            }
+        }
+    }
+
+    /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind `backlog` bytes.
+    pub(crate) fn congested(
+        &mut self,
+        config: &PieConfig,
+        backlog: u64,
+        bytes: u32,
+        random: &mut impl Random,
+    ) -> bool {
+        let rules = config.rules();
+        let vars = self;
+        if !vars.active || vars.burst > 0 {
+            return false;
+        }
+        let last = if rules.current_delay || config.rate_estimator { vars.delay } else { vars.old_delay };
+        // RFC 8033 §4.1: safeguards that keep the link busy.
+        let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
+        let tiny = match config.variant {
+            PieVariant::Rfc8033 => backlog <= 2 * MEAN_PACKET,
+            PieVariant::Linux => backlog < 2 * u64::from(config.mtu),
+        };
+        if small || tiny {
+            return false;
+        }
+        let probability = if config.byte_mode && bytes <= config.mtu {
+            u64::from(bytes) * (vars.probability / u64::from(config.mtu))
+        } else {
+            vars.probability
+        };
+        // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
+        vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
+        if vars.accumulated < rules.one / 100 * 85 {
+            return false;
+        }
+        if vars.accumulated >= rules.one / 2 * 17 {
+            if rules.clear_on_mark {
+                vars.accumulated = 0;
+            }
+            return true;
+        }
+        let drawn = random.next_u64();
+        let hit = match config.variant {
+            PieVariant::Rfc8033 => scale_64(drawn, rules.one) < probability,
+            PieVariant::Linux => drawn >> 8 < probability,
+        };
+        if hit {
+            vars.accumulated = 0;
+        }
+        hit
+    }
+
+    /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves `backlog` bytes behind.
+    pub(crate) fn departed(
+        &mut self,
+        config: &PieConfig,
+        now: Instant,
+        came: Instant,
+        bytes: u32,
+        backlog: u64,
+    ) {
+        let rules = config.rules();
+        let vars = self;
+        let now = now.as_nanos() >> rules.tick;
+        let mut elapsed = 0;
+        if !config.rate_estimator {
+            vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
+            elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
+            vars.since = Some(now);
+        } else {
+            // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
+            if vars.departed.is_none() && backlog >= THRESHOLD {
+                (vars.departed, vars.since) = (Some(0), Some(now));
+            }
+            if let Some(departed) = &mut vars.departed {
+                *departed += u64::from(bytes);
+                let span = now.saturating_sub(vars.since.unwrap_or(now));
+                if *departed >= THRESHOLD && span > 0 {
+                    elapsed = span;
+                    let sample = if rules.average_rate { (*departed << RATE_SHIFT) / span } else { span };
+                    vars.estimate = match vars.estimate {
+                        0 => sample,
+                        average if rules.average_rate => average - (average >> 3) + (sample >> 3),
+                        average => average - average / 4 + sample / 4,
+                    };
+                    vars.departed = if backlog < THRESHOLD { None } else { Some(0) };
+                    if backlog >= THRESHOLD {
+                        vars.since = Some(now);
+                    }
+                }
+            }
+        }
+        if rules.burst_by_departure {
+            vars.burst = vars.burst.saturating_sub(elapsed);
         }
     }
 }
@@ -255,12 +403,12 @@ impl PieConfig {
         span.as_nanos() >> self.rules().tick
     }
 
-    const fn fresh(&self) -> Vars {
+    pub(crate) const fn fresh(&self) -> Vars {
         Vars::new(self.ticks(self.max_burst), !self.on_off)
     }
 
     /// When an update is due first after `now`, for a queue made at the origin of the clock.
-    fn first_update(&self, now: Instant) -> Instant {
+    pub(crate) fn first_update(&self, now: Instant) -> Instant {
         // Linux starts the timer with half a second, whatever tupdate is.
         let first = if self.rules().jiffies {
             jiffies::fires(Instant::ZERO, Duration::from_millis(500))
@@ -271,12 +419,12 @@ impl PieConfig {
     }
 
     /// When the update after that of `at` is due.
-    fn next_update(&self, at: Instant) -> Instant {
+    pub(crate) fn next_update(&self, at: Instant) -> Instant {
         if self.rules().jiffies { jiffies::fires(at, self.tupdate) } else { at + self.tupdate }
     }
 
     /// The first update after `now` if one was due at `due` and none is made up for.
-    fn resumed(&self, due: Instant, now: Instant) -> Instant {
+    pub(crate) fn resumed(&self, due: Instant, now: Instant) -> Instant {
         if due > now {
             return due;
         }
@@ -449,139 +597,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 
     fn update_once(&mut self) {
-        let (rules, config) = (self.config.rules(), self.config);
-        let estimated = config.rate_estimator;
-        let vars = &mut self.vars;
-        if !vars.active {
-            return;
-        }
-        let backlog = self.queue.bytes();
-        if !rules.burst_by_departure {
-            // RFC 8033 §4.4.
-            vars.burst = vars.burst.saturating_sub(config.ticks(config.tupdate));
-        }
-        let (delay, old) = if estimated {
-            let delay = match vars.estimate {
-                0 => 0,
-                rate if rules.average_rate => backlog.saturating_mul(1 << RATE_SHIFT) / rate,
-                time => wide_product(backlog, time) / THRESHOLD,
-            };
-            (delay, vars.delay)
-        } else {
-            (vars.delay, vars.old_delay)
-        };
-        let mut delta = config.increment(vars.probability, delay, old);
-        // RFC 8033 §5.5: no jumps once many packets are dropped.
-        if delta > i128::from(rules.one / 50) && vars.probability >= rules.one / 10 {
-            delta = i128::from(rules.one / 100 * 2);
-        }
-        if rules.surcharge && delay > config.ticks(Duration::from_millis(250)) {
-            delta += i128::from(rules.one / 50);
-        }
-        let (probability, overflowed) = config.moved(vars.probability, delta);
-        vars.probability = probability;
-        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
-        if delay == 0 && old == 0 && !kept {
-            vars.probability -= vars.probability / rules.decay;
-        }
-        vars.delay = delay;
-        vars.old_delay = if estimated { old } else { delay };
-        let half = config.ticks(config.target) / 2;
-        if vars.probability == 0 && delay < half && old < half {
-            // RFC 8033 §4.4: the congestion is over, the next burst may pass.
-            if !rules.restart {
-                vars.burst = config.ticks(config.max_burst);
-            } else if !estimated || vars.estimate > 0 {
-                *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() };
-            }
-            // RFC 8033 §5.3: nothing to control.
-            if config.on_off && delay == 0 && old == 0 {
-                *vars = config.fresh();
-            }
-        }
-    }
-
-    /// Whether the controller wants to signal congestion on an arriving packet of `bytes`.
-    fn congested(&mut self, bytes: u32) -> bool {
-        let (rules, config) = (self.config.rules(), &self.config);
-        let vars = &mut self.vars;
-        if !vars.active || vars.burst > 0 {
-            return false;
-        }
-        let last = if rules.current_delay || config.rate_estimator { vars.delay } else { vars.old_delay };
-        // RFC 8033 §4.1: safeguards that keep the link busy.
-        let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
-        let tiny = match config.variant {
-            PieVariant::Rfc8033 => self.queue.bytes() <= 2 * MEAN_PACKET,
-            PieVariant::Linux => self.queue.bytes() < 2 * u64::from(config.mtu),
-        };
-        if small || tiny {
-            return false;
-        }
-        let probability = if config.byte_mode && bytes <= config.mtu {
-            u64::from(bytes) * (vars.probability / u64::from(config.mtu))
-        } else {
-            vars.probability
-        };
-        // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
-        vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
-        if vars.accumulated < rules.one / 100 * 85 {
-            return false;
-        }
-        if vars.accumulated >= rules.one / 2 * 17 {
-            if rules.clear_on_mark {
-                vars.accumulated = 0;
-            }
-            return true;
-        }
-        let drawn = self.random.next_u64();
-        let hit = match config.variant {
-            PieVariant::Rfc8033 => scale_64(drawn, rules.one) < probability,
-            PieVariant::Linux => drawn >> 8 < probability,
-        };
-        if hit {
-            vars.accumulated = 0;
-        }
-        hit
-    }
-
-    /// Measures a departure of a packet of `bytes` that came at `came`.
-    fn departed(&mut self, came: Instant, bytes: u32) {
-        let (rules, config) = (self.config.rules(), &self.config);
-        let vars = &mut self.vars;
-        let now = self.now.as_nanos() >> rules.tick;
-        let backlog = self.queue.bytes();
-        let mut elapsed = 0;
-        if !config.rate_estimator {
-            vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
-            elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
-            vars.since = Some(now);
-        } else {
-            // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
-            if vars.departed.is_none() && backlog >= THRESHOLD {
-                (vars.departed, vars.since) = (Some(0), Some(now));
-            }
-            if let Some(departed) = &mut vars.departed {
-                *departed += u64::from(bytes);
-                let span = now.saturating_sub(vars.since.unwrap_or(now));
-                if *departed >= THRESHOLD && span > 0 {
-                    elapsed = span;
-                    let sample = if rules.average_rate { (*departed << RATE_SHIFT) / span } else { span };
-                    vars.estimate = match vars.estimate {
-                        0 => sample,
-                        average if rules.average_rate => average - (average >> 3) + (sample >> 3),
-                        average => average - average / 4 + sample / 4,
-                    };
-                    vars.departed = if backlog < THRESHOLD { None } else { Some(0) };
-                    if backlog >= THRESHOLD {
-                        vars.since = Some(now);
-                    }
-                }
-            }
-        }
-        if rules.burst_by_departure {
-            vars.burst = vars.burst.saturating_sub(elapsed);
-        }
+        self.vars.update(&self.config, self.queue.bytes());
     }
 
     /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033 §5.1).
@@ -630,7 +646,9 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         self.stats.offered.add(bytes);
         let why = if self.queue.len() >= self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if self.congested(bytes) && !self.mark(&mut packet) {
+        } else if self.vars.congested(&self.config, self.queue.bytes(), bytes, &mut self.random)
+            && !self.mark(&mut packet)
+        {
             Some(DropReason::Congested)
         } else {
             None
@@ -653,7 +671,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         self.update(now);
         let queued = self.queue.pop_front()?;
         let bytes = queued.packet.len();
-        self.departed(queued.at, bytes);
+        self.vars.departed(&self.config, self.now, queued.at, bytes, self.queue.bytes());
         self.stats.dequeued.add(bytes);
         Some(queued.packet)
     }

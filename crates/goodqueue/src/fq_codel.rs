@@ -24,22 +24,27 @@
 //! | `flows` | number | 1024 | RFC 8290 §5.2.4 | 1 to 65536 |
 //! | `quantum` | bytes | the link's MTU, 1514 | RFC 8290 §5.2.3; Linux `psched_mtu` | 1 to 2^30; `linux` raises it to 256 |
 //! | `memory_limit` | bytes | 32 MiB | Linux | 1 to 2^64 - 1 |
-//! | `drop_batch` | packets | 64 | RFC 8290 §5.2.6; Linux | 1 to 2^32 - 1 |
+//! | `drop_batch` | packets | 64; 1 with `linux314` | RFC 8290 §5.2.6; Linux | 1 to 2^32 - 1 |
 //! | `target`, `interval`, `ce_threshold` | time | 5 ms, 100 ms, off | RFC 8290 §5.2.1, §5.2.5 | as for `codel` |
 //! | `ecn` | flag | on | RFC 8290 §5.2.7 | |
-//! | `variant` | | `rfc8290` | | `rfc8290`, `linux` |
+//! | `variant` | | `rfc8290` | | `rfc8290`, `linux`, `linux314` |
 //!
 //! # Deviations
 //! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2 runs CoDel on each queue).
 //! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the kernel's; the packets
 //!   of one overflow are reported last first, the order in which the kernel frees them.
-//! * Both: `memory_limit` counts packet bytes, where the kernel counts the larger `truesize` of its buffers. A packet of no
-//!   bytes is charged one byte of deficit, so that it cannot be served for ever. The hash is the packet's own, with a salt.
+//! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and CoDel does not count it.
+//!   Linux 3.14's other differences (the largest packet seen in place of the MTU, `first_above_time` kept by an empty
+//!   queue) are not there, while `memory_limit`, which it did not have, is.
+//! * All: `memory_limit` counts packet bytes, where the kernel counts the larger `truesize` of its buffers. A packet of no
+//!   bytes is charged one byte, so that it cannot be served for ever. The hash is the packet's own, with a salt.
 //! * `ce_threshold_selector` is not there.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped. An overflow scans the backlogs of all flows once. A dequeue visits at most
-//! `flows * (packet / quantum + 2)` list entries. 56 bytes and a backlog per flow.
+//! Constant per packet, plus packets dropped. The first of a series of overflows compares the backlogs of all flows; from then on
+//! a change of a backlog costs up to `log2(flows)` comparisons, until as many changes have passed without an overflow as
+//! there are flows, twice. A dequeue visits at most `flows * (packet / quantum + 2)` list entries. 56 bytes, a backlog and
+//! a node of the comparisons per flow.
 //!
 //! # Example
 //! ```
@@ -49,14 +54,11 @@
 //! assert_eq!(config.quantum(), 1514);
 //! ```
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use crate::codel::{CE_THRESHOLD, CodelParams, CodelVariant, CodelVars, INTERVAL, Source, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::packet::{Flow, Packet, scale_hash};
+use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
+use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Chain, Pool, Queued};
 use crate::time::Instant;
 
 /// The discipline `fq_codel`.
@@ -64,17 +66,7 @@ use crate::time::Instant;
 pub struct FqCodel<P> {
     config: FqCodelConfig,
     salt: u32,
-    flows: Vec<FlowQueue>,
-    /// Bytes queued per flow, apart from the flows: an overflow scans them all.
-    backlogs: Vec<u64>,
-    pool: Pool<P>,
-    /// Packets of one overflow on their way out; empty between calls.
-    victims: Vec<P>,
-    new_flows: FlowList,
-    old_flows: FlowList,
-    len: usize,
-    bytes: u64,
-    stats: Stats,
+    queues: FlowQueues<P, CodelVars>,
     now: Instant,
 }
 
@@ -87,30 +79,65 @@ pub struct FqCodelConfig {
     memory_limit: u64,
     drop_batch: u32,
     params: CodelParams,
+    variant: FqCodelVariant,
 }
 
-#[derive(Clone, Debug)]
-struct FlowQueue {
-    packets: Chain,
-    /// Bytes that the flow may still send in this round; may go below zero by one packet.
-    deficit: i64,
-    codel: CodelVars,
-    /// The flow behind this one on its list.
-    next: u32,
-    listed: bool,
+/// Whose FQ-CoDel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FqCodelVariant {
+    /// RFC 8290, with exact arithmetic.
+    Rfc8290,
+    /// Linux 6.1, bit for bit.
+    Linux,
+    /// Linux before 4.7: an overflow takes one packet, of which CoDel knows nothing.
+    Linux314,
 }
 
-const _: () = assert!(size_of::<FlowQueue>() <= 64, "a thousand flows must stay in the cache");
+const _: () = assert!(size_of::<FlowState<CodelVars>>() <= 64, "a thousand flows must stay in the cache");
 
-/// First-in first-out list of flows, linked through `FlowQueue::next`.
-#[derive(Clone, Copy, Debug)]
-struct FlowList {
-    head: u32,
-    tail: u32,
+impl FlowAqm for CodelVars {
+    type Params = CodelParams;
+
+    #[inline]
+    fn take<P: Packet, S: Source<P>>(
+        &mut self,
+        now: Instant,
+        params: &CodelParams,
+        source: &mut S,
+    ) -> Option<P> {
+        self.dequeue(now, params, source)
+    }
+
+    /// RFC 8290 §4.1.3 leaves it open; Linux counts them as CoDel's own drops.
+    fn overflowed(&mut self, drops: u32) {
+        self.add_to_count(drops);
+    }
 }
 
-/// "No flow".
-const NIL: u32 = u32::MAX;
+impl FqCodelVariant {
+    const ALL: [Self; 3] = [Self::Rfc8290, Self::Linux, Self::Linux314];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc8290 => "rfc8290",
+            Self::Linux => "linux",
+            Self::Linux314 => "linux314",
+        }
+    }
+
+    const fn law(self) -> CodelVariant {
+        match self {
+            Self::Rfc8290 => CodelVariant::Rfc8289,
+            Self::Linux | Self::Linux314 => CodelVariant::Linux,
+        }
+    }
+
+    /// The kernel's rules, whichever kernel's.
+    const fn is_linux(self) -> bool {
+        matches!(self, Self::Linux | Self::Linux314)
+    }
+}
 
 impl FqCodelConfig {
     /// Bytes that a flow may send in a round.
@@ -140,6 +167,7 @@ impl Configure for FqCodelConfig {
         variants: &[
             Variant { name: "rfc8290", doc: "RFC 8290 with exact arithmetic" },
             Variant { name: "linux", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
+            Variant { name: "linux314", doc: "Linux before 4.7, as in the papers of its time: drop batch 1" },
         ],
         parameters: &[
             Parameter {
@@ -202,16 +230,21 @@ impl Configure for FqCodelConfig {
                 .number(name, 1, u64::from(high))
                 .map(|given| given.and_then(|n| u32::try_from(n).ok()).unwrap_or(default))
         };
-        let linux = settings.choice("variant") == Some("linux");
-        let law = if linux { CodelVariant::Linux } else { CodelVariant::Rfc8289 };
+        let variant = settings.choice("variant").unwrap_or("rfc8290");
+        let variant = FqCodelVariant::ALL
+            .into_iter()
+            .find(|known| known.name() == variant)
+            .unwrap_or(FqCodelVariant::Rfc8290);
+        let batch = if variant == FqCodelVariant::Linux314 { 1 } else { 64 };
         let quantum = number("quantum", MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
             limit: number("limit", MAX_LIMIT, 10_240)?,
             flows: number("flows", 65_536, 1024)?,
-            quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
+            quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
-            drop_batch: number("drop_batch", u32::MAX, 64)?,
-            params: CodelParams::from_settings(settings, link, true, law)?,
+            drop_batch: number("drop_batch", u32::MAX, batch)?,
+            params: CodelParams::from_settings(settings, link, true, variant.law())?,
+            variant,
         })
     }
 
@@ -220,12 +253,11 @@ impl Configure for FqCodelConfig {
             .with("limit", Value::Packets(u64::from(self.limit)))
             .with("flows", Value::Integer(u64::from(self.flows)))
             .with("quantum", Value::Bytes(u64::from(self.quantum)));
-        let linux = self.params.variant == CodelVariant::Linux;
         self.params
             .add_to_settings(shape)
             .with("memory_limit", Value::Bytes(self.memory_limit))
             .with("drop_batch", Value::Integer(u64::from(self.drop_batch)))
-            .with("variant", Value::Choice(if linux { "linux" } else { "rfc8290" }))
+            .with("variant", Value::Choice(self.variant.name()))
     }
 }
 
@@ -233,78 +265,32 @@ impl<P: Packet + Flow> FqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
     pub fn new(config: FqCodelConfig, salt: u32) -> Self {
-        let flow = FlowQueue {
-            packets: Chain::default(),
-            deficit: 0,
-            codel: CodelVars::new(config.params.variant),
-            next: NIL,
-            listed: false,
-        };
-        Self {
-            config,
-            salt,
-            flows: vec![flow; config.flows as usize],
-            backlogs: vec![0; config.flows as usize],
-            pool: Pool::default(),
-            victims: Vec::new(),
-            new_flows: FlowList::EMPTY,
-            old_flows: FlowList::EMPTY,
-            len: 0,
-            bytes: 0,
-            stats: Stats::default(),
-            now: Instant::ZERO,
-        }
+        let aqm = CodelVars::new(config.params.variant);
+        Self { config, salt, queues: FlowQueues::new(config.flows, aqm), now: Instant::ZERO }
     }
 
-    fn classify(&self, packet: &P) -> u32 {
-        match packet.class() {
-            Some(class) if (1..=self.config.flows).contains(&class) => class.saturating_sub(1),
-            _ => scale_hash(packet.flow_hash(self.salt), self.config.flows),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.len > self.config.limit as usize || self.bytes > self.config.memory_limit
-    }
-
-    /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, up to half of its bytes.
-    fn drop_from_fattest(&mut self, batch: u32, drops: &mut impl Drops<P>) {
-        let mut fattest = (0, 0);
-        for (index, &backlog) in self.backlogs.iter().enumerate() {
-            if backlog > fattest.1 {
-                fattest = (index, backlog);
-            }
-        }
-        let (index, backlog) = fattest;
-        let why = if self.len > self.config.limit as usize {
-            DropReason::Overlimit
+    /// Why a packet must go, if one must.
+    fn excess(&self) -> Option<DropReason> {
+        if self.queues.len() > self.config.limit as usize {
+            Some(DropReason::Overlimit)
+        } else if self.queues.bytes() > self.config.memory_limit {
+            Some(DropReason::Overmemory)
         } else {
-            DropReason::Overmemory
-        };
-        let (Some(flow), Some(flow_bytes)) = (self.flows.get_mut(index), self.backlogs.get_mut(index)) else {
-            return;
-        };
-        let (mut dropped, mut dropped_bytes) = (0_u32, 0_u64);
-        while dropped < batch && (dropped == 0 || dropped_bytes < backlog / 2) {
-            let Some(victim) = self.pool.pop_front(&mut flow.packets) else { break };
-            let bytes = victim.packet.len();
-            dropped = dropped.saturating_add(1);
-            dropped_bytes = dropped_bytes.saturating_add(u64::from(bytes));
-            self.len = self.len.saturating_sub(1);
-            self.stats.dropped_after.add(bytes);
-            if self.config.params.variant == CodelVariant::Linux {
-                self.victims.push(victim.packet);
-            } else {
-                drops.dropped(victim.packet, why);
+            None
+        }
+    }
+
+    fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
+        while let Some(why) = self.excess() {
+            // The kernel frees a batch from its last packet to its first.
+            let last_first = self.config.variant.is_linux();
+            let (index, dropped) = self.queues.drop_from_fattest(batch, why, last_first, drops);
+            if self.config.variant != FqCodelVariant::Linux314
+                && let Some(codel) = self.queues.aqm_mut(index)
+            {
+                codel.overflowed(dropped);
             }
         }
-        // The kernel frees a batch from its last packet to its first.
-        while let Some(victim) = self.victims.pop() {
-            drops.dropped(victim, why);
-        }
-        *flow_bytes = flow_bytes.saturating_sub(dropped_bytes);
-        self.bytes = self.bytes.saturating_sub(dropped_bytes);
-        flow.codel.add_to_count(dropped);
     }
 }
 
@@ -320,95 +306,46 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let bytes = packet.len();
-        let index = self.classify(&packet);
-        self.stats.offered.add(bytes);
-        self.stats.enqueued.add(bytes);
-        if let (Some(flow), Some(backlog)) =
-            (self.flows.get_mut(index as usize), self.backlogs.get_mut(index as usize))
-        {
-            self.pool.push_back(&mut flow.packets, self.now, packet);
-            *backlog = backlog.saturating_add(u64::from(bytes));
-            if !flow.listed {
-                // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its CoDel remembers.
-                flow.listed = true;
-                flow.deficit = i64::from(self.config.quantum);
-                self.new_flows.push_back(&mut self.flows, index);
-            }
-        }
-        self.len = self.len.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(bytes));
-        while self.is_over() {
-            self.drop_from_fattest(self.config.drop_batch, drops);
-        }
+        let index = self.queues.classify(&packet, self.salt);
+        self.queues.stats.offered.add(packet.len());
+        self.queues.push(self.now, index, packet, self.config.quantum);
+        self.drop_excess(self.config.drop_batch, drops);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        loop {
-            let from_new = self.new_flows.head != NIL;
-            let index = if from_new { self.new_flows.head } else { self.old_flows.head };
-            let flow = self.flows.get_mut(index as usize)?;
-            if flow.deficit <= 0 {
-                flow.deficit = flow.deficit.saturating_add(i64::from(self.config.quantum));
-                self.rotate(from_new, index);
-                continue;
-            }
-            let mut source = FlowSource {
-                packets: &mut flow.packets,
-                backlog: self.backlogs.get_mut(index as usize)?,
-                pool: &mut self.pool,
-                len: &mut self.len,
-                bytes: &mut self.bytes,
-                whole: self.config.params.variant == CodelVariant::Linux,
-                stats: &mut self.stats,
-                drops,
-            };
-            match flow.codel.dequeue(self.now, &self.config.params, &mut source) {
-                Some(packet) => {
-                    flow.deficit = flow.deficit.saturating_sub(i64::from(packet.len().max(1)));
-                    self.stats.dequeued.add(packet.len());
-                    return Some(packet);
-                }
-                // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
-                // becoming new again and again.
-                None if from_new && self.old_flows.head != NIL => self.rotate(from_new, index),
-                None => {
-                    flow.listed = false;
-                    self.unlink_head(from_new);
-                }
-            }
-        }
+        let FqCodelConfig { quantum, params, variant, .. } = &self.config;
+        self.queues.pop(self.now, *quantum, params, variant.is_linux(), drops)
     }
 
     fn len(&self) -> usize {
-        self.len
+        self.queues.len()
     }
 
     fn backlog(&self) -> u64 {
-        self.bytes
+        self.queues.bytes()
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queues.stats
     }
 
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
     fn reconfigure(&mut self, _now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
-        if config.flows != self.config.flows && self.len == 0 {
-            *self = Self { stats: self.stats, now: self.now, ..Self::new(config, self.salt) };
+        if config.flows != self.config.flows && self.queues.is_empty() {
+            let stats = self.queues.stats;
+            *self = Self { now: self.now, ..Self::new(config, self.salt) };
+            self.queues.stats = stats;
             return;
         }
         if config.params.variant != self.config.params.variant {
-            for flow in &mut self.flows {
-                flow.codel = CodelVars::new(config.params.variant);
+            for codel in self.queues.aqms() {
+                *codel = CodelVars::new(config.params.variant);
             }
         }
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
-        while self.is_over() {
-            self.drop_from_fattest(1, drops);
-        }
+        self.drop_excess(1, drops);
     }
 
     fn config(&self) -> FqCodelConfig {
@@ -416,92 +353,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     }
 
     fn purge(&mut self, _now: Instant, drops: &mut impl Drops<P>) {
-        for flow in &mut self.flows {
-            while let Some(queued) = self.pool.pop_front(&mut flow.packets) {
-                self.stats.dropped_after.add(queued.packet.len());
-                drops.dropped(queued.packet, DropReason::Purged);
-            }
-            flow.codel = CodelVars::new(self.config.params.variant);
-            flow.listed = false;
-            flow.next = NIL;
-        }
-        self.backlogs.fill(0);
-        (self.new_flows, self.old_flows) = (FlowList::EMPTY, FlowList::EMPTY);
-        (self.len, self.bytes) = (0, 0);
-    }
-}
-
-impl<P> FqCodel<P> {
-    /// Moves the flow at the head of its list to the tail of the old flows.
-    fn rotate(&mut self, from_new: bool, index: u32) {
-        self.unlink_head(from_new);
-        self.old_flows.push_back(&mut self.flows, index);
-    }
-
-    fn unlink_head(&mut self, from_new: bool) {
-        let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
-        list.pop_front(&self.flows);
-    }
-}
-
-impl FlowList {
-    const EMPTY: Self = Self { head: NIL, tail: NIL };
-
-    fn push_back(&mut self, flows: &mut [FlowQueue], index: u32) {
-        if let Some(flow) = flows.get_mut(index as usize) {
-            flow.next = NIL;
-        }
-        match flows.get_mut(self.tail as usize) {
-            Some(last) => last.next = index,
-            None => self.head = index,
-        }
-        self.tail = index;
-    }
-
-    fn pop_front(&mut self, flows: &[FlowQueue]) {
-        self.head = flows.get(self.head as usize).map_or(NIL, |flow| flow.next);
-        if self.head == NIL {
-            self.tail = NIL;
-        }
-    }
-}
-
-/// One flow's queue, as CoDel sees it.
-struct FlowSource<'a, P, D> {
-    packets: &'a mut Chain,
-    backlog: &'a mut u64,
-    pool: &'a mut Pool<P>,
-    len: &'a mut usize,
-    bytes: &'a mut u64,
-    /// CoDel's byte rule looks at the whole discipline.
-    whole: bool,
-    stats: &'a mut Stats,
-    drops: &'a mut D,
-}
-
-impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
-    #[inline]
-    fn pop(&mut self) -> Option<Queued<P>> {
-        let queued = self.pool.pop_front(self.packets)?;
-        let bytes = u64::from(queued.packet.len());
-        *self.backlog = self.backlog.saturating_sub(bytes);
-        *self.len = self.len.saturating_sub(1);
-        *self.bytes = self.bytes.saturating_sub(bytes);
-        Some(queued)
-    }
-
-    #[inline]
-    fn bytes_left(&self) -> u64 {
-        if self.whole { *self.bytes } else { *self.backlog }
-    }
-
-    fn drop_congested(&mut self, packet: P) {
-        self.stats.dropped_after.add(packet.len());
-        self.drops.dropped(packet, DropReason::Congested);
-    }
-
-    fn marked(&mut self, bytes: u32) {
-        self.stats.marked.add(bytes);
+        self.queues.purge(&CodelVars::new(self.config.params.variant), drops);
     }
 }
 
@@ -515,6 +367,8 @@ const LINUX_MIN_QUANTUM: u32 = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
+
     use crate::packet::Ecn;
     use crate::time::Duration;
 
@@ -608,7 +462,7 @@ mod tests {
         let mut queue = fq_codel(&Settings::new());
         assert_eq!(put(&mut queue, 3, 1514, 10_240), 0);
         assert_eq!(put(&mut queue, 4, 64, 1), 64);
-        assert_eq!(queue.flows[3].codel.count(), 64);
+        assert_eq!(queue.queues.aqm(3).map(CodelVars::count), Some(64));
         assert_eq!((queue.len(), queue.stats().dropped_after.packets), (10_177, 64));
     }
 
@@ -644,7 +498,7 @@ mod tests {
         for ms in 0..150 {
             queue.dequeue(late(ms), &mut |_, _| ());
         }
-        assert!(queue.flows[0].codel.is_dropping());
-        assert!(!queue.flows[1].codel.is_dropping());
+        let dropping = |flow| queue.queues.aqm(flow).is_some_and(CodelVars::is_dropping);
+        assert_eq!([dropping(0), dropping(1)], [true, false]);
     }
 }

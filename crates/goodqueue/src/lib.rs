@@ -36,6 +36,7 @@ extern crate alloc;
 pub mod codel;
 pub mod config;
 pub mod fifo;
+pub mod flow_queue;
 pub mod fq_codel;
 mod jiffies;
 pub mod packet;

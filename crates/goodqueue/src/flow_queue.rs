@@ -1,0 +1,467 @@
+//! Flow queueing, whatever the AQM: the scheduler of `fq_codel` and `fq_pie`.
+//!
+//! [`FlowQueues`] holds a queue per flow and serves them by deficit round robin, flows that have just become active first
+//! (RFC 8290 §4). What happens to a packet inside its flow's queue is the business of a [`FlowAqm`], of which each flow
+//! has its own.
+//!
+//! An overflow takes packets from the flow with the most bytes. That flow is known without a scan: a tree of pairwise
+//! comparisons over all flows is built at an overflow and kept up to date for as long as overflows go on, so that a
+//! queue that never overflows pays nothing for it.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::codel::Source;
+use crate::packet::{Flow, Packet, scale_hash};
+use crate::qdisc::{DropReason, Drops, Stats};
+use crate::queue::{Chain, Pool, Queued};
+use crate::time::Instant;
+
+/// An AQM of which every flow has its own state.
+pub trait FlowAqm: Clone {
+    /// What all flows share.
+    type Params;
+
+    /// Takes the next packet to send from `source`, dropping and marking as the AQM says.
+    fn take<P: Packet, S: Source<P>>(
+        &mut self,
+        now: Instant,
+        params: &Self::Params,
+        source: &mut S,
+    ) -> Option<P>;
+
+    /// An overflow took `drops` packets from this flow.
+    fn overflowed(&mut self, drops: u32) {
+        let _ = drops;
+    }
+}
+
+/// A queue per flow, served by deficit round robin with new flows first.
+#[derive(Clone, Debug)]
+pub struct FlowQueues<P, A> {
+    flows: Vec<FlowState<A>>,
+    backlogs: Backlogs,
+    pool: Pool<P>,
+    /// Packets of one overflow on their way out; empty between calls.
+    victims: Vec<P>,
+    new_flows: FlowList,
+    old_flows: FlowList,
+    len: usize,
+    bytes: u64,
+    /// What has happened so far.
+    pub stats: Stats,
+}
+
+/// One flow. How many bytes it holds is written elsewhere, where all flows can be looked at together.
+#[derive(Clone, Debug)]
+pub struct FlowState<A> {
+    packets: Chain,
+    /// Bytes that the flow may still send in this round; may go below zero by one packet.
+    deficit: i64,
+    aqm: A,
+    /// The flow behind this one on its list.
+    next: u32,
+    listed: bool,
+}
+
+/// First-in first-out list of flows, linked through `FlowState::next`.
+#[derive(Clone, Copy, Debug)]
+struct FlowList {
+    head: u32,
+    tail: u32,
+}
+
+/// "No flow".
+const NIL: u32 = u32::MAX;
+
+impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
+    /// `flows` empty queues, each with an AQM that is in the state `aqm`.
+    #[must_use]
+    pub fn new(flows: u32, aqm: A) -> Self {
+        let flow = FlowState { packets: Chain::default(), deficit: 0, aqm, next: NIL, listed: false };
+        Self {
+            flows: vec![flow; flows as usize],
+            backlogs: Backlogs::new(flows),
+            pool: Pool::default(),
+            victims: Vec::new(),
+            new_flows: FlowList::EMPTY,
+            old_flows: FlowList::EMPTY,
+            len: 0,
+            bytes: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    /// The flow of `packet`: its class if that names one, else by hash.
+    #[inline]
+    pub fn classify(&self, packet: &P, salt: u32) -> u32
+    where
+        P: Flow,
+    {
+        let flows = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
+        match packet.class() {
+            Some(class) if (1..=flows).contains(&class) => class.saturating_sub(1),
+            _ => scale_hash(packet.flow_hash(salt), flows),
+        }
+    }
+
+    /// Queues `packet`, already counted as offered, in flow `index`.
+    #[inline]
+    pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
+        let bytes = packet.len();
+        self.stats.enqueued.add(bytes);
+        if let Some(flow) = self.flows.get_mut(index as usize) {
+            self.pool.push_back(&mut flow.packets, now, packet);
+            if !flow.listed {
+                // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its AQM remembers.
+                flow.listed = true;
+                flow.deficit = i64::from(quantum);
+                self.new_flows.push_back(&mut self.flows, index);
+            }
+        }
+        self.backlogs.add(index as usize, charge(bytes));
+        self.len = self.len.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(u64::from(bytes));
+    }
+
+    /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
+    #[inline]
+    pub fn pop(
+        &mut self,
+        now: Instant,
+        quantum: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        loop {
+            let from_new = self.new_flows.head != NIL;
+            let index = if from_new { self.new_flows.head } else { self.old_flows.head };
+            let flow = self.flows.get_mut(index as usize)?;
+            if flow.deficit <= 0 {
+                flow.deficit = flow.deficit.saturating_add(i64::from(quantum));
+                self.rotate(from_new, index);
+                continue;
+            }
+            let mut source = FlowSource {
+                packets: &mut flow.packets,
+                index: index as usize,
+                backlogs: &mut self.backlogs,
+                pool: &mut self.pool,
+                len: &mut self.len,
+                bytes: &mut self.bytes,
+                whole,
+                stats: &mut self.stats,
+                drops,
+            };
+            match flow.aqm.take(now, params, &mut source) {
+                Some(packet) => {
+                    flow.deficit = flow.deficit.saturating_sub(i64::from(packet.len().max(1)));
+                    self.stats.dequeued.add(packet.len());
+                    return Some(packet);
+                }
+                // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
+                // becoming new again and again.
+                None if from_new && self.old_flows.head != NIL => self.rotate(from_new, index),
+                None => {
+                    flow.listed = false;
+                    self.unlink_head(from_new);
+                }
+            }
+        }
+    }
+
+    /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`, until half of its bytes
+    /// are gone. With `last_first` they are reported in the reverse order. Returns the flow and how many it lost.
+    pub fn drop_from_fattest(
+        &mut self,
+        batch: u32,
+        why: DropReason,
+        last_first: bool,
+        drops: &mut impl Drops<P>,
+    ) -> (u32, u32) {
+        let index = self.backlogs.fattest();
+        let backlog = self.backlogs.of(index as usize);
+        let Some(flow) = self.flows.get_mut(index as usize) else { return (index, 0) };
+        let (mut dropped, mut charged) = (0_u32, 0_u64);
+        while dropped < batch && (dropped == 0 || charged < backlog / 2) {
+            let Some(victim) = self.pool.pop_front(&mut flow.packets) else { break };
+            let bytes = victim.packet.len();
+            dropped = dropped.saturating_add(1);
+            charged = charged.saturating_add(charge(bytes));
+            self.len = self.len.saturating_sub(1);
+            self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+            self.stats.dropped_after.add(bytes);
+            if last_first {
+                self.victims.push(victim.packet);
+            } else {
+                drops.dropped(victim.packet, why);
+            }
+        }
+        while let Some(victim) = self.victims.pop() {
+            drops.dropped(victim, why);
+        }
+        self.backlogs.subtract(index as usize, charged);
+        (index, dropped)
+    }
+
+    /// Gives every packet to `drops` and puts every flow's AQM into the state `aqm`.
+    pub fn purge(&mut self, aqm: &A, drops: &mut impl Drops<P>) {
+        for flow in &mut self.flows {
+            while let Some(queued) = self.pool.pop_front(&mut flow.packets) {
+                self.stats.dropped_after.add(queued.packet.len());
+                drops.dropped(queued.packet, DropReason::Purged);
+            }
+            flow.aqm = aqm.clone();
+            flow.listed = false;
+            flow.next = NIL;
+        }
+        self.backlogs = Backlogs::new(u32::try_from(self.flows.len()).unwrap_or(u32::MAX));
+        (self.new_flows, self.old_flows) = (FlowList::EMPTY, FlowList::EMPTY);
+        (self.len, self.bytes) = (0, 0);
+    }
+}
+
+impl<P, A> FlowQueues<P, A> {
+    /// Packets queued.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if no packet is queued.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes queued.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes queued in flow `index`; a packet of no bytes counts as one.
+    #[must_use]
+    pub fn backlog(&self, index: u32) -> u64 {
+        self.backlogs.of(index as usize)
+    }
+
+    /// The AQM of flow `index`.
+    #[must_use]
+    pub fn aqm(&self, index: u32) -> Option<&A> {
+        self.flows.get(index as usize).map(|flow| &flow.aqm)
+    }
+
+    /// The AQM of flow `index`.
+    pub fn aqm_mut(&mut self, index: u32) -> Option<&mut A> {
+        self.flows.get_mut(index as usize).map(|flow| &mut flow.aqm)
+    }
+
+    /// The AQMs of all flows.
+    pub fn aqms(&mut self) -> impl Iterator<Item = &mut A> {
+        self.flows.iter_mut().map(|flow| &mut flow.aqm)
+    }
+
+    /// Moves the flow at the head of its list to the tail of the old flows.
+    fn rotate(&mut self, from_new: bool, index: u32) {
+        self.unlink_head(from_new);
+        self.old_flows.push_back(&mut self.flows, index);
+    }
+
+    fn unlink_head(&mut self, from_new: bool) {
+        let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
+        list.pop_front(&self.flows);
+    }
+}
+
+impl FlowList {
+    const EMPTY: Self = Self { head: NIL, tail: NIL };
+
+    fn push_back<A>(&mut self, flows: &mut [FlowState<A>], index: u32) {
+        if let Some(flow) = flows.get_mut(index as usize) {
+            flow.next = NIL;
+        }
+        match flows.get_mut(self.tail as usize) {
+            Some(last) => last.next = index,
+            None => self.head = index,
+        }
+        self.tail = index;
+    }
+
+    fn pop_front<A>(&mut self, flows: &[FlowState<A>]) {
+        self.head = flows.get(self.head as usize).map_or(NIL, |flow| flow.next);
+        if self.head == NIL {
+            self.tail = NIL;
+        }
+    }
+}
+
+/// What a packet adds to the backlog of its flow: never nothing, or a flow of empty packets could not be told from an
+/// empty flow when packets must go.
+#[inline]
+fn charge(bytes: u32) -> u64 {
+    u64::from(bytes.max(1))
+}
+
+/// One flow's queue, as its AQM sees it.
+struct FlowSource<'a, P, D> {
+    packets: &'a mut Chain,
+    index: usize,
+    backlogs: &'a mut Backlogs,
+    pool: &'a mut Pool<P>,
+    len: &'a mut usize,
+    bytes: &'a mut u64,
+    /// The bytes of the whole discipline count.
+    whole: bool,
+    stats: &'a mut Stats,
+    drops: &'a mut D,
+}
+
+impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
+    #[inline]
+    fn pop(&mut self) -> Option<Queued<P>> {
+        let queued = self.pool.pop_front(self.packets)?;
+        let bytes = queued.packet.len();
+        self.backlogs.subtract(self.index, charge(bytes));
+        *self.len = self.len.saturating_sub(1);
+        *self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+        Some(queued)
+    }
+
+    #[inline]
+    fn bytes_left(&self) -> u64 {
+        if self.whole { *self.bytes } else { self.backlogs.of(self.index) }
+    }
+
+    fn drop_congested(&mut self, packet: P) {
+        self.stats.dropped_after.add(packet.len());
+        self.drops.dropped(packet, DropReason::Congested);
+    }
+
+    fn marked(&mut self, bytes: u32) {
+        self.stats.marked.add(bytes);
+    }
+}
+
+/// The bytes of each flow, and which flow has the most of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Backlogs {
+    bytes: Vec<u64>,
+    /// For each inner node of a binary tree over the flows (1 is the root, the children of `n` are `2n` and `2n + 1`) the
+    /// flow with the most bytes below it, the first one of equals. Means nothing while `kept` is 0.
+    winners: Vec<u32>,
+    /// So many changes more the tree is kept up to date; an overflow sets it anew.
+    kept: u32,
+}
+
+impl Backlogs {
+    pub(crate) fn new(flows: u32) -> Self {
+        Self { bytes: vec![0; flows as usize], winners: Vec::new(), kept: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, index: usize) -> u64 {
+        self.bytes.get(index).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, index: usize, bytes: u64) {
+        if let Some(backlog) = self.bytes.get_mut(index) {
+            *backlog = backlog.saturating_add(bytes);
+        }
+        self.changed(index);
+    }
+
+    #[inline]
+    pub(crate) fn subtract(&mut self, index: usize, bytes: u64) {
+        if let Some(backlog) = self.bytes.get_mut(index) {
+            *backlog = backlog.saturating_sub(bytes);
+        }
+        self.changed(index);
+    }
+
+    #[inline]
+    fn changed(&mut self, index: usize) {
+        if self.kept > 0 {
+            self.kept = self.kept.saturating_sub(1);
+            self.climb(index);
+        }
+    }
+
+    /// The flow with the most bytes, the first of equals.
+    pub(crate) fn fattest(&mut self) -> u32 {
+        if self.kept == 0 {
+            let size = self.bytes.len().next_power_of_two();
+            self.winners.resize(size, 0);
+            for node in (1..size).rev() {
+                let winner = self.winner(node);
+                if let Some(entry) = self.winners.get_mut(node) {
+                    *entry = winner;
+                }
+            }
+        }
+        // A tree costs about one comparison per flow: it is kept until that is spread over as many changes.
+        self.kept = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX).saturating_mul(2).max(16);
+        self.winners.get(1).copied().unwrap_or(0)
+    }
+
+    #[inline(never)]
+    fn climb(&mut self, index: usize) {
+        let mut node = self.winners.len().saturating_add(index) / 2;
+        while node > 0 {
+            let winner = self.winner(node);
+            let Some(entry) = self.winners.get_mut(node) else { return };
+            let before = core::mem::replace(entry, winner);
+            if before == winner && winner as usize != index {
+                return;
+            }
+            node /= 2;
+        }
+    }
+
+    /// The better one of what is below `node`.
+    #[inline]
+    fn winner(&self, node: usize) -> u32 {
+        let (left, right) = (self.below(2 * node), self.below(2 * node + 1));
+        if self.of(right as usize) > self.of(left as usize) { right } else { left }
+    }
+
+    /// The flow that stands for `node`, which may be a leaf.
+    #[inline]
+    fn below(&self, node: usize) -> u32 {
+        match self.winners.get(node) {
+            Some(&winner) => winner,
+            None => u32::try_from(node.saturating_sub(self.winners.len())).unwrap_or(NIL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, Xoshiro256PlusPlus};
+
+    #[test]
+    fn the_fattest_flow_is_the_first_of_the_largest_however_it_got_there() {
+        for flows in [1, 2, 3, 7, 8, 100] {
+            let mut random = Xoshiro256PlusPlus::new(u64::from(flows));
+            let mut backlogs = Backlogs::new(flows);
+            for step in 0..5_000 {
+                let index = random.below(flows) as usize;
+                let bytes = u64::from(random.below(4));
+                if random.below(2) == 0 {
+                    backlogs.add(index, bytes)
+                } else {
+                    backlogs.subtract(index, bytes)
+                }
+                // Now often, now rarely, so that the tree is kept as well as forgotten.
+                if step % 1_500 < 700 {
+                    let largest = backlogs.bytes.iter().max().copied();
+                    let first = backlogs.bytes.iter().position(|bytes| Some(*bytes) == largest);
+                    assert_eq!(Some(backlogs.fattest() as usize), first);
+                }
+            }
+        }
+    }
+}

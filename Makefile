@@ -42,9 +42,13 @@ unit: toolchain
 no-std: toolchain
 	$(CARGO) build --quiet --manifest-path crates/goodqueue/tests/no_std/Cargo.toml --target-dir target/no_std
 
+# The main job once, as the README shows it; and the same bytes from the debug and the release build.
 demo-check: build
-	@$(GOODQUEUE) compare --json target/demo.json --report target/demo.html
-	@test -s target/demo.json && test -s target/demo.html
+	$(CARGO) build --quiet --package goodqueue-cli
+	$(GOODQUEUE) compare --json target/demo.json --report target/demo.html
+	target/debug/goodqueue compare --json target/demo-debug.json >/dev/null
+	cmp target/demo.json target/demo-debug.json
+	test -s target/demo.html
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

@@ -124,10 +124,10 @@ impl Network {
         self.events.push(when, event.encode());
     }
 
-    /// The next event that is due at or before `end`.
+    /// The next event that is due before `end`.
     #[inline]
     pub(crate) fn next_event(&mut self, end: Instant) -> Option<(Instant, Event)> {
-        if self.events.next_time()? > end {
+        if self.events.next_time()? >= end {
             return None;
         }
         let (when, what) = self.events.pop()?;

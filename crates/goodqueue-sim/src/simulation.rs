@@ -236,7 +236,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Handles every event that is due at or before `pause`.
+    /// Handles every event that is due before `pause`: a step of a series, and the run, is half open.
     fn run_until(&mut self, pause: Instant) {
         let Self { network, sources, events, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {

@@ -1,0 +1,219 @@
+//! The simulator against what theory says, exactly where theory is exact.
+
+use std::sync::Arc;
+
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::{
+    Capacity, Config, Direction, FlowConfig, LinkConfig, Opportunities, Outcome, Traffic, run,
+};
+use goodqueue_tcp::AnyCongestionControl;
+
+const FRAMING: u32 = 14;
+
+fn pfifo(limit: u64) -> AnyConfig {
+    let settings = Settings::new().with("limit", Value::Packets(limit));
+    AnyConfig::from_settings("pfifo", &settings, &Link::default()).expect("listed").expect("valid")
+}
+
+fn constant(mbit: u64, limit: u64) -> LinkConfig {
+    LinkConfig { capacity: Capacity::Constant(Rate::from_bps(mbit * 1_000_000)), qdisc: pfifo(limit) }
+}
+
+fn flow(traffic: Traffic, rtt_ms: u64, start: Instant) -> FlowConfig {
+    FlowConfig { traffic, rtt: Duration::from_millis(rtt_ms), start, stop: None }
+}
+
+fn download(size: Option<u64>, change: impl Fn(&mut goodqueue_tcp::Config)) -> Traffic {
+    let mut config = goodqueue_tcp::Config::default();
+    change(&mut config);
+    let congestion_control = AnyCongestionControl::by_name("newreno").expect("listed");
+    Traffic::Tcp { direction: Direction::Down, size, config, congestion_control }
+}
+
+fn cbr(kbit: u64, bytes: u32) -> Traffic {
+    Traffic::Cbr { direction: Direction::Down, rate: Rate::from_bps(kbit * 1000), bytes, ecn: false }
+}
+
+fn simulate(down: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
+    simulate_after(0, down, flows, seconds)
+}
+
+fn simulate_after(warmup: u64, down: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
+    run(&Config {
+        duration: Duration::from_secs(seconds),
+        warmup: Duration::from_secs(warmup),
+        links: [down, constant(10, 1000)],
+        framing: FRAMING,
+        flows,
+        seed: 1,
+        series_step: Some(Duration::from_millis(100)),
+    })
+    .expect("valid")
+}
+
+#[test]
+fn a_ping_on_an_idle_line_takes_the_round_trip_and_two_serializations() {
+    let ping = Traffic::Ping { interval: Duration::from_millis(200), bytes: 84 };
+    let outcome = simulate(constant(1, 100), vec![flow(ping, 50, Instant::ZERO)], 2);
+    let wire = 84 + FRAMING;
+    let expected = Duration::from_millis(50)
+        + Rate::from_bps(10_000_000).serialization(wire)
+        + Rate::from_bps(1_000_000).serialization(wire);
+    let answered: Vec<Duration> =
+        outcome.flows[0].round_trips.iter().filter_map(|probe| probe.time).collect();
+    assert!(answered.len() >= 9 && answered.iter().all(|time| *time == expected), "{answered:?}");
+}
+
+#[test]
+fn waiting_times_follow_lindleys_recursion_exactly() {
+    // Two unresponsive senders whose rates do not divide each other, at 97 % of the link: W' = max(0, W + S - A).
+    let sources = [(5_700_u64, 1500_u32), (3_917, 300)];
+    let flows = sources.iter().map(|&(kbit, bytes)| flow(cbr(kbit, bytes), 10, Instant::ZERO)).collect();
+    let outcome = simulate(constant(10, 10_000), flows, 5);
+    let end = 5_000_000_000_u64;
+    let mut arrivals: Vec<(u64, usize, u64)> = Vec::new();
+    for (source, &(kbit, bytes)) in sources.iter().enumerate() {
+        let service = Rate::from_bps(10_000_000).serialization(bytes + FRAMING).as_nanos();
+        let times = (0_u64..).map(|n| n * u64::from(bytes) * 8_000_000 / kbit).take_while(|&at| at < end);
+        arrivals.extend(times.map(|at| (at, source, service)));
+    }
+    arrivals.sort_unstable();
+    let (mut free_at, mut waited, mut count, mut longest) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for (at, _, service) in arrivals {
+        let wait = free_at.saturating_sub(at);
+        if at + wait < end {
+            waited += wait;
+            count += 1;
+            longest = longest.max(wait);
+        }
+        free_at = at + wait + service;
+    }
+    let queue = &outcome.links[0];
+    assert_eq!(queue.stats.dequeued.packets, count);
+    #[allow(clippy::cast_precision_loss)]
+    let expected = waited as f64 / count as f64 / 1e9;
+    assert!((queue.sojourn_mean.expect("packets left") - expected).abs() < 1e-12);
+    assert!(
+        queue.sojourn.max().abs_diff(longest) <= longest / 1000 + 1000,
+        "the histogram has three figures"
+    );
+}
+
+#[test]
+fn a_window_five_packets_above_the_pipe_keeps_a_standing_queue_of_five() {
+    // Nichols & Jacobson 2012, Fig. 1: a window of 25 packets on a path of 20 leaves 5 in the queue, for ever.
+    let link = Rate::from_bps(10_000_000);
+    let packet = link.serialization(1460 + 40 + FRAMING);
+    let ack = link.serialization(40 + FRAMING);
+    // The path holds 20 packets: propagation, one serialization of data and one of its ACK.
+    let rtt = packet.saturating_mul(20).saturating_sub(packet).saturating_sub(ack);
+    let traffic = download(None, |config| {
+        config.rwnd = 25 * config.mss;
+        config.delayed_ack = goodqueue_tcp::DelayedAck::OFF;
+    });
+    let outcome =
+        simulate(constant(10, 1000), vec![FlowConfig { traffic, rtt, start: Instant::ZERO, stop: None }], 20);
+    let series = outcome.series.expect("asked for");
+    let queued: Vec<u64> = series.queues[0].iter().skip(20).map(|bin| bin.queue_packets).collect();
+    assert!(queued.iter().all(|packets| (4..=6).contains(packets)), "{queued:?}");
+    assert_eq!(outcome.flows[0].tally.retransmits, 0);
+    assert!(outcome.links[0].sent.bytes * 8 >= 20 * 9_900_000, "the link is never idle");
+}
+
+#[test]
+fn every_byte_that_a_transfer_sends_arrives_once_and_every_packet_is_accounted_for() {
+    let start = |n: u64| Instant::from_nanos(n * 1_000_000);
+    let transfer = |n: u64| flow(download(Some(200_000 + n), |_| ()), 20 + 10 * n, start(n));
+    let outcome = simulate(constant(5, 20), (0..5).map(transfer).collect(), 30);
+    for (n, flow) in (0_u64..).zip(&outcome.flows) {
+        assert_eq!(flow.tally.delivered, 200_000 + n);
+        assert!(flow.tally.completed_at.is_some());
+    }
+    let stats = &outcome.links[0].stats;
+    let (sent, dropped) = outcome
+        .flows
+        .iter()
+        .fold((0, 0), |sum, flow| (sum.0 + flow.tally.sent, sum.1 + flow.counters.dropped));
+    assert_eq!(stats.offered.packets, sent);
+    assert_eq!(stats.offered.packets, stats.dequeued.packets + stats.dropped().packets, "the queue is empty");
+    assert!(
+        stats.dropped().packets > 0 && stats.dropped().packets <= dropped,
+        "drops on the way back count too"
+    );
+}
+
+#[test]
+fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
+    // Mathis et al. 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p), with an ACK for each segment, over one BDP of buffer.
+    let bulk = download(None, |config| config.delayed_ack = goodqueue_tcp::DelayedAck::OFF);
+    // The overshoot of slow start is not part of the law.
+    let outcome = simulate_after(60, constant(10, 83), vec![flow(bulk, 100, Instant::ZERO)], 600);
+    let flow = &outcome.flows[0];
+    #[allow(clippy::cast_precision_loss)]
+    let (loss, rate) =
+        (flow.counters.dropped as f64 / flow.tally.sent as f64, flow.tally.delivered as f64 / 540.0);
+    let mean_rtt = 0.1 + outcome.links[0].sojourn_mean.expect("packets") + 0.0013;
+    let law = 1460.0 / mean_rtt * (1.5 / loss).sqrt();
+    assert!((0.85..1.15).contains(&(rate / law)), "rate {rate}, law {law}, loss {loss}");
+}
+
+#[test]
+fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
+    let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+    let (on, off) = (Rate::from_bps(10_000_000), Rate::from_bps(0));
+    let outage = LinkConfig {
+        capacity: Capacity::Schedule(vec![(at(0), on), (at(500), off), (at(1500), on)]),
+        qdisc: pfifo(10_000),
+    };
+    let outcome = simulate(outage, vec![flow(cbr(1_000, 1250), 10, at(0))], 3);
+    let longest = Duration::from_nanos(outcome.links[0].sojourn.max());
+    assert!(longest >= Duration::from_millis(989) && longest <= Duration::from_millis(1001), "{longest}");
+    assert_eq!(outcome.links[0].stats.dropped().packets, 0);
+    let series = outcome.series.expect("asked for");
+    assert!(series.queues[0][6..15].iter().all(|bin| bin.bytes == 0), "nothing is sent during the outage");
+}
+
+#[test]
+fn a_link_that_never_works_sends_nothing_and_ends() {
+    let capacity = Capacity::Schedule(vec![(Instant::ZERO, Rate::from_bps(0))]);
+    let blocked = LinkConfig { capacity, qdisc: pfifo(10) };
+    let outcome = simulate(blocked, vec![flow(download(None, |_| ()), 10, Instant::ZERO)], 10);
+    assert_eq!((outcome.links[0].sent.packets, outcome.flows[0].tally.delivered), (0, 0));
+}
+
+#[test]
+fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
+    // The first opportunity comes at 1 ms, and the run ends before the one at 10 s.
+    let sent = |at_ms: &[u64], kbit, bytes| {
+        let opportunities = Arc::new(Opportunities::new(at_ms.to_vec()).expect("ordered"));
+        let link = LinkConfig { capacity: Capacity::Trace(opportunities), qdisc: pfifo(10_000) };
+        simulate(link, vec![flow(cbr(kbit, bytes), 10, Instant::ZERO)], 10).links[0].sent.packets
+    };
+    assert_eq!(sent(&[1], 20_000, 1500), 9_999, "overload: one full packet for each opportunity");
+    assert_eq!(sent(&[1], 20_000, 748), 19_998, "two packets of 748 + 4 bytes share an opportunity");
+    assert_eq!(sent(&[1], 40_000, 3004), 4_999, "a packet of 3004 + 4 bytes needs two");
+    assert_eq!(sent(&[1, 1, 10], 20_000, 1500), 2_999, "three opportunities in each period of 10 ms");
+    assert_eq!(sent(&[1], 1_000, 1250), 1_000, "under light load every packet finds one");
+}
+
+#[test]
+fn every_opportunity_comes_at_its_time_in_every_period() {
+    let all = Opportunities::new(vec![0, 3, 3, 7]).expect("ordered");
+    let before = |ms: u64| all.count_before(Instant::from_nanos(ms * 1_000_000));
+    // Period 7: opportunities at 0, 3, 3, 7, and then at 7 (the next period's 0), 10, 10, 14, ...
+    assert_eq!([0, 1, 3, 4, 7, 8, 10, 11, 14].map(before), [0, 1, 1, 3, 3, 5, 5, 7, 7]);
+    for bad in [vec![], vec![0], vec![0, 0], vec![3, 1]] {
+        assert!(Opportunities::new(bad).is_none());
+    }
+}
+
+#[test]
+fn a_flow_that_is_stopped_sends_no_more() {
+    let mut bulk = flow(download(None, |_| ()), 20, Instant::ZERO);
+    bulk.stop = Some(Instant::from_nanos(1_000_000_000));
+    let outcome = simulate(constant(10, 50), vec![bulk], 5);
+    let series = outcome.series.expect("asked for");
+    assert!(series.delivered[0][11..].iter().all(|bytes| *bytes == 0));
+    assert!(outcome.flows[0].active <= Duration::from_secs(1));
+}

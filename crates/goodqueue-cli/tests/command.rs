@@ -55,6 +55,16 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
 }
 
 #[test]
+fn the_readme_shows_what_the_command_prints() {
+    // If this fails because results changed: put the new table into README.md, and the reason into CHANGELOG.md.
+    let readme = include_str!("../../../README.md");
+    let shown = readme.split("$ goodqueue compare\n").nth(1).and_then(|rest| rest.split("```").next());
+    let printed = stdout(&goodqueue(folder().path(), &["compare"]));
+    let lines = |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(lines(shown.expect("the README opens with an example")), lines(&printed));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
     let run = |jobs| {
         let args =

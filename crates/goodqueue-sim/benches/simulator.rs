@@ -9,6 +9,7 @@ use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic
 use goodqueue_tcp::AnyCongestionControl;
 
 fn main() {
+    memory();
     println!(
         "{:44} {:>10} {:>10} {:>9} {:>9}",
         "simulation", "packets/s", "events/s", "ns/packet", "packets"
@@ -32,6 +33,18 @@ fn main() {
             &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
         );
     }
+}
+
+/// Peak memory of the process after one run of a minute: nothing else has run before it.
+fn memory() {
+    let outcome = run(&bulk("codel", 4, 10_000_000, Duration::from_millis(50), 60_000)).expect("valid");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or(" not known here");
+    println!(
+        "peak memory of a process that runs 4 CUBIC over codel, 10 Mbit/s, 60 s ({} packets): {}\n",
+        outcome.bottleneck_packets,
+        peak.trim()
+    );
 }
 
 fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config {

@@ -38,6 +38,7 @@ pub mod config;
 pub mod fifo;
 pub mod flow_queue;
 pub mod fq_codel;
+pub mod fq_pie;
 mod jiffies;
 pub mod packet;
 pub mod pie;

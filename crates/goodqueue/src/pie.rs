@@ -198,6 +198,16 @@ impl Vars {
         }
     }
 
+    /// True up to a drop probability of `percent`, if marking is on.
+    pub(crate) fn may_mark(&self, config: &PieConfig, percent: u32) -> bool {
+        config.ecn && self.probability <= config.rules().one / 100 * u64::from(percent)
+    }
+
+    /// A packet was dropped: the accumulated probability starts anew.
+    pub(crate) const fn lost_one(&mut self) {
+        self.accumulated = 0;
+    }
+
     /// Does one periodic update of a queue that holds `backlog` bytes.
     pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64) {
         let rules = config.rules();

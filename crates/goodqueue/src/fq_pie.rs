@@ -1,0 +1,633 @@
+//! FQ-PIE: a queue per flow, served by deficit round robin, each under its own PIE.
+//!
+//! # What it does
+//! Schedules as `fq_codel` does: packets are hashed to one of `flows` queues, which are served in turn, `quantum` bytes a
+//! round, those that have just become active first. Each queue has a PIE that decides about arriving packets from that
+//! queue's own delay and backlog. When the packet limit is reached, the arriving packet is dropped, whose ever it is.
+//!
+//! # Reference
+//! G. Ramakrishnan et al., "FQ-PIE Queue Discipline in the Linux Kernel", LCN 2019; tc-fq_pie(8); behaviour of Linux 6.1
+//! `net/sched/sch_fq_pie.c`.
+//!
+//! # State
+//! ```text
+//! arrival --> hash --> flow: PIE says drop? mark? --> FIFO --> deficit round robin, new flows first --> departure
+//! every tupdate: each flow that has packets, or whose PIE is not at rest, moves its drop probability
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 10240 | Linux sch_fq_pie | 1 to 2^24 |
+//! | `flows` | number | 1024 | Linux sch_fq_pie | 1 to 65536 |
+//! | `quantum` | bytes | the link's MTU, 1514 | Linux `psched_mtu` | 1 to 2^20; `linux` raises it to 256 |
+//! | `memory_limit` | bytes | 32 MiB | Linux sch_fq_pie | 1 to 2^64 - 1 |
+//! | `ecn_prob` | per cent | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
+//! | `target`, `tupdate`, `alpha`, `beta`, `ecn`, `bytemode`, `dq_rate_estimator` | | as for `pie` | RFC 8033; Linux | as for `pie` |
+//! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
+//!
+//! # Deviations
+//! From Linux: `memory_limit` counts packet bytes and holds; Linux 6.1 counts the larger `truesize` and only notes that
+//! the limit was exceeded. With more than 2048 flows Linux updates the others a few jiffies later; here all at once. A lower
+//! `limit` takes packets from the fattest flow, where Linux takes those that would be sent next. A packet of no bytes is
+//! charged for one. The deviations of `pie` hold for each flow's PIE.
+//!
+//! # Cost
+//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. 120 bytes
+//! and a backlog per flow (the kernel's PIE alone has 64).
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, fq_pie::FqPieConfig};
+//! let config = FqPieConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.quantum(), 1514);
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::codel::Source;
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
+use crate::packet::{Ecn, Flow, Packet};
+use crate::pie::{self, PieConfig};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::random::Random;
+use crate::time::Instant;
+
+/// The discipline `fq_pie`.
+#[derive(Clone, Debug)]
+pub struct FqPie<P, R> {
+    config: FqPieConfig,
+    salt: u32,
+    random: R,
+    queues: FlowQueues<P, PieFlow>,
+    /// Flows that an update can change.
+    awake: Vec<u32>,
+    /// When the probabilities are updated next; set by the first call.
+    update_at: Option<Instant>,
+    now: Instant,
+}
+
+/// Configuration of [`FqPie`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FqPieConfig {
+    limit: u32,
+    flows: u32,
+    quantum: u32,
+    memory_limit: u64,
+    ecn_percent: u32,
+    pie: PieConfig,
+}
+
+/// One flow's PIE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PieFlow {
+    pub(crate) vars: pie::Vars,
+    /// Listed in `awake`.
+    pub(crate) awake: bool,
+}
+
+const _: () = assert!(size_of::<FlowState<PieFlow>>() <= 128, "two lines of the cache per flow");
+
+impl FlowAqm for PieFlow {
+    type Params = PieConfig;
+
+    #[inline]
+    fn take<P: Packet, S: Source<P>>(
+        &mut self,
+        now: Instant,
+        params: &PieConfig,
+        source: &mut S,
+    ) -> Option<P> {
+        let queued = source.pop()?;
+        self.vars.departed(params, now, queued.at, queued.packet.len(), source.bytes_left());
+        Some(queued.packet)
+    }
+}
+
+/// What PIE makes of an arriving packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// It is queued as it is.
+    Queued,
+    /// It is queued with a mark that it did not have.
+    Marked,
+    /// It is dropped.
+    Dropped,
+}
+
+impl PieFlow {
+    pub(crate) const fn new(config: &PieConfig) -> Self {
+        Self { vars: config.fresh(), awake: false }
+    }
+
+    /// Decides about a packet that arrives behind `backlog` bytes; marks it, up to a drop probability of `ecn_percent`.
+    pub(crate) fn arrives<P: Packet>(
+        &mut self,
+        config: &PieConfig,
+        backlog: u64,
+        packet: &mut P,
+        ecn_percent: u32,
+        random: &mut impl Random,
+    ) -> Arrival {
+        if !self.vars.congested(config, backlog, packet.len(), random) {
+            return Arrival::Queued;
+        }
+        let already = packet.ecn() == Ecn::Ce;
+        if self.vars.may_mark(config, ecn_percent) && packet.set_ce() {
+            return if already { Arrival::Queued } else { Arrival::Marked };
+        }
+        self.vars.lost_one();
+        Arrival::Dropped
+    }
+
+    /// Does `due` updates of a flow that holds `backlog` bytes; true if one more could change something.
+    pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64, due: u32) -> bool {
+        for _ in 0..due {
+            let before = self.vars;
+            self.vars.update(config, backlog);
+            if self.vars == before {
+                return backlog > 0;
+            }
+        }
+        true
+    }
+}
+
+/// How many updates are due at `now`, at most [`MAX_UPDATES`], and when the next one is.
+pub(crate) fn updates_due(config: &PieConfig, update_at: Option<Instant>, now: Instant) -> (u32, Instant) {
+    let mut at = update_at.unwrap_or_else(|| config.first_update(now));
+    let mut due = 0;
+    while at <= now && due < MAX_UPDATES {
+        at = config.next_update(at);
+        due += 1;
+    }
+    (due, if at <= now { config.resumed(at, now) } else { at })
+}
+
+impl FqPieConfig {
+    /// Bytes that a flow may send in a round.
+    #[must_use]
+    pub const fn quantum(&self) -> u32 {
+        self.quantum
+    }
+
+    /// Number of queues.
+    #[must_use]
+    pub const fn flows(&self) -> u32 {
+        self.flows
+    }
+
+    /// What every flow's PIE is told.
+    #[must_use]
+    pub const fn pie(&self) -> &PieConfig {
+        &self.pie
+    }
+}
+
+/// PIE's configuration from the settings of a discipline with PIE inside, whose limit in packets is `limit`.
+pub(crate) fn inner_pie(settings: &Settings, limit: u32, link: &Link) -> Result<PieConfig, ConfigError> {
+    let variant = settings.choice("variant").unwrap_or("linux");
+    let settings = settings
+        .clone()
+        .with("limit", Value::Packets(u64::from(limit)))
+        .with("variant", Value::Choice(variant));
+    PieConfig::from_settings(&settings, link)
+}
+
+impl Configure for FqPieConfig {
+    const KIND: Kind = Kind {
+        name: "fq_pie",
+        summary: "Flow queueing with PIE: a queue per flow, sparse flows first, PIE on each",
+        reference: "tc-fq_pie(8); RFC 8033",
+        variants: VARIANTS,
+        parameters: &[
+            Parameter {
+                name: "limit",
+                unit: Unit::Packets,
+                default: "10240p",
+                source: "Linux sch_fq_pie",
+                range: "1 to 16777216",
+                doc: "packets that all queues together hold",
+            },
+            Parameter {
+                name: "flows",
+                unit: Unit::Integer,
+                default: "1024",
+                source: "Linux sch_fq_pie",
+                range: "1 to 65536",
+                doc: "number of queues; fixed while packets are queued",
+            },
+            TARGET,
+            TUPDATE,
+            ALPHA,
+            BETA,
+            Parameter {
+                name: "quantum",
+                unit: Unit::Bytes,
+                default: "MTU (1514)",
+                source: "Linux sch_fq_pie",
+                range: "1 to 1048576; linux: 256 at least counts",
+                doc: "bytes that a flow may send in a round",
+            },
+            Parameter {
+                name: "memory_limit",
+                unit: Unit::Bytes,
+                default: "32mb",
+                source: "Linux sch_fq_pie",
+                range: "1 or more",
+                doc: "bytes that all queues together hold",
+            },
+            ECN_PROB,
+            ECN,
+            BYTEMODE,
+            ESTIMATOR,
+        ],
+    };
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name, low, high: u32, default: u32| {
+            settings
+                .number(name, low, u64::from(high))
+                .map(|given| given.and_then(|n| u32::try_from(n).ok()).unwrap_or(default))
+        };
+        let limit = number("limit", 1, MAX_LIMIT, 10_240)?;
+        let linux = settings.choice("variant").unwrap_or("linux") == "linux";
+        let quantum = number("quantum", 1, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
+        Ok(Self {
+            limit,
+            flows: number("flows", 1, 65_536, 1024)?,
+            quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
+            memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
+            ecn_percent: number("ecn_prob", 0, 100, 10)?,
+            pie: inner_pie(settings, limit, link)?,
+        })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("flows", Value::Integer(u64::from(self.flows)))
+            .with("quantum", Value::Bytes(u64::from(self.quantum)))
+            .with("memory_limit", Value::Bytes(self.memory_limit))
+            .with("ecn_prob", Value::Integer(u64::from(self.ecn_percent)));
+        if let Some(variant) = self.pie.to_settings().get("variant") {
+            settings.set("variant", variant);
+        }
+        settings
+    }
+}
+
+/// Those settings of `pie` that are among `parameters`.
+pub(crate) fn pie_settings(pie: &PieConfig, parameters: &[Parameter]) -> Settings {
+    let mut settings = Settings::new();
+    for (name, value) in pie.to_settings().iter() {
+        if parameters.iter().any(|parameter| parameter.name == name) {
+            settings.set(name, value);
+        }
+    }
+    settings
+}
+
+impl<P: Packet + Flow, R: Random> FqPie<P, R> {
+    /// An empty queue; `salt` seeds the hash of flows, PIE draws from `random`.
+    #[must_use]
+    pub fn new(config: FqPieConfig, salt: u32, random: R) -> Self {
+        Self {
+            config,
+            salt,
+            random,
+            queues: FlowQueues::new(config.flows, PieFlow::new(&config.pie)),
+            awake: Vec::new(),
+            update_at: None,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    pub fn update(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        if self.update_at.is_some_and(|at| at > self.now) {
+            return;
+        }
+        let pie = &self.config.pie;
+        let (due, next) = updates_due(pie, self.update_at, self.now);
+        self.update_at = Some(next);
+        if due == 0 {
+            return;
+        }
+        let queues = &mut self.queues;
+        self.awake.retain(|&index| {
+            let backlog = queues.backlog(index);
+            let Some(flow) = queues.aqm_mut(index) else { return false };
+            flow.awake = flow.update(pie, backlog, due);
+            flow.awake
+        });
+    }
+
+    fn excess(&self) -> Option<DropReason> {
+        if self.queues.len() > self.config.limit as usize {
+            Some(DropReason::Overlimit)
+        } else if self.queues.bytes() > self.config.memory_limit {
+            Some(DropReason::Overmemory)
+        } else {
+            None
+        }
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Build<P, R> for FqPie<P, R> {
+    fn build(config: FqPieConfig, salt: u32, random: R) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
+    type Config = FqPieConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.update(now);
+        let bytes = packet.len();
+        self.queues.stats.offered.add(bytes);
+        let index = self.queues.classify(&packet, self.salt);
+        let backlog = self.queues.backlog(index);
+        let full = if self.queues.len() >= self.config.limit as usize {
+            Some(DropReason::Overlimit)
+        } else if self.queues.bytes().saturating_add(u64::from(bytes)) > self.config.memory_limit {
+            Some(DropReason::Overmemory)
+        } else {
+            None
+        };
+        let FqPieConfig { pie, ecn_percent, quantum, .. } = &self.config;
+        let Some(flow) = self.queues.aqm_mut(index) else { return };
+        let why = match full {
+            Some(why) => {
+                flow.vars.lost_one();
+                Some(why)
+            }
+            None => match flow.arrives(pie, backlog, &mut packet, *ecn_percent, &mut self.random) {
+                Arrival::Queued => None,
+                Arrival::Marked => {
+                    self.queues.stats.marked.add(bytes);
+                    None
+                }
+                Arrival::Dropped => Some(DropReason::Congested),
+            },
+        };
+        if let Some(why) = why {
+            self.queues.stats.dropped_before.add(bytes);
+            drops.dropped(packet, why);
+            return;
+        }
+        if let Some(flow) = self.queues.aqm_mut(index)
+            && !flow.awake
+        {
+            flow.awake = true;
+            self.awake.push(index);
+        }
+        self.queues.push(self.now, index, packet, *quantum);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.update(now);
+        self.queues.pop(self.now, self.config.quantum, &self.config.pie, false, drops)
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.queues.stats
+    }
+
+    /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
+    fn reconfigure(&mut self, now: Instant, config: FqPieConfig, drops: &mut impl Drops<P>) {
+        self.update(now);
+        let resize = config.flows != self.config.flows && self.queues.is_empty();
+        let flows = if resize { config.flows } else { self.config.flows };
+        let old = core::mem::replace(&mut self.config, FqPieConfig { flows, ..config });
+        if resize {
+            let stats = self.queues.stats;
+            self.queues = FlowQueues::new(flows, PieFlow::new(&config.pie));
+            self.queues.stats = stats;
+            self.awake.clear();
+        } else if old.pie.variant() != config.pie.variant() {
+            for flow in self.queues.aqms() {
+                flow.vars = config.pie.fresh();
+            }
+        }
+        if old.pie.tupdate() != config.pie.tupdate() {
+            let soon = config.pie.next_update(self.now);
+            self.update_at = self.update_at.map(|at| at.min(soon));
+        }
+        while let Some(why) = self.excess() {
+            self.queues.drop_from_fattest(1, why, false, drops);
+        }
+    }
+
+    fn config(&self) -> FqPieConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.update(now);
+        self.queues.purge(&PieFlow::new(&self.config.pie), drops);
+        self.awake.clear();
+    }
+}
+
+/// Whose PIE it is in the disciplines that have one per flow.
+pub(crate) const VARIANTS: &[Variant] = &[
+    Variant { name: "linux", doc: "the PIE of Linux 6.1, bit for bit" },
+    Variant { name: "rfc8033", doc: "the PIE of RFC 8033 in exact arithmetic" },
+];
+
+pub(crate) const TARGET: Parameter = Parameter {
+    name: "target",
+    unit: Unit::Time,
+    default: "15ms",
+    source: "RFC 8033 §4.2; Linux",
+    range: "1ns to 4294s",
+    doc: "queue delay aimed at in each flow",
+};
+pub(crate) const TUPDATE: Parameter = Parameter {
+    name: "tupdate",
+    unit: Unit::Time,
+    default: "15ms",
+    source: "RFC 8033 §4.2; Linux",
+    range: "1us to 4294s",
+    doc: "time between updates of the drop probabilities",
+};
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    unit: Unit::Integer,
+    default: "2",
+    source: "RFC 8033 §4.2 (0.125 per s); Linux",
+    range: "0 to 32",
+    doc: "gain of the distance from the target, in sixteenths per second",
+};
+pub(crate) const BETA: Parameter = Parameter {
+    name: "beta",
+    unit: Unit::Integer,
+    default: "20",
+    source: "RFC 8033 §4.2 (1.25 per s); Linux",
+    range: "0 to 32",
+    doc: "gain of the change of the delay, in sixteenths per second",
+};
+pub(crate) const ECN_PROB: Parameter = Parameter {
+    name: "ecn_prob",
+    unit: Unit::Integer,
+    default: "10",
+    source: "Linux sch_fq_pie; RFC 8033 §5.1",
+    range: "0 to 100",
+    doc: "drop probability in per cent above which ECN-capable packets are dropped too",
+};
+pub(crate) const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: Some("noecn") },
+    default: "noecn",
+    source: "Linux sch_fq_pie",
+    range: "",
+    doc: "mark ECN-capable packets instead of dropping them, up to ecn_prob",
+};
+pub(crate) const BYTEMODE: Parameter = Parameter {
+    name: "bytemode",
+    unit: Unit::Flag { off: Some("nobytemode") },
+    default: "nobytemode",
+    source: "Linux sch_fq_pie",
+    range: "",
+    doc: "scale the drop probability with the packet's length over the MTU",
+};
+pub(crate) const ESTIMATOR: Parameter = Parameter {
+    name: "dq_rate_estimator",
+    unit: Unit::Flag { off: Some("no_dq_rate_estimator") },
+    default: "no_dq_rate_estimator",
+    source: "Linux sch_fq_pie",
+    range: "",
+    doc: "delay from the measured departure rate instead of from timestamps",
+};
+
+/// Nodes of the pool are numbered in 32 bits; this many packets would be 24 GB of frames.
+const MAX_LIMIT: u32 = 1 << 24;
+/// Linux sch_fq_pie.
+const MAX_QUANTUM: u32 = 1 << 20;
+/// Linux sch_fq_pie raises a smaller quantum to 256.
+const LINUX_MIN_QUANTUM: u32 = 256;
+/// From certainty to nothing takes about 800 updates at the default gains.
+const MAX_UPDATES: u32 = 2_048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Xoshiro256PlusPlus;
+    use crate::time::Duration;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Of {
+        flow: u32,
+        ecn: Ecn,
+    }
+
+    impl Packet for Of {
+        fn len(&self) -> u32 {
+            1514
+        }
+        fn ecn(&self) -> Ecn {
+            self.ecn
+        }
+        fn set_ce(&mut self) -> bool {
+            let capable = self.ecn.is_capable();
+            if capable {
+                self.ecn = Ecn::Ce;
+            }
+            capable
+        }
+    }
+
+    impl Flow for Of {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+        fn class(&self) -> Option<u32> {
+            Some(self.flow + 1)
+        }
+    }
+
+    /// For 10 s, 12 Mbit/s of flow 0 and a packet of flow 1 every 20 ms, on a link of 10 Mbit/s.
+    fn story(settings: &Settings, ecn: Ecn) -> ([u64; 2], u64) {
+        let config = FqPieConfig::from_settings(settings, &Link::default()).expect("valid");
+        let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
+        let mut lost = [0; 2];
+        let (mut bulk, mut sparse, mut free) = (0, 0, 0_u64);
+        for step in 0..100_000_u64 {
+            let now = Instant::from_nanos(step * 100_000);
+            let mut drops = |packet: Of, _| lost[packet.flow as usize] += 1;
+            if now.as_nanos() >= bulk {
+                queue.enqueue(now, Of { flow: 0, ecn }, &mut drops);
+                bulk += 1_009_000;
+            }
+            if now.as_nanos() >= sparse {
+                queue.enqueue(now, Of { flow: 1, ecn }, &mut drops);
+                sparse += 20_000_000;
+            }
+            if now.as_nanos() >= free && queue.dequeue(now, &mut drops).is_some() {
+                free = now.as_nanos() + 1_211_200;
+            }
+        }
+        (lost, queue.stats().marked.packets)
+    }
+
+    #[test]
+    fn the_flow_that_fills_the_link_loses_and_the_sparse_one_does_not() {
+        for variant in ["linux", "rfc8033"] {
+            let settings = Settings::new().with("variant", Value::Choice(variant));
+            let (lost, marked) = story(&settings, Ecn::NotEct);
+            // 12 + 0.6 Mbit/s are offered, 10 leave: 2.6 of 12 are too much.
+            assert!(lost[0] > 1_000 && lost[1] == 0, "{variant}: {lost:?}");
+            assert_eq!(marked, 0);
+        }
+    }
+
+    #[test]
+    fn with_ecn_packets_are_marked_up_to_ecn_prob() {
+        let ecn = Settings::new().with("ecn", Value::Flag(true));
+        let always = ecn.clone().with("ecn_prob", Value::Integer(100));
+        let (lost, marked) = story(&always, Ecn::Ect0);
+        assert!(marked > 1_000 && lost[1] == 0, "{lost:?} {marked}");
+        let never = ecn.with("ecn_prob", Value::Integer(0));
+        let (lost, marked) = story(&never, Ecn::Ect0);
+        assert!(marked == 0 && lost[0] > 1_000, "{lost:?} {marked}");
+    }
+
+    #[test]
+    fn at_the_limit_the_arriving_packet_goes_whose_ever_it_is() {
+        let settings = Settings::new().with("limit", Value::Packets(3));
+        let config = FqPieConfig::from_settings(&settings, &Link::default()).expect("valid");
+        let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
+        let mut lost = Vec::new();
+        for flow in [0, 0, 0, 1] {
+            let packet = Of { flow, ecn: Ecn::NotEct };
+            queue.enqueue(Instant::ZERO, packet, &mut |packet: Of, why| lost.push((packet.flow, why)));
+        }
+        assert_eq!(lost, [(1, DropReason::Overlimit)]);
+    }
+
+    #[test]
+    fn flows_at_rest_are_not_visited() {
+        let config = FqPieConfig::from_settings(&Settings::new(), &Link::default()).expect("valid");
+        let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
+        for flow in 0..100 {
+            queue.enqueue(Instant::ZERO, Of { flow, ecn: Ecn::NotEct }, &mut |_, _| ());
+        }
+        assert_eq!(queue.awake.len(), 100);
+        while queue.dequeue(Instant::ZERO, &mut |_, _| ()).is_some() {}
+        queue.update(Instant::ZERO + Duration::from_secs(60));
+        assert_eq!(queue.awake.len(), 0);
+    }
+}

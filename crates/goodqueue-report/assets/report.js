@@ -311,7 +311,7 @@
     const flows = run.goodput[state.link];
     const limit = point().rate[state.link];
     const b = base();
-    const at = (i) => i * run.step_s;
+    const at = (i) => i * run.goodput_step_s;
     const steps = Math.max(...flows.map((f) => f.mbit.length));
     return {
       ...b,

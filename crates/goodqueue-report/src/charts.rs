@@ -61,6 +61,8 @@ struct Cloud {
 struct Shown {
     seed: String,
     step_s: f64,
+    /// Step of the goodput: what TCP delivers after a loss comes in lumps, which say nothing at a finer scale.
+    goodput_step_s: f64,
     down: Queue,
     up: Queue,
     goodput: PerDirection<Vec<Flow>>,
@@ -165,14 +167,16 @@ impl Shown {
     fn new(run: &Run, series: &Series, max_steps: usize) -> Self {
         let steps = steps(series);
         let bucket = thin::bucket(steps, max_steps);
+        let goodput_bucket = thin::bucket(steps, max_steps.min(MAX_GOODPUT_STEPS));
         Self {
             seed: run.seed.to_string(),
             step_s: series.step_s * crate::metric::count(bucket),
+            goodput_step_s: series.step_s * crate::metric::count(goodput_bucket),
             down: Queue::new(&series.queues.down, bucket),
             up: Queue::new(&series.queues.up, bucket),
             goodput: PerDirection {
-                down: flows(run, series, "down", bucket),
-                up: flows(run, series, "up", bucket),
+                down: flows(run, series, "down", goodput_bucket),
+                up: flows(run, series, "up", goodput_bucket),
             },
             pings: thin::pings(&series.pings, max_steps)
                 .into_iter()
@@ -260,7 +264,8 @@ impl Budget {
 
 fn numbers(series: &Series, max_steps: usize) -> usize {
     let flows = series.goodput_bps.len().min(2 * MAX_FLOWS);
-    (4 + flows) * steps(series).min(max_steps)
+    4 * steps(series).min(max_steps)
+        + flows * steps(series).min(max_steps).min(MAX_GOODPUT_STEPS)
         + 2 * series.pings.len().min(max_steps)
         + 4 * series.quantiles.probabilities.len()
 }
@@ -290,6 +295,9 @@ fn ms(seconds: f64) -> Option<Short> {
 fn all_ms(seconds: &[f64]) -> Vec<Short> {
     seconds.iter().map(|s| Short::or_zero(s * 1e3)).collect()
 }
+
+/// Steps of a chart of goodput, which is a third of the page wide.
+const MAX_GOODPUT_STEPS: usize = 75;
 
 /// Flows drawn on their own per direction.
 const MAX_FLOWS: usize = 12;

@@ -202,6 +202,7 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         Unit::Seconds => units::tc_seconds(word.text).map(Value::Time),
         Unit::Rate => units::tc_rate(word.text).map(Value::Rate),
         Unit::Integer => units::tc_integer(word.text).map(Value::Integer),
+        Unit::Class => tc_class(word.text).map(Value::Class),
         Unit::Probability => units::tc_probability(word.text).map(Value::Probability),
         Unit::Choice(words) => {
             return choose(words, word, &format!("`{}`", parameter.name)).map(Value::Choice);
@@ -209,6 +210,15 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         Unit::Flag { .. } => Ok(Value::Flag(true)),
     };
     value.map_err(|error| error.prefixed(&format!("`{}`", parameter.name)).at(word.span()))
+}
+
+/// The minor number of a class: hexadecimal.
+fn tc_class(text: &str) -> Result<u32, Diagnostic> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')).map(u32::from).ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not the number of a class", shortened(text)))
+            .allowed("0 to ffff, hexadecimal as in tc")
+    })
 }
 
 fn choose(words: &[&'static str], word: Word<'_>, what: &str) -> Result<&'static str, Diagnostic> {
@@ -270,6 +280,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Seconds => "a time, such as `10s`; a bare number is seconds",
         Unit::Rate => "a rate, such as `10mbit`; a bare number is bit/s",
         Unit::Integer => "a whole number",
+        Unit::Class => "the number of a class, such as `10`; hexadecimal, as in tc",
         Unit::Probability => "a fraction, such as `0.02`",
         Unit::Flag { .. } => "no value",
         Unit::Choice(words) => return words.join(", "),

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use goodqueue::random::Source;
 use goodqueue::{
-    AnyConfig, AnyQdisc, Count, DropReason, Ecn, Instant, Link, Packet, Qdisc, Settings, config::Value,
+    AnyConfig, AnyQdisc, Count, DropReason, Ecn, Instant, Link, Packet, Qdisc, Settings,
+    config::{Children, Value},
 };
 
 use crate::operation::{Operation, TestPacket};
@@ -24,7 +25,9 @@ pub struct Checked {
     next_id: u64,
     queued: BTreeMap<u64, TestPacket>,
     /// Who chooses a class for each packet may reorder a flow between classes.
-    last_of_flow: BTreeMap<(u32, Option<u32>), u64>,
+    last_of_flow: BTreeMap<(u32, Option<u32>, usize), u64>,
+    /// The first packet after each change of a discipline with classes: a flow may be in another one from then on.
+    epochs: Vec<u64>,
     offered: Count,
     dequeued: Count,
     dropped: Count,
@@ -59,6 +62,7 @@ impl Checked {
             next_id: 0,
             queued: BTreeMap::new(),
             last_of_flow: BTreeMap::new(),
+            epochs: Vec::new(),
             offered: Count::default(),
             dequeued: Count::default(),
             dropped: Count::default(),
@@ -97,6 +101,11 @@ impl Checked {
             _ => None,
         };
         let touches = !matches!(operation, Operation::Advance(_) | Operation::Snapshot | Operation::Restore);
+        if let Operation::Reconfigure(config) = operation
+            && config.kind().children != Children::None
+        {
+            self.epochs.push(self.next_id);
+        }
         if touches {
             self.latest = self.latest.max(self.now);
         }
@@ -120,18 +129,24 @@ impl Checked {
     pub fn drain(&mut self) -> Result<(), String> {
         let bound = 10 * self.queued.len() + 10;
         for _ in 0..bound {
-            if self.queued.is_empty() {
+            if self.queued.is_empty() || self.waits_at_the_end_of_time() {
                 break;
             }
             self.now = self.qdisc.next_event(self.latest).unwrap_or(self.now);
             self.apply(&Operation::Dequeue)?;
         }
-        ensure(self.queued.is_empty(), || format!("I5: {} packets never leave", self.queued.len()))?;
+        let left = self.queued.is_empty() || self.waits_at_the_end_of_time();
+        ensure(left, || format!("I5: {} packets never leave", self.queued.len()))?;
         let marked = self.qdisc.stats().marked.packets;
         let seen = self.marked;
         ensure((seen.sent..=seen.sent + seen.dropped).contains(&marked), || {
             format!("I12: {marked} counted as marked, {seen:?} seen")
         })
+    }
+
+    /// A shaper that waits for a time that cannot be named.
+    fn waits_at_the_end_of_time(&self) -> bool {
+        self.latest == Instant::MAX && self.qdisc.next_event(self.latest).is_some()
     }
 
     fn offer(&mut self, len: u32, flow: u32, class: Option<u32>, ecn: Ecn) -> TestPacket {
@@ -156,8 +171,10 @@ impl Checked {
             self.leaves(packet)?;
             self.dequeued.add(packet.len);
             self.marked.sent += u64::from(packet.ecn != packet.came_with);
-            let last = self.last_of_flow.insert((packet.flow, packet.class), packet.id);
-            ensure(last.is_none_or(|last| last < packet.id), || {
+            let epoch = self.epochs.partition_point(|&first| first <= packet.id);
+            let last = self.last_of_flow.insert((packet.flow, packet.class, epoch), packet.id);
+            let orderly = last.is_none_or(|last| last < packet.id);
+            ensure(orderly || reorders(&self.qdisc.config().to_settings()), || {
                 format!("I4: {} of flow {} leaves after {last:?}", packet.id, packet.flow)
             })?;
         }
@@ -272,6 +289,15 @@ fn perform(
 
 /// What a discipline need not change while packets are queued (Linux fq_codel does not).
 const FIXED: [&str; 1] = ["flows"];
+
+/// Whether somewhere in the tree a network is emulated that reorders.
+fn reorders(settings: &Settings) -> bool {
+    settings.get(REORDERING).is_some()
+        || settings.children().iter().filter_map(|child| child.qdisc.as_ref()).any(|(_, inner)| reorders(inner))
+}
+
+/// The parameter that netem alone has.
+const REORDERING: &str = "delay.jitter";
 
 fn ensure(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(text()) }

@@ -327,6 +327,7 @@ fn value(unit: Unit, text: &str) -> Option<Value> {
             _ => return None,
         })),
         Unit::Choice(words) => Value::Choice(words.iter().find(|word| **word == text)?),
+        Unit::Class => Value::Class(u32::from_str_radix(text, 16).ok()?),
         Unit::Flag { .. } => return None,
     })
 }

@@ -229,6 +229,7 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
         Unit::Probability => {
             select(vec![0.0, 1e-9, 0.001, 0.02, 0.5, 1.0]).prop_map(Value::Probability).boxed()
         }
+        Unit::Class => select(vec![0, 1, 2, 3, 16]).prop_map(Value::Class).boxed(),
         Unit::Flag { .. } => any::<bool>().prop_map(Value::Flag).boxed(),
         Unit::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }

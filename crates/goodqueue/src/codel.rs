@@ -72,6 +72,8 @@ pub struct Codel<P> {
     config: CodelConfig,
     vars: CodelVars,
     queue: Fifo<P>,
+    /// A packet that the parent keeps counts against the limit.
+    taken_ahead: bool,
     stats: Stats,
     now: Instant,
 }
@@ -345,6 +347,7 @@ impl Configure for CodelConfig {
             Variant { name: "cacm2012", doc: "the pseudo-code of Nichols & Jacobson 2012" },
             Variant { name: "ns2", doc: "Nichols' ns-2 code of May 2012" },
         ],
+        children: crate::config::Children::None,
         parameters: &[
             Parameter {
                 name: "limit",
@@ -392,6 +395,7 @@ impl<P: Packet> Codel<P> {
             config,
             vars: CodelVars::new(config.params.variant),
             queue: Fifo::default(),
+            taken_ahead: false,
             stats: Stats::default(),
             now: Instant::ZERO,
         }
@@ -419,7 +423,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         let bytes = packet.len();
         self.stats.offered.add(bytes);
         // RFC 8289 §5.4: drops of a full buffer are not the control law's business.
-        if self.queue.len() >= self.config.limit as usize {
+        if self.queue.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Overlimit);
             return;
@@ -435,6 +439,10 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         let packet = self.vars.dequeue(self.now, &self.config.params, &mut source)?;
         self.stats.dequeued.add(packet.len());
         Some(packet)
+    }
+
+    fn set_taken_ahead(&mut self, taken: bool) {
+        self.taken_ahead = taken;
     }
 
     fn len(&self) -> usize {

@@ -22,8 +22,23 @@ pub struct Kind {
     pub reference: &'static str,
     /// Whose behaviour can be had, the default first; empty if there is only one.
     pub variants: &'static [Variant],
+    /// What disciplines it may hold.
+    pub children: Children,
     /// What can be set.
     pub parameters: &'static [Parameter],
+}
+
+/// What disciplines a discipline may hold.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Children {
+    /// None: it queues packets itself.
+    None,
+    /// One, or none.
+    One,
+    /// One for each band; bands are numbered from 1.
+    Bands,
+    /// Classes with these parameters, each with a discipline or with classes below it.
+    Classes(&'static [Parameter]),
 }
 
 /// One implementation whose decisions a discipline can reproduce.
@@ -38,7 +53,8 @@ pub struct Variant {
 /// One parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
-    /// The word in tc's grammar.
+    /// The word in tc's grammar. A name `a.b` is one that tc writes without a name, behind the value of `a` and the
+    /// parameters `a.…` that come before it in the table: `delay 100ms 10ms`.
     pub name: &'static str,
     /// What values it takes.
     pub unit: Unit,
@@ -67,6 +83,8 @@ pub enum Unit {
     Rate,
     /// A whole number.
     Integer,
+    /// The minor number of a class: hexadecimal, as in tc.
+    Class,
     /// A fraction between 0 and 1.
     Probability,
     /// A word that switches something on, and the word that switches it off.
@@ -91,6 +109,8 @@ pub enum Value {
     Rate(Rate),
     /// A whole number.
     Integer(u64),
+    /// The minor number of a class.
+    Class(u32),
     /// A fraction.
     Probability(f64),
     /// On or off.
@@ -104,6 +124,7 @@ impl fmt::Display for Value {
         match self {
             Self::Packets(n) => write!(f, "{n}p"),
             Self::Bytes(n) | Self::Integer(n) => write!(f, "{n}"),
+            Self::Class(minor) => write!(f, "{minor:x}"),
             Self::Time(span) => write!(f, "{span}"),
             Self::Rate(rate) => write!(f, "{rate}"),
             Self::Probability(p) => write!(f, "{p}"),
@@ -117,13 +138,27 @@ impl fmt::Display for Value {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
     entries: Vec<(&'static str, Value)>,
+    children: Vec<Child>,
+}
+
+/// A class or band of a discipline, and the discipline in it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Child {
+    /// Its minor number; bands count from 1.
+    pub class: u32,
+    /// The class that it is below; 0: none.
+    pub parent: u32,
+    /// Parameters of the class.
+    pub settings: Settings,
+    /// Name and settings of the discipline in it; `None`: the default one, or classes below it.
+    pub qdisc: Option<(&'static str, Settings)>,
 }
 
 impl Settings {
     /// No settings: everything at its default.
     #[must_use]
     pub const fn new() -> Self {
-        Self { entries: Vec::new() }
+        Self { entries: Vec::new(), children: Vec::new() }
     }
 
     /// Sets `name`; a later value replaces an earlier one.
@@ -139,6 +174,24 @@ impl Settings {
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.set(name, value);
         self
+    }
+
+    /// Adds a class, a band or the one inner discipline, behind those that were given.
+    pub fn add_child(&mut self, child: Child) {
+        self.children.push(child);
+    }
+
+    /// The same settings with one more child.
+    #[must_use]
+    pub fn with_child(mut self, child: Child) -> Self {
+        self.add_child(child);
+        self
+    }
+
+    /// The children, in the order given.
+    #[must_use]
+    pub fn children(&self) -> &[Child] {
+        &self.children
     }
 
     /// All names and values.
@@ -226,6 +279,8 @@ pub struct ConfigError {
     pub given: String,
     /// What is allowed.
     pub allowed: Cow<'static, str>,
+    /// The class whose parameter it is, if it is one's.
+    pub class: Option<u32>,
 }
 
 impl ConfigError {
@@ -235,12 +290,22 @@ impl ConfigError {
         given: impl Into<String>,
         allowed: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { parameter, given: given.into(), allowed: allowed.into() }
+        Self { parameter, given: given.into(), allowed: allowed.into(), class: None }
+    }
+
+    /// The same, of a parameter of class `minor`.
+    #[must_use]
+    pub fn in_class(mut self, minor: u32) -> Self {
+        self.class = Some(minor);
+        self
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(minor) = self.class {
+            write!(f, "class {minor:x}: ")?;
+        }
         write!(f, "`{} {}` is not possible: allowed is {}", self.parameter, self.given, self.allowed)
     }
 }

@@ -100,6 +100,11 @@ impl<F: Flavour> FifoConfig<F> {
         Ok(Self { limit, flavour: PhantomData })
     }
 
+    /// A queue of as many packets as an Ethernet device's has in Linux.
+    pub(crate) const fn with_default_limit() -> Self {
+        Self { limit: DEFAULT_PACKETS, flavour: PhantomData }
+    }
+
     /// The limit, in the unit of the discipline.
     #[must_use]
     pub const fn limit(&self) -> u32 {
@@ -170,6 +175,10 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         Some(packet)
     }
 
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -210,6 +219,7 @@ impl Flavour for CountsPackets {
         summary: "First in, first out; full at a number of packets, then drops what arrives",
         reference: "tc-pfifo(8)",
         variants: &[],
+        children: crate::config::Children::None,
         parameters: &[PACKET_LIMIT],
     };
     const BYTES: bool = false;
@@ -222,6 +232,7 @@ impl Flavour for CountsBytes {
         summary: "First in, first out; full at a number of bytes, then drops what arrives",
         reference: "tc-bfifo(8)",
         variants: &[],
+        children: crate::config::Children::None,
         parameters: &[Parameter {
             name: "limit",
             unit: Unit::Bytes,
@@ -241,6 +252,7 @@ impl Flavour for DropsHead {
         summary: "First in, first out; full at a number of packets, then drops the oldest",
         reference: "Linux sch_fifo.c",
         variants: &[],
+        children: crate::config::Children::None,
         parameters: &[PACKET_LIMIT],
     };
     const BYTES: bool = false;

@@ -169,6 +169,7 @@ impl Configure for FqCodelConfig {
             Variant { name: "linux", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
             Variant { name: "linux314", doc: "Linux before 4.7, as in the papers of its time: drop batch 1" },
         ],
+        children: crate::config::Children::None,
         parameters: &[
             Parameter {
                 name: "limit",

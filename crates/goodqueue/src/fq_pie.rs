@@ -201,6 +201,7 @@ impl Configure for FqPieConfig {
         name: "fq_pie",
         summary: "Flow queueing with PIE: a queue per flow, sparse flows first, PIE on each",
         reference: "tc-fq_pie(8); RFC 8033",
+        children: crate::config::Children::None,
         variants: VARIANTS,
         parameters: &[
             Parameter {

@@ -33,21 +33,27 @@
 
 extern crate alloc;
 
+mod bucket;
 pub mod codel;
 pub mod config;
+pub mod drr;
 pub mod fifo;
 pub mod flow_queue;
 pub mod fq_codel;
 pub mod fq_pie;
 mod jiffies;
+mod leaf;
 pub mod packet;
+pub mod pfifo_fast;
 pub mod pie;
+pub mod prio;
 pub mod qdisc;
 pub mod queue;
 pub mod random;
 pub mod red;
 pub mod registry;
 pub mod sfq;
+pub mod tbf;
 pub mod time;
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

@@ -686,6 +686,10 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         Some(queued.packet)
     }
 
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -731,6 +735,7 @@ const KIND: Kind = Kind {
         Variant { name: "rfc8033", doc: "RFC 8033 in exact arithmetic" },
         Variant { name: "linux", doc: "Linux 6.1, bit for bit" },
     ],
+    children: crate::config::Children::None,
     parameters: &[
         Parameter {
             name: "limit",

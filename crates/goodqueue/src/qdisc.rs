@@ -37,6 +37,19 @@ pub trait Qdisc<P> {
         None
     }
 
+    /// The length of the packet that `dequeue` would give, for a discipline that decides nothing when it dequeues; a
+    /// parent that must know what comes next (a token bucket, a deficit) then leaves the packet where it is. `None` (the
+    /// default): only `dequeue` can tell, and such a parent takes the packet ahead of time.
+    fn next_len(&self) -> Option<u32> {
+        None
+    }
+
+    /// Tells the discipline whether its parent keeps a packet that it took ahead of time. As in Linux, that packet still
+    /// counts against a limit in packets.
+    fn set_taken_ahead(&mut self, taken: bool) {
+        let _ = taken;
+    }
+
     /// Packets queued.
     fn len(&self) -> usize;
 
@@ -91,12 +104,22 @@ pub enum DropReason {
     Oversize,
     /// Queued when the discipline was purged.
     Purged,
+    /// Lost by an emulated network.
+    Lost,
 }
 
 impl DropReason {
     /// Every reason, in the order in which they are reported.
-    pub const ALL: [Self; 6] =
-        [Self::Congested, Self::Overlimit, Self::Overmemory, Self::FlowLimit, Self::Oversize, Self::Purged];
+    pub const ALL: [Self; 7] =
+        [
+            Self::Congested,
+            Self::Overlimit,
+            Self::Overmemory,
+            Self::FlowLimit,
+            Self::Oversize,
+            Self::Purged,
+            Self::Lost,
+        ];
 
     /// The name used in results.
     #[must_use]
@@ -108,6 +131,7 @@ impl DropReason {
             Self::FlowLimit => "flow_limit",
             Self::Oversize => "oversize",
             Self::Purged => "purged",
+            Self::Lost => "lost",
         }
     }
 

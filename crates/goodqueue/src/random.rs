@@ -125,6 +125,16 @@ impl Source {
     }
 }
 
+impl Source {
+    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of recorded draws, a copy.
+    pub(crate) fn fork(&mut self, part: u64) -> Self {
+        match self {
+            Self::Seeded(generator) => Self::Seeded(Xoshiro256PlusPlus::stream(generator.next_u64(), part)),
+            Self::Recorded(record) => Self::Recorded(record.clone()),
+        }
+    }
+}
+
 impl Random for Source {
     fn next_u32(&mut self) -> u32 {
         match self {

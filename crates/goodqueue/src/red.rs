@@ -573,6 +573,7 @@ const KIND: Kind = Kind {
         Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
         Variant { name: "floyd1993", doc: "Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001" },
     ],
+    children: crate::config::Children::None,
     parameters: &[
         Parameter {
             name: "limit",

@@ -90,6 +90,18 @@ macro_rules! disciplines {
                 }
             }
 
+            fn next_len(&self) -> Option<u32> {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::next_len(qdisc)),+
+                }
+            }
+
+            fn set_taken_ahead(&mut self, taken: bool) {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::set_taken_ahead(qdisc, taken)),+
+                }
+            }
+
             #[inline]
             fn len(&self) -> usize {
                 match self {
@@ -146,6 +158,10 @@ disciplines! {
     Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
     Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
     Red = crate::red::Red<P, Source>, crate::red::RedConfig;
+    PfifoFast = crate::pfifo_fast::PfifoFast<P>, crate::pfifo_fast::PfifoFastConfig;
+    Prio = crate::prio::Prio<P>, crate::prio::PrioConfig;
+    Drr = crate::drr::Drr<P>, crate::drr::DrrConfig;
+    Tbf = crate::tbf::Tbf<P>, crate::tbf::TbfConfig;
 }
 
 /// The names of all disciplines.

@@ -555,6 +555,7 @@ const KIND: Kind = Kind {
     summary: "Stochastic fairness: flows hashed into FIFOs served in turn, the longest loses when full; no AQM",
     reference: "McKenney 1990; tc-sfq(8)",
     variants: &[Variant { name: "linux", doc: "Linux 6.1: byte quanta, depth and headdrop" }],
+    children: crate::config::Children::None,
     parameters: &[
         Parameter {
             name: "limit",

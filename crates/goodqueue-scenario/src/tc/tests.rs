@@ -18,6 +18,7 @@ const EVERYTHING: Kind = Kind {
     summary: "",
     reference: "",
     variants: &[Variant { name: "rfc", doc: "" }, Variant { name: "linux", doc: "" }],
+    children: goodqueue::config::Children::None,
     parameters: &[
         parameter("limit", Unit::Packets),
         parameter("memory_limit", Unit::Bytes),
@@ -208,6 +209,7 @@ fn value(unit: Unit) -> BoxedStrategy<String> {
             .prop_map(|(n, suffix)| format!("{n}{suffix}"))
             .boxed(),
         Unit::Integer => number.prop_map(|n| n.to_string()).boxed(),
+        Unit::Class => (0u32..20).prop_map(|n| format!("{n:x}")).boxed(),
         Unit::Probability => {
             prop_oneof![(0.0..=1.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
         }

@@ -1,0 +1,75 @@
+//! Token-bucket arithmetic as Linux does it: tokens are nanoseconds, and a packet costs the time that it takes at the
+//! rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
+
+use crate::time::Rate;
+
+/// What bytes cost at a rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ByteCost {
+    mult: u32,
+    shift: u32,
+    bytes_per_s: u64,
+}
+
+impl ByteCost {
+    /// `None` if the rate is below one byte per second.
+    pub(crate) fn new(rate: Rate) -> Option<Self> {
+        let bytes_per_s = rate.as_bps() / 8;
+        let mut factor: u64 = NANOS;
+        let mut shift = 0;
+        loop {
+            // As large a multiplier as fits: it has its highest bit set, or the dividend has.
+            let mult = factor.checked_div(bytes_per_s)?;
+            if mult & (1 << 31) != 0 || factor & (1 << 63) != 0 {
+                let mult = u32::try_from(mult).unwrap_or(u32::MAX);
+                return Some(Self { mult, shift, bytes_per_s });
+            }
+            factor <<= 1;
+            shift += 1;
+        }
+    }
+
+    /// Nanoseconds that `bytes` cost.
+    pub(crate) fn nanos(&self, bytes: u32) -> i64 {
+        let wide = (u64::from(bytes) * u64::from(self.mult)) >> self.shift;
+        i64::try_from(wide).unwrap_or(i64::MAX)
+    }
+
+    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: in steps of 64 ns, rounded up.
+    pub(crate) fn depth(&self, bytes: u32) -> i64 {
+        let nanos = u128::from(bytes) * u128::from(NANOS);
+        let ticks = nanos.div_ceil(u128::from(self.bytes_per_s) * u128::from(TICK));
+        // tc hands over 32 bits.
+        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
+        i64::from(ticks) * TICK.cast_signed()
+    }
+}
+
+const NANOS: u64 = 1_000_000_000;
+/// Linux `PSCHED_SHIFT` 6.
+const TICK: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_the_time_on_the_wire_rounded_down() {
+        let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
+        assert_eq!(cost.nanos(1514), 1_211_200);
+        assert_eq!(cost.nanos(0), 0);
+        assert_eq!(ByteCost::new(Rate::from_bps(8)).unwrap().nanos(2), 2_000_000_000);
+        assert_eq!(ByteCost::new(Rate::from_bps(8)).unwrap().nanos(u32::MAX), 4_294_967_295_000_000_000);
+        assert_eq!(ByteCost::new(Rate::from_bps(7)), None);
+        // A tenth of a nanosecond per byte: the bits below the shift count.
+        assert_eq!(ByteCost::new(Rate::from_bps(80_000_000_000)).unwrap().nanos(1515), 151);
+        assert!(ByteCost::new(Rate::from_bps(u64::MAX)).unwrap().nanos(u32::MAX) <= 2);
+    }
+
+    #[test]
+    fn depths_are_whole_ticks() {
+        let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
+        assert_eq!(cost.depth(1600), 1_280_000);
+        assert_eq!(cost.depth(1601), 1_280_832);
+    }
+}

@@ -1,0 +1,424 @@
+//! Deficit round robin: `drr`.
+//!
+//! # What it does
+//! Classes are served in turn. In its turn a class may send as many bytes as its deficit, which grows by its quantum each
+//! time that its next packet is too long. So busy classes share the link in the ratio of their quanta, whatever their
+//! packets' lengths.
+//!
+//! # Reference
+//! M. Shreedhar & G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995; tc-drr(8); behaviour of
+//! Linux 6.1 `net/sched/sch_drr.c`.
+//!
+//! # State
+//! ```text
+//! class: discipline, quantum, deficit        active: classes that have packets, the one whose turn it is first
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `flows` | number | 1024 if there are no classes | ours; as fq_codel | 1 to 65536; not with classes |
+//! | `quantum` | bytes | MTU | Linux sch_drr | 1 to 2^31 - 1 |
+//! | class `quantum` | bytes | that of the discipline | Linux sch_drr: MTU | 1 to 2^31 - 1 |
+//!
+//! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it holds a `pfifo` of 1000
+//! packets.
+//!
+//! # Deviations
+//! Linux has no class until one is made, and drops what no filter puts into one. Here a packet goes to the class that
+//! [`Flow::class`] says, or else to one by a hash of its flow; without classes there are `flows` of them, each a `pfifo`
+//! of 1000 packets with the quantum. The paper's queues share one buffer and steal from the longest; here each class has
+//! its own limit, as in Linux. Where Linux stops serving because a class is not work-conserving, the others go on. A
+//! packet of no bytes costs one. From the paper: a class begins with a deficit of one quantum, as in Linux.
+//!
+//! # Cost
+//! Constant per packet while quanta are at least the packet length; below that a `dequeue` visits every active class at
+//! most three times.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, config::{Child, Value}, drr::DrrConfig};
+//! let class = Child { class: 1, settings: Settings::new().with("quantum", Value::Bytes(500)), ..Child::default() };
+//! let config = DrrConfig::from_settings(&Settings::new().with_child(class), &Link::default()).unwrap();
+//! assert_eq!(config.classes().len(), 1);
+//! ```
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::leaf::{self, Leaf};
+use crate::packet::{Flow, Packet, scale_hash};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::random::Source;
+use crate::registry::AnyConfig;
+use crate::time::Instant;
+
+/// Deficit round robin between disciplines.
+#[derive(Clone, Debug)]
+pub struct Drr<P> {
+    config: DrrConfig,
+    /// In the order of their numbers.
+    classes: Vec<Class<P>>,
+    /// Classes with packets, by their place in `classes`; the one whose turn it is first.
+    active: VecDeque<u32>,
+    salt: u32,
+    random: Source,
+    /// Packets that no class took, and the counters of classes that are no more.
+    beside: Stats,
+}
+
+#[derive(Clone, Debug)]
+struct Class<P> {
+    minor: u32,
+    quantum: u32,
+    deficit: u64,
+    active: bool,
+    leaf: Leaf<P>,
+}
+
+/// Configuration of [`Drr`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct DrrConfig {
+    /// Classes that are made if none is given.
+    flows: u32,
+    quantum: u32,
+    classes: Vec<DrrClass>,
+}
+
+/// One class of a [`DrrConfig`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct DrrClass {
+    minor: u32,
+    quantum: u32,
+    qdisc: AnyConfig,
+}
+
+impl DrrConfig {
+    /// The classes that were given, in the order of their numbers.
+    #[must_use]
+    pub fn classes(&self) -> &[DrrClass] {
+        &self.classes
+    }
+
+    /// The classes that there are.
+    fn all_classes(&self) -> Vec<DrrClass> {
+        if !self.classes.is_empty() {
+            return self.classes.clone();
+        }
+        (1..=self.flows)
+            .map(|minor| DrrClass { minor, quantum: self.quantum, qdisc: leaf::default_leaf() })
+            .collect()
+    }
+}
+
+impl DrrClass {
+    /// The minor number.
+    #[must_use]
+    pub const fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// Bytes per round.
+    #[must_use]
+    pub const fn quantum(&self) -> u32 {
+        self.quantum
+    }
+
+    /// The discipline in it.
+    #[must_use]
+    pub const fn qdisc(&self) -> &AnyConfig {
+        &self.qdisc
+    }
+}
+
+impl Configure for DrrConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let quantum_of = |settings: &Settings, default: u32| -> Result<u32, ConfigError> {
+            let given = settings.number("quantum", 1, MAX_QUANTUM)?;
+            Ok(given.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(default))
+        };
+        let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
+        let flows = settings.number("flows", 1, MAX_FLOWS)?;
+        let mut classes: Vec<DrrClass> = Vec::new();
+        for child in settings.children() {
+            let own = quantum_of(&child.settings, quantum).map_err(|error| error.in_class(child.class))?;
+            let qdisc = leaf::qdisc_of(child, link)?.unwrap_or_else(leaf::default_leaf);
+            classes.push(DrrClass { minor: child.class, quantum: own, qdisc });
+        }
+        leaf::check_minors(settings.children())?;
+        classes.sort_by_key(|class| class.minor);
+        let flows = if classes.is_empty() { flows.unwrap_or(DEFAULT_FLOWS) } else { 0 };
+        Ok(Self { flows: u32::try_from(flows).unwrap_or(0), quantum, classes })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = Settings::new();
+        if self.classes.is_empty() {
+            settings.set("flows", Value::Integer(u64::from(self.flows)));
+        }
+        settings.set("quantum", Value::Bytes(u64::from(self.quantum)));
+        self.classes.iter().fold(settings, |all, class| {
+            let own = Settings::new().with("quantum", Value::Bytes(u64::from(class.quantum)));
+            all.with_child(leaf::child(class.minor, own, &class.qdisc))
+        })
+    }
+}
+
+impl<P: Packet + Flow> Drr<P> {
+    /// Empty classes. Flows are hashed with `salt`.
+    #[must_use]
+    pub fn new(config: DrrConfig, salt: u32, random: Source) -> Self {
+        let mut drr = Self {
+            classes: Vec::new(),
+            active: VecDeque::new(),
+            salt,
+            random,
+            beside: Stats::default(),
+            config,
+        };
+        for class in drr.config.all_classes() {
+            let added = drr.class(class);
+            drr.classes.push(added);
+        }
+        drr
+    }
+
+    fn class(&mut self, class: DrrClass) -> Class<P> {
+        let leaf = Leaf::new(class.qdisc, class.minor, self.salt, &mut self.random);
+        Class { minor: class.minor, quantum: class.quantum, deficit: 0, active: false, leaf }
+    }
+
+    fn classify(&self, packet: &P) -> usize {
+        let chosen = packet
+            .class()
+            .and_then(|minor| self.classes.binary_search_by_key(&minor, |class| class.minor).ok());
+        let count = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);
+        chosen.unwrap_or_else(|| scale_hash(packet.flow_hash(self.salt), count) as usize)
+    }
+
+    /// The disciplines that hold packets.
+    fn queued(&self) -> impl Iterator<Item = &Leaf<P>> {
+        self.active.iter().filter_map(|&index| self.classes.get(index as usize)).map(|class| &class.leaf)
+    }
+
+    /// The class in turn goes behind all others.
+    fn rotate(&mut self) {
+        if let Some(index) = self.active.pop_front() {
+            self.active.push_back(index);
+        }
+    }
+
+    /// A packet many quanta long would be waited for round by round; all but the last of these rounds are done at once.
+    fn skip_fruitless_rounds(&mut self) {
+        let mut rounds = u64::MAX;
+        for &index in &self.active {
+            let Some(class) = self.classes.get(index as usize) else { continue };
+            let Some(len) = class.leaf.known_len() else { continue };
+            let lacking = charge(len).saturating_sub(class.deficit);
+            rounds = rounds.min(lacking.div_ceil(u64::from(class.quantum)));
+        }
+        for &index in &self.active {
+            let Some(class) = self.classes.get_mut(index as usize) else { continue };
+            if class.leaf.known_len().is_some() && rounds < u64::MAX {
+                class.deficit = class.deficit.saturating_add(rounds.saturating_mul(u64::from(class.quantum)));
+            }
+        }
+    }
+}
+
+impl<P: Packet + Flow> Build<P, Source> for Drr<P> {
+    fn build(config: DrrConfig, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
+    type Config = DrrConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        let index = self.classify(&packet);
+        let Some(class) = self.classes.get_mut(index) else {
+            self.beside.offered.add(packet.len());
+            self.beside.dropped_before.add(packet.len());
+            drops.dropped(packet, DropReason::Overlimit);
+            return;
+        };
+        class.leaf.enqueue(now, packet, drops);
+        if !class.active && !class.leaf.is_empty() {
+            class.active = true;
+            class.deficit = u64::from(class.quantum);
+            self.active.push_back(u32::try_from(index).unwrap_or(0));
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        let (mut short, mut waiting) = (0, 0);
+        loop {
+            let index = *self.active.front()?;
+            let class = self.classes.get_mut(index as usize)?;
+            match class.leaf.peek_len(now, drops) {
+                Some(len) if charge(len) <= class.deficit => {
+                    class.deficit -= charge(len);
+                    let packet = class.leaf.dequeue(now, drops);
+                    if class.leaf.is_empty() {
+                        class.active = false;
+                        self.active.pop_front();
+                    }
+                    return packet;
+                }
+                Some(_) => {
+                    class.deficit = class.deficit.saturating_add(u64::from(class.quantum));
+                    short += 1;
+                    self.rotate();
+                }
+                // It dropped all that it had.
+                None if class.leaf.is_empty() => {
+                    class.active = false;
+                    self.active.pop_front();
+                }
+                // It has packets, but not now.
+                None => {
+                    waiting += 1;
+                    self.rotate();
+                }
+            }
+            if short + waiting >= self.active.len() {
+                if short == 0 {
+                    return None;
+                }
+                self.skip_fruitless_rounds();
+                (short, waiting) = (0, 0);
+            }
+        }
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        self.queued().fold(None, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
+    }
+
+    fn len(&self) -> usize {
+        self.queued().map(Leaf::len).sum()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queued().map(Leaf::backlog).sum()
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.beside;
+        for class in &self.classes {
+            leaf::add(&mut stats, &class.leaf.stats());
+        }
+        stats
+    }
+
+    /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.
+    fn reconfigure(&mut self, now: Instant, config: DrrConfig, drops: &mut impl Drops<P>) {
+        if config == self.config {
+            return;
+        }
+        let turns: Vec<u32> = self
+            .active
+            .drain(..)
+            .filter_map(|index| self.classes.get(index as usize).map(|class| class.minor))
+            .collect();
+        let mut old: VecDeque<Class<P>> = core::mem::take(&mut self.classes).into();
+        self.config = config;
+        for wanted in self.config.all_classes() {
+            while old.front().is_some_and(|class| class.minor < wanted.minor) {
+                let Some(gone) = old.pop_front() else { break };
+                self.remove(now, gone, drops);
+            }
+            let class = match old.front() {
+                Some(class) if class.minor == wanted.minor => old.pop_front(),
+                _ => None,
+            };
+            let class = match class {
+                Some(mut class) => {
+                    class.quantum = wanted.quantum;
+                    class.leaf.reconfigure(now, wanted.qdisc, drops);
+                    class
+                }
+                None => self.class(wanted),
+            };
+            self.classes.push(class);
+        }
+        for gone in old {
+            self.remove(now, gone, drops);
+        }
+        for class in &mut self.classes {
+            class.active = false;
+        }
+        for minor in turns {
+            let Ok(index) = self.classes.binary_search_by_key(&minor, |class| class.minor) else { continue };
+            if let Some(class) = self.classes.get_mut(index).filter(|class| !class.leaf.is_empty()) {
+                class.active = true;
+                self.active.push_back(u32::try_from(index).unwrap_or(0));
+            }
+        }
+    }
+
+    fn config(&self) -> DrrConfig {
+        self.config.clone()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.active.clear();
+        for class in &mut self.classes {
+            class.active = false;
+            class.leaf.purge(now, drops);
+        }
+    }
+}
+
+impl<P: Packet + Flow> Drr<P> {
+    fn remove(&mut self, now: Instant, mut class: Class<P>, drops: &mut impl Drops<P>) {
+        class.leaf.purge(now, drops);
+        leaf::add(&mut self.beside, &class.leaf.stats());
+    }
+}
+
+/// What sending costs: never nothing, or packets of no bytes would be served for ever.
+fn charge(len: u32) -> u64 {
+    u64::from(len.max(1))
+}
+
+const KIND: Kind = Kind {
+    name: "drr",
+    summary: "Deficit round robin: classes share the link in the ratio of their quanta, each with its discipline",
+    reference: "Shreedhar & Varghese 1995; tc-drr(8)",
+    variants: &[],
+    children: Children::Classes(&[Parameter {
+        name: "quantum",
+        unit: Unit::Bytes,
+        default: "the discipline's",
+        source: "Linux sch_drr: MTU",
+        range: "1 to 2147483647",
+        doc: "bytes that the class may send per round",
+    }]),
+    parameters: &[
+        Parameter {
+            name: "flows",
+            unit: Unit::Integer,
+            default: "1024",
+            source: "ours; Linux has no classes until they are made",
+            range: "1 to 65536",
+            doc: "classes that are made if none is given; flows are hashed into them",
+        },
+        Parameter {
+            name: "quantum",
+            unit: Unit::Bytes,
+            default: "MTU",
+            source: "Linux sch_drr",
+            range: "1 to 2147483647",
+            doc: "bytes that a class may send per round if it does not say otherwise",
+        },
+    ],
+};
+
+const DEFAULT_FLOWS: u64 = 1024;
+const MAX_FLOWS: u64 = 65_536;
+const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;

@@ -1,0 +1,200 @@
+//! A discipline inside another one, and what every discipline with children needs.
+//!
+//! A parent passes its own sink for drops to its children and asks them for their counters. Some parents must know the
+//! length of the next packet before they may take it (a token bucket, a deficit): [`Leaf::peek_len`] leaves the packet
+//! where it is if the child can tell, and takes it ahead of time otherwise, as Linux does (`qdisc_peek_dequeued`). So an
+//! AQM below such a parent decides when a packet reaches the head, not when it is sent.
+
+use alloc::boxed::Box;
+
+use crate::config::{Child, ConfigError, Link, Settings};
+use crate::fifo::PfifoConfig;
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
+use crate::random::{Source, mix_64};
+use crate::registry::{AnyConfig, AnyQdisc, names};
+use crate::time::Instant;
+
+/// A discipline whose parent may look ahead.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf<P> {
+    qdisc: Box<AnyQdisc<P>>,
+    /// Taken out of the discipline, not sent yet.
+    ahead: Option<P>,
+    /// What belongs to the statistics beside the discipline's own.
+    beside: Stats,
+}
+
+impl<P: Packet + Flow> Leaf<P> {
+    /// Child number `index` of a discipline that was built with `salt` and `random`.
+    pub(crate) fn new(config: AnyConfig, index: u32, salt: u32, random: &mut Source) -> Self {
+        let mixed = mix_64((u64::from(index) << 32 | u64::from(salt)) ^ CHILD);
+        let own_salt = u32::try_from(mixed >> 32).unwrap_or(salt);
+        let qdisc = AnyQdisc::new(config, own_salt, random.fork(u64::from(index)));
+        Self { qdisc: Box::new(qdisc), ahead: None, beside: Stats::default() }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.qdisc.enqueue(now, packet, drops);
+    }
+
+    /// Length of the next packet. `None`: the discipline has none to give now.
+    pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
+        if let Some(len) = self.known_len() {
+            return Some(len);
+        }
+        let packet = self.qdisc.dequeue(now, drops)?;
+        let len = packet.len();
+        self.ahead = Some(packet);
+        self.qdisc.set_taken_ahead(true);
+        Some(len)
+    }
+
+    /// Length of the next packet, if it is known without asking the discipline to dequeue.
+    pub(crate) fn known_len(&self) -> Option<u32> {
+        self.ahead.as_ref().map(Packet::len).or_else(|| self.qdisc.next_len())
+    }
+
+    /// Takes the next packet.
+    pub(crate) fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        if let Some(packet) = self.ahead.take() {
+            self.qdisc.set_taken_ahead(false);
+            return Some(packet);
+        }
+        self.qdisc.dequeue(now, drops)
+    }
+
+    /// Takes the next packet and drops it.
+    pub(crate) fn drop_next(&mut self, now: Instant, why: DropReason, drops: &mut impl Drops<P>) {
+        if let Some(packet) = self.dequeue(now, drops) {
+            self.discard(packet, why, drops);
+        }
+    }
+
+    /// When the discipline may have a packet to give that it does not give at `now`.
+    pub(crate) fn next_event(&self, now: Instant) -> Option<Instant> {
+        if self.ahead.is_some() { None } else { self.qdisc.next_event(now) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.qdisc.len() + usize::from(self.ahead.is_some())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn backlog(&self) -> u64 {
+        self.qdisc.backlog().saturating_add(self.ahead.as_ref().map_or(0, |packet| u64::from(packet.len())))
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.qdisc.stats();
+        add(&mut stats, &self.beside);
+        if let Some(packet) = &self.ahead {
+            take_back(&mut stats.dequeued, packet.len());
+        }
+        stats
+    }
+
+    pub(crate) fn config(&self) -> AnyConfig {
+        self.qdisc.config()
+    }
+
+    /// Another kind of discipline takes the place of this one; what was queued is dropped then.
+    pub(crate) fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<P>) {
+        if self.qdisc.config() == config {
+            return;
+        }
+        if self.qdisc.config().kind().name != config.kind().name {
+            self.purge(now, drops);
+            add(&mut self.beside, &self.qdisc.stats());
+        }
+        self.qdisc.reconfigure(now, config, drops);
+    }
+
+    pub(crate) fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        if let Some(packet) = self.ahead.take() {
+            self.qdisc.set_taken_ahead(false);
+            self.discard(packet, DropReason::Purged, drops);
+        }
+        self.qdisc.purge(now, drops);
+    }
+
+    /// Drops a packet that the discipline counts as sent.
+    fn discard(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        take_back(&mut self.beside.dequeued, packet.len());
+        self.beside.dropped_after.add(packet.len());
+        drops.dropped(packet, why);
+    }
+}
+
+/// Adds `more` to `sum`, field by field.
+pub(crate) fn add(sum: &mut Stats, more: &Stats) {
+    let fields = [
+        (&mut sum.offered, more.offered),
+        (&mut sum.enqueued, more.enqueued),
+        (&mut sum.dequeued, more.dequeued),
+        (&mut sum.dropped_before, more.dropped_before),
+        (&mut sum.dropped_after, more.dropped_after),
+        (&mut sum.marked, more.marked),
+    ];
+    for (field, added) in fields {
+        field.packets = field.packets.wrapping_add(added.packets);
+        field.bytes = field.bytes.wrapping_add(added.bytes);
+    }
+}
+
+fn take_back(count: &mut Count, bytes: u32) {
+    count.packets = count.packets.wrapping_sub(1);
+    count.bytes = count.bytes.wrapping_sub(u64::from(bytes));
+}
+
+/// The earlier of two events, either of which may not come.
+pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The configuration of the discipline in `child`, if one is given.
+pub(crate) fn qdisc_of(child: &Child, link: &Link) -> Result<Option<AnyConfig>, ConfigError> {
+    let Some((kind, settings)) = &child.qdisc else { return Ok(None) };
+    match AnyConfig::from_settings(kind, settings, link) {
+        Some(config) => config.map(Some),
+        None => Err(ConfigError::new("qdisc", *kind, names().join(", "))),
+    }
+}
+
+/// A child that holds `qdisc`.
+pub(crate) fn child(class: u32, settings: Settings, qdisc: &AnyConfig) -> Child {
+    Child { class, parent: 0, settings, qdisc: Some((qdisc.kind().name, qdisc.to_settings())) }
+}
+
+/// What is in a class or band if nothing else is asked for: Linux's `pfifo` with the device's queue length.
+pub(crate) fn default_leaf() -> AnyConfig {
+    AnyConfig::Pfifo(PfifoConfig::with_default_limit())
+}
+
+/// Makes children hash otherwise than their parents.
+const CHILD: u64 = 0x6368_696C_6472_656E;
+
+/// Checks that every class has a number of its own, from 1 to 65535 (tc: 16 bits, of which 0 is the discipline itself).
+pub(crate) fn check_minors(children: &[Child]) -> Result<(), ConfigError> {
+    let mut minors: alloc::vec::Vec<u32> = children.iter().map(|child| child.class).collect();
+    minors.sort_unstable();
+    for pair in minors.windows(2) {
+        if let [a, b] = pair
+            && a == b
+        {
+            return Err(ConfigError::new("class", alloc::format!("{a:x}"), "each class once").in_class(*a));
+        }
+    }
+    match minors.iter().find(|minor| !(1..=0xffff).contains(*minor)) {
+        Some(minor) => {
+            Err(ConfigError::new("class", alloc::format!("{minor:x}"), "1 to ffff").in_class(*minor))
+        }
+        None => Ok(()),
+    }
+}

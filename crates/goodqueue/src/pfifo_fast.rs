@@ -1,0 +1,167 @@
+//! Linux's old default queue: `pfifo_fast`.
+//!
+//! # What it does
+//! Three FIFOs; one is served only while those before it are empty. Linux chooses the FIFO by the priority that the TOS
+//! byte stands for; ordinary packets all go to the second one, so that it is a drop-tail FIFO for them.
+//!
+//! # Reference
+//! tc-pfifo_fast(8); behaviour of Linux 6.1 `net/sched/sch_generic.c`.
+//!
+//! # State
+//! The three FIFOs.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `txqueuelen` | packets | 1000 | Linux: the device's txqueuelen, 1000 for Ethernet | 1 to 2^32 - 1, for each FIFO |
+//!
+//! # Deviations
+//! The TOS byte is not looked at: a packet goes to the FIFO that [`Flow::class`] says, from 1 to 3, and to the second one
+//! if it says none or another. tc cannot set the length; it is the device's there.
+//!
+//! # Cost
+//! Constant per packet; at most one drop per call.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, pfifo_fast::PfifoFastConfig};
+//! let config = PfifoFastConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! assert_eq!(config.txqueuelen(), 1000);
+//! ```
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::time::Instant;
+
+/// Three FIFOs in strict priority.
+#[derive(Clone, Debug)]
+pub struct PfifoFast<P> {
+    config: PfifoFastConfig,
+    bands: [Fifo<P>; 3],
+    stats: Stats,
+}
+
+/// Configuration of [`PfifoFast`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PfifoFastConfig {
+    txqueuelen: u32,
+}
+
+impl PfifoFastConfig {
+    /// Packets that each FIFO holds.
+    #[must_use]
+    pub const fn txqueuelen(&self) -> u32 {
+        self.txqueuelen
+    }
+}
+
+impl Configure for PfifoFastConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+        let given = settings.number("txqueuelen", 1, u64::from(u32::MAX))?;
+        Ok(Self { txqueuelen: given.and_then(|length| u32::try_from(length).ok()).unwrap_or(1000) })
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new().with("txqueuelen", Value::Packets(u64::from(self.txqueuelen)))
+    }
+}
+
+impl<P: Packet> PfifoFast<P> {
+    /// Empty FIFOs.
+    #[must_use]
+    pub fn new(config: PfifoFastConfig) -> Self {
+        Self { config, bands: core::array::from_fn(|_| Fifo::default()), stats: Stats::default() }
+    }
+}
+
+impl<P: Packet + Flow, R> Build<P, R> for PfifoFast<P> {
+    fn build(config: PfifoFastConfig, _salt: u32, _random: R) -> Self {
+        Self::new(config)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
+    type Config = PfifoFastConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let [first, ordinary, last] = &mut self.bands;
+        let band = match packet.class() {
+            Some(1) => first,
+            Some(3) => last,
+            _ => ordinary,
+        };
+        if band.len() >= self.config.txqueuelen as usize {
+            self.stats.dropped_before.add(bytes);
+            drops.dropped(packet, DropReason::Overlimit);
+            return;
+        }
+        self.stats.enqueued.add(bytes);
+        band.push_back(now, packet);
+    }
+
+    fn dequeue(&mut self, _now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        let packet = self.bands.iter_mut().find_map(Fifo::pop_front)?.packet;
+        self.stats.dequeued.add(packet.len());
+        Some(packet)
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.bands.iter().find_map(Fifo::front).map(|queued| queued.packet.len())
+    }
+
+    fn len(&self) -> usize {
+        self.bands.iter().map(Fifo::len).sum()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bands.iter().map(Fifo::bytes).sum()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, _now: Instant, config: PfifoFastConfig, drops: &mut impl Drops<P>) {
+        self.config = config;
+        for band in &mut self.bands {
+            while band.len() > config.txqueuelen as usize {
+                let Some(youngest) = band.pop_back() else { break };
+                self.stats.dropped_after.add(youngest.packet.len());
+                drops.dropped(youngest.packet, DropReason::Overlimit);
+            }
+        }
+    }
+
+    fn config(&self) -> PfifoFastConfig {
+        self.config
+    }
+
+    fn purge(&mut self, _now: Instant, drops: &mut impl Drops<P>) {
+        while let Some(queued) = self.bands.iter_mut().find_map(Fifo::pop_front) {
+            self.stats.dropped_after.add(queued.packet.len());
+            drops.dropped(queued.packet, DropReason::Purged);
+        }
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "pfifo_fast",
+    summary: "Three FIFOs in strict priority; a drop-tail FIFO for packets without a chosen class",
+    reference: "tc-pfifo_fast(8)",
+    variants: &[],
+    children: Children::None,
+    parameters: &[Parameter {
+        name: "txqueuelen",
+        unit: Unit::Packets,
+        default: "1000p",
+        source: "Linux: txqueuelen of Ethernet",
+        range: "1 to 4294967295",
+        doc: "packets that each FIFO holds",
+    }],
+};

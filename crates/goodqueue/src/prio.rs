@@ -1,0 +1,212 @@
+//! Strict priority: `prio`.
+//!
+//! # What it does
+//! A number of bands, each with a discipline of its own. A band is served only while every band before it has nothing to
+//! give. There is no bound to how long a later band waits: put a shaper into an earlier one if that matters.
+//!
+//! # Reference
+//! tc-prio(8); behaviour of Linux 6.1 `net/sched/sch_prio.c`.
+//!
+//! # State
+//! One discipline per band.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `bands` | number | 3, or as many as are given | Linux sch_prio | 2 to 16 |
+//!
+//! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it is a `pfifo` of 1000
+//! packets.
+//!
+//! # Deviations
+//! A packet goes to the band that [`Flow::class`] says, counted from 1, and to band 2 if it says none or one that does not
+//! exist, as Linux's default `priomap` has it for priority 0. `priomap` cannot be set.
+//!
+//! # Cost
+//! A look at each band before the one served; the rest is that of the discipline served.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, prio::PrioConfig};
+//! let config = PrioConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! assert_eq!(config.bands().len(), 3);
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::leaf::{self, Leaf};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{Drops, Qdisc, Stats};
+use crate::random::Source;
+use crate::registry::AnyConfig;
+use crate::time::Instant;
+
+/// Strict priority between disciplines.
+#[derive(Clone, Debug)]
+pub struct Prio<P> {
+    bands: Vec<Leaf<P>>,
+    salt: u32,
+    random: Source,
+    /// Counters of bands that are no more.
+    gone: Stats,
+}
+
+/// Configuration of [`Prio`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct PrioConfig {
+    bands: Vec<AnyConfig>,
+}
+
+impl PrioConfig {
+    /// The discipline of each band, the first served first.
+    #[must_use]
+    pub fn bands(&self) -> &[AnyConfig] {
+        &self.bands
+    }
+}
+
+impl Configure for PrioConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let children = settings.children();
+        let given = settings.number("bands", MIN_BANDS, MAX_BANDS)?;
+        let highest = children.iter().map(|child| u64::from(child.class)).max().unwrap_or(0);
+        let count = given.unwrap_or(highest.clamp(DEFAULT_BANDS, MAX_BANDS));
+        let mut bands = Vec::new();
+        for _ in 0..count {
+            bands.push(leaf::default_leaf());
+        }
+        for child in children {
+            let index = (child.class as usize).wrapping_sub(1);
+            let band = bands.get_mut(index).ok_or_else(|| {
+                ConfigError::new(
+                    "bands",
+                    alloc::format!("{count}"),
+                    alloc::format!("bands from 1 to {count:x}"),
+                )
+                .in_class(child.class)
+            })?;
+            if let Some(config) = leaf::qdisc_of(child, link)? {
+                *band = config;
+            }
+        }
+        Ok(Self { bands })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let settings = Settings::new().with("bands", Value::Integer(self.bands.len() as u64));
+        (1..)
+            .zip(&self.bands)
+            .fold(settings, |all, (class, band)| all.with_child(leaf::child(class, Settings::new(), band)))
+    }
+}
+
+impl<P: Packet + Flow> Prio<P> {
+    /// Empty bands.
+    #[must_use]
+    pub fn new(config: PrioConfig, salt: u32, random: Source) -> Self {
+        let mut prio = Self { bands: Vec::new(), salt, random, gone: Stats::default() };
+        prio.add_bands(config.bands);
+        prio
+    }
+
+    fn add_bands(&mut self, configs: impl IntoIterator<Item = AnyConfig>) {
+        for config in configs {
+            let index = u32::try_from(self.bands.len()).unwrap_or(0);
+            self.bands.push(Leaf::new(config, index, self.salt, &mut self.random));
+        }
+    }
+}
+
+impl<P: Packet + Flow> Build<P, Source> for Prio<P> {
+    fn build(config: PrioConfig, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
+    type Config = PrioConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        let chosen = packet.class().map(|class| (class as usize).wrapping_sub(1));
+        let index = chosen.filter(|&index| index < self.bands.len()).unwrap_or(DEFAULT_BAND);
+        if let Some(band) = self.bands.get_mut(index) {
+            band.enqueue(now, packet, drops);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.bands.iter_mut().find_map(|band| if band.is_empty() { None } else { band.dequeue(now, drops) })
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        self.bands.iter().fold(None, |first, band| leaf::earlier(first, band.next_event(now)))
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.bands.iter().find(|band| !band.is_empty())?.known_len()
+    }
+
+    fn len(&self) -> usize {
+        self.bands.iter().map(Leaf::len).sum()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bands.iter().map(Leaf::backlog).sum()
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.gone;
+        for band in &self.bands {
+            leaf::add(&mut stats, &band.stats());
+        }
+        stats
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {
+        while self.bands.len() > config.bands.len() {
+            let Some(mut band) = self.bands.pop() else { break };
+            band.purge(now, drops);
+            leaf::add(&mut self.gone, &band.stats());
+        }
+        let mut configs = config.bands.into_iter();
+        for (band, new) in self.bands.iter_mut().zip(configs.by_ref()) {
+            band.reconfigure(now, new, drops);
+        }
+        self.add_bands(configs);
+    }
+
+    fn config(&self) -> PrioConfig {
+        PrioConfig { bands: self.bands.iter().map(Leaf::config).collect() }
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        for band in &mut self.bands {
+            band.purge(now, drops);
+        }
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "prio",
+    summary: "Strict priority between bands, each with a discipline of its own",
+    reference: "tc-prio(8)",
+    variants: &[],
+    children: Children::Bands,
+    parameters: &[Parameter {
+        name: "bands",
+        unit: Unit::Integer,
+        default: "3",
+        source: "Linux sch_prio",
+        range: "2 to 16",
+        doc: "number of bands; band n is written [n: qdisc]",
+    }],
+};
+
+const MIN_BANDS: u64 = 2;
+const MAX_BANDS: u64 = 16;
+const DEFAULT_BANDS: u64 = 3;
+/// Linux: entry 0 of the default priomap.
+const DEFAULT_BAND: usize = 1;

@@ -1,0 +1,391 @@
+//! Token bucket filter: `tbf`.
+//!
+//! # What it does
+//! Lets packets of one inner discipline through at no more than `rate`, save for `burst` bytes that may go at once after a
+//! pause. It is the usual way to move a bottleneck to where its queue can be managed.
+//!
+//! # Reference
+//! tc-tbf(8); behaviour of Linux 6.1 `net/sched/sch_tbf.c`.
+//!
+//! # State
+//! The inner discipline; tokens, in nanoseconds at the rate, up to `burst`; the same at the peak rate, up to `mtu`.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `rate` | rate | that of the link | ours; tc wants one | 8 bit/s or more |
+//! | `burst` | bytes | the larger of MTU and 1 ms at `rate` | ours; tc-tbf(8): at least rate / HZ | 1 to 2^32 - 1 |
+//! | `limit` | bytes | from `latency` | tc wants one of the two | 1 to 2^32 - 1 |
+//! | `latency` | time | 50 ms | ours; tc-tbf(8)'s example | gives `limit` = rate × latency + burst |
+//! | `peakrate` | rate | none | tc | more than `rate`; needs `mtu` |
+//! | `mtu` | bytes | | tc: bucket at `peakrate` | 1 to 2^32 - 1 |
+//!
+//! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit burst 5000 [codel]`;
+//! `limit` means nothing then.
+//!
+//! # Deviations
+//! From Linux: `overhead`, `linklayer` and `mpu` are not there. A packet longer than `burst` (or `mtu`) is dropped when it
+//! comes, as in Linux; one that was let in before `burst` shrank is dropped at the head, where Linux waits for ever. A
+//! change of the inner discipline keeps no packet of the old one.
+//!
+//! # Cost
+//! Constant, and that of the inner discipline.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Duration, Link, Rate, Settings, config::Value, tbf::TbfConfig};
+//! let settings = Settings::new()
+//!     .with("rate", Value::Rate(Rate::from_bps(8_000_000)))
+//!     .with("burst", Value::Bytes(5000))
+//!     .with("latency", Value::Time(Duration::from_millis(50)));
+//! let config = TbfConfig::from_settings(&settings, &Link::default()).unwrap();
+//! assert_eq!(config.limit(), Some(55_000));
+//! ```
+
+use alloc::boxed::Box;
+
+use crate::bucket::ByteCost;
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::fifo::BfifoConfig;
+use crate::leaf::{self, Leaf};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::random::Source;
+use crate::registry::AnyConfig;
+use crate::time::{Duration, Instant, Rate};
+
+/// A token bucket in front of a discipline.
+#[derive(Clone, Debug)]
+pub struct Tbf<P> {
+    config: TbfConfig,
+    leaf: Leaf<P>,
+    bucket: Bucket,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+    /// Packets that were not let in.
+    refused: Stats,
+}
+
+/// Configuration of [`Tbf`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct TbfConfig {
+    rate: Rate,
+    burst: u32,
+    peak: Option<(Rate, u32)>,
+    costs: Costs,
+    inner: Inner,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Inner {
+    /// A `bfifo` with this limit.
+    Limit(u32),
+    Given(Box<AnyConfig>),
+}
+
+/// What the configuration says, in the units of the bucket.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Costs {
+    rate: ByteCost,
+    depth: i64,
+    peak: Option<(ByteCost, i64)>,
+    /// The longest packet that can ever be sent.
+    longest: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bucket {
+    tokens: i64,
+    peak_tokens: i64,
+    filled_at: Instant,
+}
+
+impl TbfConfig {
+    /// The rate.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What may go at once, in bytes.
+    #[must_use]
+    pub const fn burst(&self) -> u32 {
+        self.burst
+    }
+
+    /// Bytes that the inner `bfifo` holds; `None` if there is another discipline.
+    #[must_use]
+    pub const fn limit(&self) -> Option<u32> {
+        match self.inner {
+            Inner::Limit(limit) => Some(limit),
+            Inner::Given(_) => None,
+        }
+    }
+
+    /// The inner discipline.
+    fn leaf(&self) -> AnyConfig {
+        match &self.inner {
+            // Limits are never 0.
+            Inner::Limit(limit) => {
+                BfifoConfig::new(*limit).map_or_else(|_| leaf::default_leaf(), AnyConfig::Bfifo)
+            }
+            Inner::Given(config) => config.as_ref().clone(),
+        }
+    }
+}
+
+impl Configure for TbfConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let bytes = |name| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, 1, u64::from(u32::MAX))?;
+            Ok(given.and_then(|bytes| u32::try_from(bytes).ok()))
+        };
+        let rate = settings.rate("rate").unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
+        let cost = ByteCost::new(rate)
+            .ok_or_else(|| ConfigError::new("rate", alloc::format!("{rate}"), RATE_RANGE))?;
+        let burst = bytes("burst")?.unwrap_or_else(|| {
+            let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
+            of_a_millisecond.max(link.mtu).max(1)
+        });
+        let mtu = bytes("mtu")?;
+        let peak = match (settings.rate("peakrate"), mtu) {
+            (None, _) => None,
+            (Some(peak), _) if peak <= rate => {
+                return Err(ConfigError::new("peakrate", alloc::format!("{peak}"), PEAK_RANGE));
+            }
+            (Some(_), None) => {
+                return Err(ConfigError::new("mtu", "", "a size, since `peakrate` is given"));
+            }
+            (Some(peak), Some(mtu)) => Some((peak, mtu)),
+        };
+        let peak_cost = peak.and_then(|(peak, mtu)| {
+            let cost = ByteCost::new(peak)?;
+            Some((cost, cost.nanos(mtu)))
+        });
+        let costs = Costs {
+            rate: cost,
+            depth: cost.nanos(burst),
+            peak: peak_cost,
+            longest: peak.map_or(burst, |(_, mtu)| burst.min(mtu)),
+        };
+        let inner = match settings.children() {
+            [] => Inner::Limit(match bytes("limit")? {
+                Some(limit) => limit,
+                None => {
+                    let latency = settings.time("latency").unwrap_or(DEFAULT_LATENCY);
+                    let at =
+                        |rate: Rate, more: u32| rate.bytes_in(latency).saturating_add(u64::from(more)).max(1);
+                    let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(peak, mtu)| at(peak, mtu)));
+                    u32::try_from(limit).unwrap_or(u32::MAX)
+                }
+            }),
+            [child] => match leaf::qdisc_of(child, link)? {
+                Some(config) => Inner::Given(Box::new(config)),
+                None => return Err(ConfigError::new("qdisc", "", "a discipline in brackets")),
+            },
+            _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
+        };
+        Ok(Self { rate, burst, peak, costs, inner })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = Settings::new()
+            .with("rate", Value::Rate(self.rate))
+            .with("burst", Value::Bytes(u64::from(self.burst)));
+        if let Some((peak, mtu)) = self.peak {
+            settings.set("peakrate", Value::Rate(peak));
+            settings.set("mtu", Value::Bytes(u64::from(mtu)));
+        }
+        match &self.inner {
+            Inner::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
+            Inner::Given(config) => settings.with_child(leaf::child(1, Settings::new(), config)),
+        }
+    }
+}
+
+impl Costs {
+    fn full(&self, now: Instant) -> Bucket {
+        let peak_tokens = self.peak.map_or(0, |(_, depth)| depth);
+        Bucket { tokens: self.depth, peak_tokens, filled_at: now }
+    }
+
+    /// The buckets after a packet of `len` bytes at `now`; negative if its tokens are not there yet.
+    fn after(&self, bucket: &Bucket, len: u32, now: Instant) -> Bucket {
+        let elapsed = i64::try_from(now.since(bucket.filled_at).as_nanos()).unwrap_or(i64::MAX);
+        let elapsed = elapsed.min(self.depth);
+        let tokens = elapsed.saturating_add(bucket.tokens).min(self.depth);
+        let peak_tokens = self.peak.map_or(0, |(cost, depth)| {
+            elapsed.saturating_add(bucket.peak_tokens).min(depth).saturating_sub(cost.nanos(len))
+        });
+        let tokens = tokens.saturating_sub(self.rate.nanos(len));
+        Bucket { tokens, peak_tokens, filled_at: now }
+    }
+}
+
+impl Bucket {
+    /// How long the packet must wait; `None` if it may go.
+    fn debt(&self) -> Option<Duration> {
+        let worst = self.tokens.min(self.peak_tokens);
+        (worst < 0).then(|| Duration::from_nanos(worst.unsigned_abs()))
+    }
+}
+
+impl<P: Packet + Flow> Tbf<P> {
+    /// Full buckets and nothing queued.
+    #[must_use]
+    pub fn new(config: TbfConfig, salt: u32, mut random: Source) -> Self {
+        let leaf = Leaf::new(config.leaf(), 0, salt, &mut random);
+        let bucket = config.costs.full(Instant::ZERO);
+        Self { config, leaf, bucket, now: Instant::ZERO, refused: Stats::default() }
+    }
+}
+
+impl<P: Packet + Flow> Build<P, Source> for Tbf<P> {
+    fn build(config: TbfConfig, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
+    type Config = TbfConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        if bytes > self.config.costs.longest {
+            self.refused.offered.add(bytes);
+            self.refused.dropped_before.add(bytes);
+            drops.dropped(packet, DropReason::Oversize);
+            return;
+        }
+        self.leaf.enqueue(self.now, packet, drops);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        loop {
+            let len = self.leaf.peek_len(self.now, drops)?;
+            if len > self.config.costs.longest {
+                self.leaf.drop_next(self.now, DropReason::Oversize, drops);
+                continue;
+            }
+            let after = self.config.costs.after(&self.bucket, len, self.now);
+            if after.debt().is_some() {
+                return None;
+            }
+            let packet = self.leaf.dequeue(self.now, drops)?;
+            self.bucket = after;
+            return Some(packet);
+        }
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        let now = self.now.max(now);
+        match self.leaf.known_len() {
+            Some(len) => self.config.costs.after(&self.bucket, len, now).debt().map(|debt| now + debt),
+            None => self.leaf.next_event(now),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.leaf.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.leaf.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.leaf.stats();
+        leaf::add(&mut stats, &self.refused);
+        stats
+    }
+
+    /// As in Linux, a change fills the buckets.
+    fn reconfigure(&mut self, now: Instant, config: TbfConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
+        self.bucket = config.costs.full(self.now);
+        self.leaf.reconfigure(self.now, config.leaf(), drops);
+        self.config = config;
+    }
+
+    fn config(&self) -> TbfConfig {
+        self.config.clone()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.leaf.purge(self.now, drops);
+        self.bucket = self.config.costs.full(self.now);
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "tbf",
+    summary: "Token bucket: no more than a rate, save for a burst, in front of one inner discipline",
+    reference: "tc-tbf(8)",
+    variants: &[],
+    children: Children::One,
+    parameters: &[
+        Parameter {
+            name: "rate",
+            unit: Unit::Rate,
+            default: "the link's",
+            source: "ours; tc wants one",
+            range: RATE_RANGE,
+            doc: "what is let through in the long run",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Bytes,
+            default: "MTU or 1 ms at rate",
+            source: "ours, after tc-tbf(8); tc wants one",
+            range: BYTES_RANGE,
+            doc: "bytes that may go at once; longer packets are dropped",
+        },
+        Parameter {
+            name: "limit",
+            unit: Unit::Bytes,
+            default: "rate x latency + burst",
+            source: "tc",
+            range: BYTES_RANGE,
+            doc: "bytes that the inner bfifo holds",
+        },
+        Parameter {
+            name: "latency",
+            unit: Unit::Time,
+            default: "50ms",
+            source: "ours; tc wants this or limit",
+            range: "",
+            doc: "longest time in the inner bfifo, from which its limit follows",
+        },
+        Parameter {
+            name: "peakrate",
+            unit: Unit::Rate,
+            default: "none",
+            source: "tc",
+            range: PEAK_RANGE,
+            doc: "rate within a burst",
+        },
+        Parameter {
+            name: "mtu",
+            unit: Unit::Bytes,
+            default: "none",
+            source: "tc",
+            range: BYTES_RANGE,
+            doc: "bytes that may go at once at the peak rate",
+        },
+    ],
+};
+
+const RATE_RANGE: &str = "8bit or more";
+const PEAK_RANGE: &str = "more than `rate`";
+const BYTES_RANGE: &str = "1 to 4294967295";
+/// When the link has no rate of its own to take.
+const FALLBACK: Rate = Rate::from_bps(10_000_000);
+const DEFAULT_LATENCY: Duration = Duration::from_millis(50);

@@ -34,6 +34,7 @@
 extern crate alloc;
 
 mod bucket;
+pub mod cobalt;
 pub mod codel;
 pub mod config;
 pub mod drr;

@@ -1,0 +1,661 @@
+//! COBALT: CoDel and BLUE, side by side.
+//!
+//! # What it does
+//! CoDel's law answers to flows that slow down when told to: packets that waited longer than `target` are marked or
+//! dropped at a growing pace, and the pace decays step by step once the queue is short again instead of being forgotten.
+//! BLUE answers to those that do not: a drop probability that grows by `p_inc` whenever the buffer overflows and shrinks
+//! by `p_dec` whenever the queue was found empty, at most once per `target`.
+//!
+//! # Reference
+//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 6.1 `net/sched/sch_cake.c`;
+//! the ns-3 model `cobalt`.
+//!
+//! # State
+//! ```text
+//! departure --> waited > target? --> dropping; due at drop_next: signal, count + 1, drop_next += interval / sqrt(count)
+//!          \--> not: every due step count - 1, drop_next += interval / sqrt(count), until 0
+//! overflow --> p_drop += p_inc     empty --> p_drop -= p_dec, count - 1
+//! ```
+//! Per queue: [`CobaltVars`], 32 bytes.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 1000 | as `codel` | 1 to 2^32 - 1 |
+//! | `target` | time | 5 ms | Linux sch_cake; RFC 8289 §4.2 | 0 to 584 years |
+//! | `interval` | time | 100 ms | Linux sch_cake; RFC 8289 §4.3 | 1 ns to 584 years |
+//! | `p_inc` | probability | 1/256 | Linux sch_cake | 0 to 1 |
+//! | `p_dec` | probability | 1/4096 | Linux sch_cake | 0 to 1 |
+//! | `ecn` | flag | on | Linux sch_cake, where it cannot be turned off | |
+//! | `variant` | | `linux` | | `linux`, `paper` |
+//!
+//! # Deviations
+//! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an overflow takes the oldest
+//! packet, as there. The rule that four packets' time on the link is no standing queue needs a shaper's rate, which `cobalt`
+//! alone has not. `linux`: the inverse root begins at 0 as it does there, so that the first queue ever to exceed `target`
+//! is signalled at its next packet, not after an interval. `paper`: it begins at 1. An interval above 4.29 s, which Linux
+//! cuts to 32 bits, is kept.
+//!
+//! # Cost
+//! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never more than signals were
+//! given.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, cobalt::CobaltConfig};
+//! let config = CobaltConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.params().target.to_string(), "5ms");
+//! ```
+
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::random::Random;
+use crate::time::{Duration, Instant};
+
+/// The queue `cobalt`: one FIFO under COBALT.
+#[derive(Clone, Debug)]
+pub struct Cobalt<P, R> {
+    config: CobaltConfig,
+    random: R,
+    vars: CobaltVars,
+    queue: Fifo<P>,
+    stats: Stats,
+    now: Instant,
+}
+
+/// Configuration of [`Cobalt`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CobaltConfig {
+    limit: u32,
+    params: CobaltParams,
+    variant: CobaltVariant,
+}
+
+/// What COBALT is told; shared by all flows of a discipline that runs one per flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CobaltParams {
+    /// Acceptable standing sojourn time, and how often BLUE may move.
+    pub target: Duration,
+    /// Time from the first late packet to the first signal, and the unit of the pace.
+    pub interval: Duration,
+    /// Time of the largest packet on the link: less than four of these is no standing queue. Zero: no such rule.
+    pub mtu_time: Duration,
+    /// BLUE's steps, as fractions of 2^32.
+    pub p_inc: u32,
+    /// See `p_inc`.
+    pub p_dec: u32,
+    /// Mark instead of dropping where the transport allows it.
+    pub ecn: bool,
+}
+
+/// How COBALT begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CobaltVariant {
+    /// Linux 6.1: the inverse root is 0 until the first step.
+    Linux,
+    /// As described: the inverse root is 1.
+    Paper,
+}
+
+/// What COBALT remembers of one queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CobaltVars {
+    /// When to signal next; while not dropping, when to decay next, or when the state is at rest.
+    drop_next: Instant,
+    blue_timer: Instant,
+    count: u32,
+    /// 1/sqrt(count) as a fraction of 2^32.
+    rec_inv_sqrt: u32,
+    /// BLUE's probability as a fraction of 2^32.
+    p_drop: u32,
+    dropping: bool,
+}
+
+const _: () = assert!(size_of::<CobaltVars>() <= 32, "a thousand flows' state must stay in the cache");
+
+/// What is to be done with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// It is to be dropped.
+    pub drop: bool,
+    /// It was marked, and had no mark before.
+    pub marked: bool,
+}
+
+impl CobaltVars {
+    /// A queue that was never late.
+    #[must_use]
+    pub const fn new(variant: CobaltVariant) -> Self {
+        Self {
+            drop_next: Instant::ZERO,
+            blue_timer: Instant::ZERO,
+            count: 0,
+            rec_inv_sqrt: match variant {
+                CobaltVariant::Linux => 0,
+                CobaltVariant::Paper => u32::MAX,
+            },
+            p_drop: 0,
+            dropping: false,
+        }
+    }
+
+    /// Signals since the queue became late, less those that have decayed.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// BLUE's drop probability as a fraction of 2^32.
+    #[must_use]
+    pub const fn blue(&self) -> u32 {
+        self.p_drop
+    }
+
+    /// True if nothing is remembered that could matter at `now`.
+    #[must_use]
+    pub fn is_at_rest(&self, now: Instant) -> bool {
+        self.p_drop == 0 && self.count == 0 && now >= self.drop_next
+    }
+
+    /// Decides about `packet`, which has waited for `sojourn` and is to be sent at `now`. `bulk_flows` stretches the time
+    /// that is no standing queue by as many packets, twice (CAKE's ingress mode; else 0).
+    #[inline]
+    pub fn decide<P: Packet>(
+        &mut self,
+        now: Instant,
+        params: &CobaltParams,
+        sojourn: Duration,
+        bulk_flows: u32,
+        packet: &mut P,
+        random: &mut impl Random,
+    ) -> Verdict {
+        let mut verdict = Verdict { drop: false, marked: false };
+        let due = self.count > 0 && now >= self.drop_next;
+        let packets = u64::from(bulk_flows).saturating_mul(2).max(4);
+        if sojourn > params.target && sojourn > params.mtu_time.saturating_mul(packets) {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = now;
+                self.step(params);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut late = now > self.drop_next;
+        if due && self.dropping {
+            let already = packet.ecn() == Ecn::Ce;
+            let carries = params.ecn && packet.set_ce();
+            verdict = Verdict { drop: !carries, marked: carries && !already };
+            self.count = self.count.saturating_add(1);
+            self.find_root();
+            self.step(params);
+            late = now > self.drop_next;
+        } else if due {
+            while self.count > 0 && now >= self.drop_next {
+                self.decay(params);
+            }
+            late = now > self.drop_next;
+        }
+        if self.p_drop > 0 && random.next_u32() < self.p_drop {
+            verdict.drop = true;
+        }
+        // Without a count, drop_next tells when the state is at rest.
+        if self.count == 0 {
+            self.drop_next = now + params.interval;
+        } else if late && !verdict.drop {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    /// The buffer overflowed and this queue lost a packet.
+    pub fn queue_full(&mut self, now: Instant, params: &CobaltParams) {
+        if now.since(self.blue_timer) > params.target {
+            self.p_drop = self.p_drop.saturating_add(params.p_inc);
+            self.blue_timer = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// A packet was asked for and none was there.
+    pub fn queue_empty(&mut self, now: Instant, params: &CobaltParams) {
+        if self.p_drop > 0 && now.since(self.blue_timer) > params.target {
+            self.p_drop = self.p_drop.saturating_sub(params.p_dec);
+            self.blue_timer = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.decay(params);
+        }
+    }
+
+    fn decay(&mut self, params: &CobaltParams) {
+        self.count = self.count.saturating_sub(1);
+        self.find_root();
+        self.step(params);
+    }
+
+    /// `drop_next += interval / sqrt(count)`.
+    fn step(&mut self, params: &CobaltParams) {
+        let scaled = (u128::from(params.interval.as_nanos()) * u128::from(self.rec_inv_sqrt)) >> 32;
+        self.drop_next = self.drop_next + Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX));
+    }
+
+    /// Small counts are looked up, since one Newton step would be far off there; above, one step is enough.
+    fn find_root(&mut self) {
+        self.rec_inv_sqrt = match ROOTS.get(self.count as usize) {
+            Some(&root) => root,
+            None => newton_step(self.rec_inv_sqrt, self.count),
+        };
+    }
+}
+
+/// 1/sqrt of 0 (taken as 1) to 15, each by four Newton steps from the one before.
+const ROOTS: [u32; 16] = {
+    let mut roots = [u32::MAX; 16];
+    let mut root = u32::MAX;
+    let mut count = 1;
+    while count < 16 {
+        let mut step = 0;
+        while step < 4 {
+            root = newton_step(root, count);
+            step += 1;
+        }
+        roots[count as usize] = root;
+        count += 1;
+    }
+    roots
+};
+
+/// One step of Newton's iteration for 1/sqrt(count), in fractions of 2^32; overflow wraps, as in Linux.
+#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what Linux keeps")]
+const fn newton_step(root: u32, count: u32) -> u32 {
+    let root = root as u64;
+    let square = (root * root) >> 32;
+    let rest = (3_u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
+    (rest.wrapping_mul(root) >> 31) as u32
+}
+
+impl CobaltParams {
+    /// Those of Linux's CAKE without a shaper.
+    #[must_use]
+    pub const fn new(target: Duration, interval: Duration) -> Self {
+        Self {
+            target,
+            interval,
+            mtu_time: Duration::ZERO,
+            p_inc: DEFAULT_P_INC,
+            p_dec: DEFAULT_P_DEC,
+            ecn: true,
+        }
+    }
+}
+
+impl CobaltConfig {
+    /// What the law is told.
+    #[must_use]
+    pub const fn params(&self) -> &CobaltParams {
+        &self.params
+    }
+}
+
+/// A probability as a fraction of 2^32; 1 becomes the largest fraction.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+fn fraction(probability: f64) -> u32 {
+    (probability * TWO_TO_32) as u32
+}
+
+impl Configure for CobaltConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+        let limit = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let probability = |name, default: u32| match settings.probability(name) {
+            Some(p) if !(0.0..=1.0).contains(&p) => {
+                Err(ConfigError::new(name, alloc::format!("{p}"), "0 to 1"))
+            }
+            Some(p) => Ok(fraction(p)),
+            None => Ok(default),
+        };
+        let interval = settings.time("interval").unwrap_or(DEFAULT_INTERVAL);
+        if interval.is_zero() {
+            return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
+        }
+        Ok(Self {
+            limit: limit.and_then(|n| u32::try_from(n).ok()).unwrap_or(1000),
+            params: CobaltParams {
+                p_inc: probability("p_inc", DEFAULT_P_INC)?,
+                p_dec: probability("p_dec", DEFAULT_P_DEC)?,
+                ecn: settings.flag("ecn").unwrap_or(true),
+                ..CobaltParams::new(settings.time("target").unwrap_or(DEFAULT_TARGET), interval)
+            },
+            variant: CobaltVariant::from_settings(settings),
+        })
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new()
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("target", Value::Time(self.params.target))
+            .with("interval", Value::Time(self.params.interval))
+            .with("p_inc", Value::Probability(f64::from(self.params.p_inc) / TWO_TO_32))
+            .with("p_dec", Value::Probability(f64::from(self.params.p_dec) / TWO_TO_32))
+            .with("ecn", Value::Flag(self.params.ecn))
+            .with("variant", Value::Choice(self.variant.name()))
+    }
+}
+
+impl CobaltVariant {
+    pub(crate) fn from_settings(settings: &Settings) -> Self {
+        if settings.choice("variant") == Some("paper") { Self::Paper } else { Self::Linux }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+impl<P: Packet, R: Random> Cobalt<P, R> {
+    /// An empty queue; BLUE draws from `random`.
+    #[must_use]
+    pub fn new(config: CobaltConfig, random: R) -> Self {
+        Self {
+            config,
+            random,
+            vars: CobaltVars::new(config.variant),
+            queue: Fifo::default(),
+            stats: Stats::default(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// The state of the law.
+    #[must_use]
+    pub const fn vars(&self) -> &CobaltVars {
+        &self.vars
+    }
+
+    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.stats.dropped_after.add(oldest.packet.len());
+        drops.dropped(oldest.packet, why);
+        true
+    }
+}
+
+impl<P: Packet, R: Random> Build<P, R> for Cobalt<P, R> {
+    fn build(config: CobaltConfig, _salt: u32, random: R) -> Self {
+        Self::new(config, random)
+    }
+}
+
+impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
+    type Config = CobaltConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.stats.offered.add(packet.len());
+        self.stats.enqueued.add(packet.len());
+        self.queue.push_back(self.now, packet);
+        if self.queue.len() > self.config.limit as usize {
+            self.vars.queue_full(self.now, &self.config.params);
+            self.drop_oldest(DropReason::Overlimit, drops);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        loop {
+            let Some(mut queued) = self.queue.pop_front() else {
+                self.vars.queue_empty(self.now, &self.config.params);
+                return None;
+            };
+            let sojourn = self.now.since(queued.at);
+            let params = &self.config.params;
+            let verdict =
+                self.vars.decide(self.now, params, sojourn, 0, &mut queued.packet, &mut self.random);
+            let bytes = queued.packet.len();
+            if verdict.marked {
+                self.stats.marked.add(bytes);
+            }
+            // The last packet may be marked, not dropped.
+            if !verdict.drop || self.queue.is_empty() {
+                self.stats.dequeued.add(bytes);
+                return Some(queued.packet);
+            }
+            self.stats.dropped_after.add(bytes);
+            drops.dropped(queued.packet, DropReason::Congested);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: CobaltConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.config = config;
+        while self.queue.len() > self.config.limit as usize && self.drop_oldest(DropReason::Overlimit, drops)
+        {
+        }
+    }
+
+    fn config(&self) -> CobaltConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while self.drop_oldest(DropReason::Purged, drops) {}
+        self.vars = CobaltVars::new(self.config.variant);
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "cobalt",
+    summary: "CoDel with a decaying count for flows that respond, BLUE for those that do not",
+    reference: "Høiland-Jørgensen et al. 2018; Linux 6.1 sch_cake",
+    children: crate::config::Children::None,
+    variants: VARIANTS,
+    parameters: &[
+        Parameter {
+            name: "limit",
+            unit: Unit::Packets,
+            default: "1000p",
+            source: "as codel",
+            range: "1 to 4294967295",
+            doc: "packets that the queue holds",
+        },
+        crate::codel::TARGET,
+        crate::codel::INTERVAL,
+        Parameter {
+            name: "p_inc",
+            unit: Unit::Probability,
+            default: "1/256",
+            source: "Linux sch_cake",
+            range: "0 to 1",
+            doc: "what an overflow adds to the drop probability of BLUE",
+        },
+        Parameter {
+            name: "p_dec",
+            unit: Unit::Probability,
+            default: "1/4096",
+            source: "Linux sch_cake",
+            range: "0 to 1",
+            doc: "what an empty queue takes from the drop probability of BLUE",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Flag { off: Some("noecn") },
+            default: "ecn",
+            source: "Linux sch_cake",
+            range: "",
+            doc: "mark ECN-capable packets where CoDel would drop; BLUE never marks",
+        },
+    ],
+};
+
+/// How COBALT begins, alone and in `cake`.
+pub(crate) const VARIANTS: &[Variant] = &[
+    Variant { name: "linux", doc: "Linux 6.1 sch_cake: the first late queue is signalled at once" },
+    Variant { name: "paper", doc: "the first signal comes an interval after the first late packet" },
+];
+
+/// Linux sch_cake; RFC 8289 §4.2.
+pub(crate) const DEFAULT_TARGET: Duration = Duration::from_millis(5);
+/// Linux sch_cake; RFC 8289 §4.3.
+pub(crate) const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
+/// Linux sch_cake: 1/256.
+const DEFAULT_P_INC: u32 = 1 << 24;
+/// Linux sch_cake: 1/4096.
+const DEFAULT_P_DEC: u32 = 1 << 20;
+const TWO_TO_32: f64 = 4_294_967_296.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    use crate::random::Xoshiro256PlusPlus;
+
+    #[derive(Clone, Copy)]
+    struct Frame(Ecn);
+
+    impl Packet for Frame {
+        fn len(&self) -> u32 {
+            1000
+        }
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+        fn set_ce(&mut self) -> bool {
+            let capable = self.0.is_capable();
+            if capable {
+                self.0 = Ecn::Ce;
+            }
+            capable
+        }
+    }
+
+    fn cobalt(settings: &Settings) -> Cobalt<Frame, Xoshiro256PlusPlus> {
+        let config = CobaltConfig::from_settings(settings, &Link::default()).expect("valid");
+        Cobalt::new(config, Xoshiro256PlusPlus::new(1))
+    }
+
+    fn paper() -> Settings {
+        Settings::new().with("variant", Value::Choice("paper")).with("limit", Value::Packets(1_000_000))
+    }
+
+    /// A queue that is always late, served every 0.1 ms: the times of the drops in 0.1 ms.
+    fn drops_of(settings: &Settings, steps: u64) -> Vec<u64> {
+        let mut queue = cobalt(settings);
+        let mut times = Vec::new();
+        for _ in 0..steps * 2 {
+            queue.enqueue(Instant::ZERO, Frame(Ecn::NotEct), &mut |_, _| ());
+        }
+        for step in 0..steps {
+            let now = Instant::from_nanos(10_000_000 + step * 100_000);
+            queue.dequeue(now, &mut |_, _| times.push(step));
+        }
+        times
+    }
+
+    #[test]
+    fn the_first_signal_comes_after_an_interval_and_the_next_ones_at_its_inverse_root() {
+        // 100 ms, then 100/sqrt(2) = 70.7 (70.67 by the table), 100/sqrt(3) = 57.7, 50, 44.7 ms more.
+        assert_eq!(drops_of(&paper(), 3_250), [1_000, 1_707, 2_285, 2_785, 3_232]);
+    }
+
+    #[test]
+    fn in_linux_the_first_late_queue_is_signalled_at_its_next_packet() {
+        assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux")), 800), [1, 707]);
+    }
+
+    #[test]
+    fn the_table_holds_inverse_roots() {
+        for (count, root) in ROOTS.iter().enumerate().skip(1) {
+            let exact = TWO_TO_32 / (count as f64).sqrt_exact();
+            assert!((f64::from(*root) - exact).abs() / exact < 1e-3, "{count}: {root} {exact}");
+        }
+    }
+
+    trait Root {
+        fn sqrt_exact(self) -> f64;
+    }
+
+    impl Root for f64 {
+        /// Heron's method: there is no `sqrt` without a standard library.
+        fn sqrt_exact(self) -> f64 {
+            (0..50).fold(self, |root, _| (root + self / root) / 2.0)
+        }
+    }
+
+    #[test]
+    fn the_count_decays_when_the_queue_is_short_again() {
+        let mut queue = cobalt(&paper());
+        for _ in 0..20_000 {
+            queue.enqueue(Instant::ZERO, Frame(Ecn::NotEct), &mut |_, _| ());
+        }
+        for step in 0..10_000_u64 {
+            queue.dequeue(Instant::from_nanos(10_000_000 + step * 100_000), &mut |_, _| ());
+        }
+        let reached = queue.vars().count();
+        assert!(reached > 25, "{reached}");
+        let later = Instant::from_nanos(2_000_000_000);
+        while queue.dequeue(later, &mut |_, _| ()).is_some() {}
+        for ms in 0..3_000 {
+            queue.dequeue(later + Duration::from_millis(ms), &mut |_, _| ());
+        }
+        assert!(queue.vars().is_at_rest(later + Duration::from_secs(4)), "{:?}", queue.vars());
+    }
+
+    #[test]
+    fn ecn_capable_packets_are_marked() {
+        let mut queue = cobalt(&paper());
+        let mut lost = 0;
+        for _ in 0..4_000 {
+            queue.enqueue(Instant::ZERO, Frame(Ecn::Ect0), &mut |_, _| lost += 1);
+        }
+        for step in 0..3_250_u64 {
+            queue.dequeue(Instant::from_nanos(10_000_000 + step * 100_000), &mut |_, _| lost += 1);
+        }
+        assert_eq!((queue.stats().marked.packets, lost), (5, 0));
+    }
+
+    #[test]
+    fn blue_grows_by_one_step_per_target_of_overflow_and_fades_when_empty() {
+        let mut queue = cobalt(&Settings::new().with("limit", Value::Packets(10)));
+        let mut now = Instant::ZERO + Duration::from_millis(1);
+        for _ in 0..100 {
+            now += Duration::from_millis(1);
+            queue.enqueue(now, Frame(Ecn::NotEct), &mut |_, _| ());
+        }
+        // Overflow from 12 ms to 101 ms; a step each time that more than 5 ms have passed: 12, 18, ... 96 ms.
+        assert_eq!(queue.vars().blue(), 15 << 24);
+        while queue.dequeue(now, &mut |_, _| ()).is_some() {}
+        for _ in 0..100 {
+            now += Duration::from_millis(10);
+            queue.dequeue(now, &mut |_, _| ());
+        }
+        assert_eq!(queue.vars().blue(), (15 << 24) - (100 << 20));
+    }
+}

@@ -60,7 +60,8 @@ fn the_readme_shows_what_the_command_prints() {
     let readme = include_str!("../../../README.md");
     let shown = readme.split("$ goodqueue compare\n").nth(1).and_then(|rest| rest.split("```").next());
     let printed = stdout(&goodqueue(folder().path(), &["compare"]));
-    let lines = |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    let lines =
+        |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
     assert_eq!(lines(shown.expect("the README opens with an example")), lines(&printed));
 }
 

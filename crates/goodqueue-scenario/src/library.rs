@@ -55,7 +55,9 @@ pub fn load_builtin(name: &str) -> Result<Document, Diagnostic> {
         return Document::parse(&format!("{name}.toml"), entry.text, Path::new(""));
     }
     let names: Vec<&str> = SCENARIOS.iter().map(|entry| entry.name).collect();
-    Err(Diagnostic::new(format!("there is no scenario file `{name}`, and none of this name comes with goodqueue"))
-        .one_of(name, &names)
-        .in_argument("SCENARIO", name))
+    Err(Diagnostic::new(format!(
+        "there is no scenario file `{name}`, and none of this name comes with goodqueue"
+    ))
+    .one_of(name, &names)
+    .in_argument("SCENARIO", name))
 }

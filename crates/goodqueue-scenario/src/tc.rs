@@ -4,12 +4,18 @@
 //! command or a line that `tc qdisc show` printed is taken as it is. [`to_tc`] writes a configuration with every
 //! parameter; reading that gives the same configuration again.
 //!
+//! A discipline that holds others has them in brackets behind its parameters: `tbf rate 10mbit burst 5000 [codel]`,
+//! `prio [1: pfifo limit 30] [2: codel]`, `htb default 20 [1 rate 10mbit [10 rate 2mbit: pfifo] [20 rate 8mbit: fq_codel]]`
+//! (number of the band or class, parameters of the class, classes below it, and behind a colon its discipline). A script
+//! of tc commands, separated by line ends or `;`, with `for` loops and variables, says the same ([`script`]). Numbers of
+//! classes are hexadecimal, as in tc.
+//!
 //! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a discipline. One word is
 //! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a preset may
 //! stand for that of a discipline; parameters behind it replace those of the preset.
 
-use goodqueue::config::{ConfigError, Kind, Link, Parameter, Settings, Unit, Value};
-use goodqueue::registry::{AnyConfig, KINDS, PRESETS, find_preset};
+use goodqueue::config::{Child, Children, ConfigError, Kind, Link, Parameter, Settings, Unit, Value};
+use goodqueue::registry::{AnyConfig, KINDS, PRESETS};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 use crate::units;
@@ -20,103 +26,37 @@ use crate::units;
 /// Unknown discipline or parameter, missing or misspelt value, a parameter given twice, or a value that the discipline
 /// refuses. The message is narrowed to the word in `line`.
 pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
-    let (words, shown) = without_command(&split_words(line))?;
-    let Some((name, given)) = words.split_first() else {
-        return Err(Diagnostic::new("no queue discipline is given")
-            .at(0..line.len())
-            .allowed(kind_names(KINDS).join(", ")));
-    };
-    let preset = find_preset(name.text);
-    let kind = find_kind(preset.map_or(*name, |preset| Word { text: preset.kind, ..*name }), KINDS)
-        .map_err(|_| unknown("the queue discipline", name.text, &all_names()).at(name.span()))?;
-    let mut settings = read_settings(kind, given)?;
-    if let Some(preset) = preset {
-        settings = preset.with(&settings);
-    }
-    if shown {
-        switch_off_what_is_not_shown(kind, &mut settings);
-    }
-    match AnyConfig::from_settings(kind.name, &settings, link) {
-        Some(Ok(config)) => Ok(config),
-        Some(Err(error)) => Err(refused(kind, &error, given).at(0..line.len())),
-        None => Err(unknown("the queue discipline", name.text, &all_names()).at(name.span())),
-    }
+    parse_as(line, link, None)
+}
+
+/// As [`parse`], with this variant for every discipline in `text` that has it and for which none is given.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_as(text: &str, link: &Link, variant: Option<&str>) -> Result<AnyConfig, Diagnostic> {
+    let commands = script::commands(text)?;
+    let tree = script::tree(&commands, text.len())?;
+    tree.build(link, variant)
 }
 
 /// `config` with every parameter, such that [`parse`] gives it back.
 #[must_use]
 pub fn to_tc(config: &AnyConfig) -> String {
-    write_settings(&config.kind(), &config.to_settings())
+    write_tree(&config.kind(), &config.to_settings())
 }
 
-/// A word of the line and where it begins, in bytes.
+/// A word, and where it stands in what was given, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Word<'a> {
     text: &'a str,
     start: usize,
+    end: usize,
 }
 
 impl Word<'_> {
     fn span(&self) -> std::ops::Range<usize> {
-        self.start..self.start + self.text.len()
+        self.start..self.end
     }
-}
-
-fn split_words(line: &str) -> Vec<Word<'_>> {
-    let mut words = Vec::new();
-    let mut start = None;
-    for (index, character) in line.char_indices().chain([(line.len(), ' ')]) {
-        match (character.is_whitespace(), start) {
-            (false, None) => start = Some(index),
-            (true, Some(first)) => {
-                words.push(Word { text: &line[first..index], start: first });
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    words
-}
-
-/// What remains of `tc qdisc add dev eth0 root handle 1: NAME ...` or `qdisc NAME 8001: root refcnt 2 ...`: the name of
-/// the discipline and its parameters, and whether it is the latter, printed by `tc qdisc show`.
-fn without_command<'a>(words: &[Word<'a>]) -> Result<(Vec<Word<'a>>, bool), Diagnostic> {
-    let mut rest = words;
-    while let Some((word, after)) = rest.split_first()
-        && (word.text == "sudo"
-            || word.text == "tc"
-            || word.text.ends_with("/tc")
-            || word.text.starts_with('-'))
-    {
-        rest = after;
-    }
-    let Some((_, after)) = rest.split_first().filter(|(word, _)| word.text == "qdisc") else {
-        return Ok((rest.to_vec(), false));
-    };
-    let added = after.split_first().filter(|(verb, _)| VERBS.contains(&verb.text));
-    if let Some((_, attached)) = added {
-        return Ok((without_place(attached)?.to_vec(), false));
-    }
-    // As shown: the name comes first, statistics may follow on the next line.
-    let Some((name, shown)) = after.split_first() else { return Ok((Vec::new(), true)) };
-    let shown =
-        shown.split_first().filter(|(handle, _)| handle.text.ends_with(':')).map_or(shown, |split| split.1);
-    let parameters = without_place(shown)?.iter().take_while(|word| word.text != "Sent");
-    Ok((std::iter::once(name).chain(parameters).copied().collect(), true))
-}
-
-/// Skips the words that say where a discipline is attached.
-fn without_place<'a, 'w>(mut words: &'w [Word<'a>]) -> Result<&'w [Word<'a>], Diagnostic> {
-    while let Some((word, after)) = words.split_first() {
-        words = match word.text {
-            "root" | "offloaded" => after,
-            "dev" | "parent" | "handle" | "refcnt" => {
-                after.split_first().ok_or_else(|| without_value(*word, "what tc shows or takes there"))?.1
-            }
-            _ => break,
-        };
-    }
-    Ok(words)
 }
 
 fn find_kind<'k>(name: Word<'_>, kinds: &'k [Kind]) -> Result<&'k Kind, Diagnostic> {
@@ -146,9 +86,28 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
                 .help("remove one of the two"));
         }
         settings.set(name, value);
-        words = rest;
+        words = read_followers(kind, name, rest, &mut settings)?;
     }
     Ok(settings)
+}
+
+/// Values that tc writes behind that of `name` without names of their own.
+fn read_followers<'a, 'w>(
+    kind: &Kind,
+    name: &str,
+    mut words: &'w [Word<'a>],
+    settings: &mut Settings,
+) -> Result<&'w [Word<'a>], Diagnostic> {
+    let follows =
+        |parameter: &&Parameter| parameter.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    for parameter in kind.parameters.iter().filter(follows) {
+        let number =
+            words.split_first().filter(|(word, _)| word.text.starts_with(|c: char| c.is_ascii_digit()));
+        let Some((word, rest)) = number else { break };
+        settings.set(parameter.name, read_value(kind, parameter, *word)?);
+        words = rest;
+    }
+    Ok(words)
 }
 
 /// `tc qdisc show` prints `ecn` or nothing, never `noecn`: what has a word for "off" and is absent is off.
@@ -172,18 +131,28 @@ fn read_setting<'a, 'w>(
         let chosen = choose(&names, *value, &format!("the variant of {}", kind.name))?;
         return Ok((VARIANT, Value::Choice(chosen), rest));
     }
-    for parameter in kind.parameters {
-        if let Unit::Flag { off } = parameter.unit {
-            if parameter.name == word.text || off == Some(word.text) {
-                return Ok((parameter.name, Value::Flag(parameter.name == word.text), after));
-            }
-        } else if parameter.name == word.text {
-            let (value, rest) =
-                after.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
-            return Ok((parameter.name, read_value(kind, parameter, *value)?, rest));
-        }
+    let second = after.first().map_or("", |word| word.text);
+    let is_meant = |parameter: &&Parameter| match parameter.name.split_once(' ') {
+        Some(both) => both == (word.text, second),
+        None => parameter.name == word.text,
+    };
+    // `loss gemodel` before `loss`.
+    let both = kind.parameters.iter().filter(|parameter| parameter.name.contains(' ')).find(is_meant);
+    let of_name = |name: &str| kind.parameters.iter().find(|parameter| parameter.name == name);
+    let off = |parameter: &&Parameter| matches!(parameter.unit, Unit::Flag { off } if off == Some(word.text));
+    if let Some(parameter) = kind.parameters.iter().find(off) {
+        return Ok((parameter.name, Value::Flag(false), after));
     }
-    Err(unknown_parameter(kind, word))
+    let synonym = || SYNONYMS.iter().find(|pair| pair.0 == word.text).and_then(|pair| of_name(pair.1));
+    let parameter = both.or_else(|| of_name(word.text)).or_else(synonym);
+    let parameter = parameter.ok_or_else(|| unknown_parameter(kind, word))?;
+    if matches!(parameter.unit, Unit::Flag { .. }) {
+        return Ok((parameter.name, Value::Flag(true), after));
+    }
+    let skipped = both.is_some() || EMPTY_WORDS.contains(&(parameter.name, second));
+    let values = if skipped { after.get(1..).unwrap_or_default() } else { after };
+    let (value, rest) = values.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
+    Ok((parameter.name, read_value(kind, parameter, *value)?, rest))
 }
 
 fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Value, Diagnostic> {
@@ -215,10 +184,12 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
 /// The minor number of a class: hexadecimal.
 fn tc_class(text: &str) -> Result<u32, Diagnostic> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')).map(u32::from).ok_or_else(|| {
-        Diagnostic::new(format!("`{}` is not the number of a class", shortened(text)))
-            .allowed("0 to ffff, hexadecimal as in tc")
-    })
+    u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')).map(u32::from).ok_or_else(
+        || {
+            Diagnostic::new(format!("`{}` is not the number of a class", shortened(text)))
+                .allowed("0 to ffff, hexadecimal as in tc")
+        },
+    )
 }
 
 fn choose(words: &[&'static str], word: Word<'_>, what: &str) -> Result<&'static str, Diagnostic> {
@@ -305,7 +276,42 @@ fn refused(kind: &Kind, error: &ConfigError, given: &[Word<'_>]) -> Diagnostic {
             let last = if valueless { index } else { (index + 1).min(given.len() - 1) };
             message.at(given[index].start..given[last].span().end)
         }
+        None if parameter.is_none() => message,
         None => message.help(format!("`{}` has its default here: set it", error.parameter)),
+    }
+}
+
+/// A discipline with its parameters and with what it holds.
+fn write_tree(kind: &Kind, settings: &Settings) -> String {
+    let mut line = write_settings(kind, settings);
+    write_children(kind, settings.children(), 0, &mut line);
+    line
+}
+
+fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut String) {
+    for child in children.iter().filter(|child| child.parent == parent) {
+        let inner = child.qdisc.as_ref().and_then(|(name, settings)| {
+            let inner = KINDS.iter().find(|kind| kind.name == *name)?;
+            Some(write_tree(inner, settings))
+        });
+        line.push_str(" [");
+        if let Children::Classes(parameters) = kind.children {
+            let class = Kind { parameters, variants: &[], ..*kind };
+            line.push_str(&number(child.class));
+            line.push_str(
+                write_settings(&class, &child.settings).strip_prefix(kind.name).unwrap_or_default(),
+            );
+            if child.class != parent {
+                write_children(kind, children, child.class, line);
+            }
+        } else if kind.children == Children::Bands {
+            line.push_str(&number(child.class));
+        }
+        if let Some(inner) = inner {
+            line.push_str(if kind.children == Children::One { "" } else { ": " });
+            line.push_str(&inner);
+        }
+        line.push(']');
     }
 }
 
@@ -317,6 +323,7 @@ fn write_settings(kind: &Kind, settings: &Settings) -> String {
             (Value::Flag(true), _) => name.to_owned(),
             (Value::Flag(false), Some(Unit::Flag { off: Some(off) })) => off.to_owned(),
             (Value::Flag(false), _) => continue,
+            _ if name.contains('.') => value.to_string(),
             _ => format!("{name} {value}"),
         };
         line.push(' ');
@@ -325,13 +332,30 @@ fn write_settings(kind: &Kind, settings: &Settings) -> String {
     line
 }
 
+/// The number of a class as tc writes it.
+fn number(class: u32) -> String {
+    format!("{class:x}")
+}
+
 const VARIANT: &str = "variant";
 
-/// What may stand between `tc qdisc` and the place.
-const VERBS: &[&str] = &["add", "change", "replace", "link"];
+/// Other words that tc takes for a parameter.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("buffer", "burst"),
+    ("maxburst", "burst"),
+    ("cbuffer", "cburst"),
+    ("minburst", "mtu"),
+    ("latency", "delay"),
+    ("drop", "loss"),
+];
+
+/// Words behind a parameter that say nothing.
+const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];
 
 /// Printed by `tc qdisc show` for RED and its kin, but not accepted by `tc qdisc add`.
 const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];
+
+mod script;
 
 #[cfg(test)]
 mod tests;

@@ -62,6 +62,10 @@ impl goodqueue::Packet for Arrival {
         }
         capable
     }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }
 
 impl Flow for Arrival {

@@ -60,6 +60,15 @@ pub trait Packet {
     /// Sets CE (RFC 3168 §5). Returns true if the packet now carries CE, also when it did before; returns false and
     /// changes nothing if it is Not-ECT.
     fn set_ce(&mut self) -> bool;
+
+    /// A second packet of the same content, for an emulated network that duplicates. `None` (the default): such a network
+    /// leaves this packet single.
+    fn duplicate(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// Which flow a packet belongs to.
@@ -71,6 +80,14 @@ pub trait Flow {
     /// `skb->priority`; it overrides the hash. `None` (the default): classify by hash.
     fn class(&self) -> Option<u32> {
         None
+    }
+
+    /// True if both packets belong to one flow, whatever class was chosen for them. The default compares 64 bits of hash.
+    fn same_flow(&self, other: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        [0, u32::MAX].into_iter().all(|salt| self.flow_hash(salt) == other.flow_hash(salt))
     }
 }
 

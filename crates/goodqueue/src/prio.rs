@@ -82,9 +82,9 @@ impl Configure for PrioConfig {
             let index = (child.class as usize).wrapping_sub(1);
             let band = bands.get_mut(index).ok_or_else(|| {
                 ConfigError::new(
-                    "bands",
-                    alloc::format!("{count}"),
-                    alloc::format!("bands from 1 to {count:x}"),
+                    "band",
+                    alloc::format!("{:x}", child.class),
+                    alloc::format!("1 to {count:x}"),
                 )
                 .in_class(child.class)
             })?;

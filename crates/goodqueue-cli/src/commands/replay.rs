@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use goodqueue::config::{Link, Value};
+use goodqueue::config::Link;
 use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Rate};
 use goodqueue_scenario::diagnostic::Diagnostic;
@@ -156,14 +156,10 @@ impl Input {
         let link = Link { rate, ..Link::default() };
         let config = match (&args.qdisc, &header.qdisc) {
             (Some(line), _) => tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?,
-            (None, Some(_)) if !header.extra.is_empty() => {
-                return Err(Diagnostic::new(
-                    "the recording is of a tree of disciplines, which cannot be built yet",
-                )
-                .help("give a single discipline, as in `--qdisc pfifo`")
-                .in_file(&name));
+            (None, Some(line)) => {
+                let tree = [std::slice::from_ref(line), &header.extra].concat().join("\n");
+                tc::parse_as(&tree, &link, Some("linux")).map_err(|error| error.in_file(&name))?
             }
-            (None, Some(line)) => tc::parse(&as_kernel(line), &link).map_err(|error| error.in_file(&name))?,
             (None, None) => {
                 return Err(Diagnostic::new("the recording does not name its discipline")
                     .help("give one, as in `--qdisc codel`")
@@ -213,14 +209,6 @@ impl Input {
         let equal = first_difference.is_none();
         Ok(Comparison { file: name, qdisc: tc::to_tc(&self.config), packets, equal, first_difference })
     }
-}
-
-/// A line that a kernel ran, as the kernel would have run it.
-fn as_kernel(line: &str) -> String {
-    let kind = line.split_whitespace().next().and_then(goodqueue::registry::find);
-    let has_linux = kind.is_some_and(|kind| kind.variants.iter().any(|variant| variant.name == "linux"));
-    let chosen = line.split_whitespace().any(|word| word == "variant");
-    if has_linux && !chosen { format!("{line} variant {}", Value::Choice("linux")) } else { line.to_owned() }
 }
 
 fn row_of(fate: &Fate) -> Row {

@@ -18,7 +18,7 @@ const EVERYTHING: Kind = Kind {
     summary: "",
     reference: "",
     variants: &[Variant { name: "rfc", doc: "" }, Variant { name: "linux", doc: "" }],
-    children: goodqueue::config::Children::None,
+    children: Children::None,
     parameters: &[
         parameter("limit", Unit::Packets),
         parameter("memory_limit", Unit::Bytes),
@@ -35,6 +35,13 @@ const EVERYTHING: Kind = Kind {
 
 const fn parameter(name: &'static str, unit: Unit) -> Parameter {
     Parameter { name, unit, default: "", source: "", range: "", doc: "" }
+}
+
+fn split_words(line: &str) -> Vec<Word<'_>> {
+    let place = |text: &str| text.as_ptr() as usize - line.as_ptr() as usize;
+    line.split_whitespace()
+        .map(|text| Word { text, start: place(text), end: place(text) + text.len() })
+        .collect()
 }
 
 fn settings(line: &str) -> Result<Settings, Diagnostic> {
@@ -276,5 +283,116 @@ fn every_preset_names_a_discipline_and_settings_that_it_accepts() {
     for preset in PRESETS {
         assert!(read(preset.name).is_ok(), "{}", preset.name);
         assert!(KINDS.iter().all(|kind| kind.name != preset.name), "{}", preset.name);
+    }
+}
+
+#[test]
+fn brackets_hold_what_a_discipline_holds() {
+    let line = "tbf rate 10mbit burst 5000 limit 60000 [codel]";
+    assert_eq!(
+        to_tc(&read(line).unwrap()),
+        "tbf rate 10mbit burst 5000 [codel limit 1000p target 5ms interval 100ms noecn variant rfc8289]"
+    );
+    assert_eq!(
+        to_tc(&read("prio [2: codel limit 5] [3: bfifo limit 3000]").unwrap()),
+        "prio bands 3 [1: pfifo limit 1000p] [2: codel limit 5p target 5ms interval 100ms noecn variant rfc8289] \
+         [3: bfifo limit 3000]"
+    );
+    assert_eq!(
+        to_tc(&read("drr [1 quantum 1000: prio [2: tbf rate 1mbit burst 2kb limit 9kb]] [a]").unwrap()),
+        "drr quantum 1514 [1 quantum 1000: prio bands 3 [1: pfifo limit 1000p] [2: tbf rate 1mbit burst 2048 limit 9216] \
+         [3: pfifo limit 1000p]] [a quantum 1514: pfifo limit 1000p]"
+    );
+}
+
+#[test]
+fn a_script_builds_the_same_tree_as_brackets() {
+    let script = "#!/bin/sh
+        DEV=eth0 # the slow one
+        tc qdisc del dev $DEV root 2>/dev/null || true
+        tc qdisc add dev $DEV root handle 1: drr
+        tc class add dev $DEV parent 1: classid 1:1 drr quantum 1000; tc class add dev $DEV parent 1: \\
+            classid 1:a drr
+        tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 4
+        for band in 1 4; do tc qdisc add dev $DEV parent 10:$band handle 2${band}: pfifo limit 3$band; done
+        for x in {2..3}; do for y in $(seq 1 1); do tc qdisc add dev $DEV parent 10:$x codel limit $x$y; done; done
+    ";
+    let brackets = "drr [1 quantum 1000: prio [1: pfifo limit 31] [4: pfifo limit 34] [2: codel limit 21] \
+                    [3: codel limit 31]] [a]";
+    assert_eq!(read(script), read(brackets));
+    let recorded = "prio bands 5\nfor i in 1 2 3 4 5; do /bin/tc qdisc add dev orl0 parent 1:$i handle 10$i: pfifo limit 30; done";
+    assert_eq!(
+        read(recorded),
+        read(
+            "prio bands 5 [1: pfifo limit 30] [2: pfifo limit 30] [3: pfifo limit 30] [4: pfifo limit 30] [5: pfifo limit 30]"
+        )
+    );
+}
+
+#[test]
+fn a_variant_can_be_asked_of_a_whole_tree() {
+    let asked = parse_as("tbf burst 3000 [codel]", &Link::default(), Some("linux"));
+    assert_eq!(asked, read("tbf burst 3000 [codel variant linux]"));
+}
+
+#[test]
+fn mistakes_in_trees_are_shown_at_their_words() {
+    insta::assert_snapshot!(read("prio [1: pfifo limit 30] [2: codel target -5ms]").unwrap_err(), @r"
+    --qdisc: `target`: the time `-5ms` is negative
+       | prio [1: pfifo limit 30] [2: codel target -5ms]
+       |                                           ^^^^
+      allowed: a number and a unit; a bare number is microseconds
+    ");
+    insta::assert_snapshot!(read("drr [1 quantum 0: pfifo]").unwrap_err(), @r"
+    --qdisc: drr does not accept `quantum 0`
+       | drr [1 quantum 0: pfifo]
+       |        ^^^^^^^^^
+      allowed: a value from 1 to 2147483647
+    ");
+    insta::assert_snapshot!(read("codel [1: pfifo]").unwrap_err(), @r"
+    --qdisc: codel holds no other disciplines
+       | codel [1: pfifo]
+       |       ^
+    ");
+    insta::assert_snapshot!(read("tbf rate 1mbit burst 1600 [codel").unwrap_err(), @r"
+    --qdisc: the bracket is not closed
+       | tbf rate 1mbit burst 1600 [codel
+       |                           ^
+    ");
+    insta::assert_snapshot!(read("drr\ntc class add dev e parent 1: classid 1:1 htb rate 1mbit").unwrap_err(), @r"
+    --qdisc: the class is of `htb`
+       | tc class add dev e parent 1: classid 1:1 htb rate 1mbit
+       |                                          ^^^
+      allowed: `drr`, as the discipline that it belongs to
+    ");
+    insta::assert_snapshot!(read("drr; tc qdisc add dev e parent 1:4 pfifo").unwrap_err(), @r"
+    --qdisc: drr has no class 4
+       | drr; tc qdisc add dev e parent 1:4 pfifo
+       |                                ^^^
+      help: add it before, with `tc class add`
+    ");
+    insta::assert_snapshot!(read("prio bands 3 [7: pfifo]").unwrap_err(), @r"
+    --qdisc: prio does not accept `band 7`
+       | prio bands 3 [7: pfifo]
+       |               ^
+      allowed: 1 to 3
+    ");
+    insta::assert_snapshot!(read("for i in 1 2; do tc qdisc add dev e root pfifo limit $i").unwrap_err(), @r"
+    --qdisc: the `for` loop has no `done`
+       | for i in 1 2; do tc qdisc add dev e root pfifo limit $i
+       | ^^^
+      allowed: for NAME in WORD...; do COMMAND; ...; done
+    ");
+    let deep = format!("{}pfifo{}", "tbf [".repeat(40), "]".repeat(40));
+    assert!(read(&deep).unwrap_err().to_string().contains("inside each other"));
+    assert!(read(&"[".repeat(100_000)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_tree_makes_the_reader_panic(
+        text in "(tc |qdisc |class |add |root |parent 1: |classid 1:1 |drr |prio |tbf |pfifo |\\[|\\]|[0-9a-f]: |: |for i in |do |done|;|\n|\\$i |\\{1..3\\} |[0-9a-z:.]{0,3} ){0,14}"
+    ) {
+        let _ = read(&text);
     }
 }

@@ -1,0 +1,705 @@
+//! Trees of disciplines: brackets in one line, or a script of tc commands.
+//!
+//! The text is cut into words first ([`commands`]): comments go, `for` loops and variables are written out, and each word
+//! keeps its place in the text for messages. Then a [`Tree`] is made, and a configuration from it, leaves first.
+
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::ops::Range;
+use std::slice::Iter;
+
+use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
+use goodqueue::registry::{AnyConfig, KINDS, Preset, find_preset};
+
+use super::{
+    VARIANT, Word, all_names, find_kind, read_settings, refused, switch_off_what_is_not_shown, tc_class,
+    without_value,
+};
+use crate::diagnostic::{Diagnostic, shortened, unknown};
+
+/// A command as words with all variables written out.
+pub(super) type Command = Vec<Token>;
+
+/// A word and its place in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Token {
+    text: String,
+    place: Range<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Item {
+    Word(Token),
+    /// A line end, `;`, `&&` or `||`.
+    End,
+}
+
+/// The commands of `text`.
+pub(super) fn commands(text: &str) -> Result<Vec<Command>, Diagnostic> {
+    let items = cut(text);
+    let mut commands = vec![Vec::new()];
+    let mut variables = BTreeMap::new();
+    expand(&items, &mut variables, 0, &mut commands)?;
+    commands.retain(|command| !command.is_empty());
+    Ok(commands)
+}
+
+/// Cuts `text` at spaces, separators and brackets.
+fn cut(text: &str) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut depth = 0_usize;
+    let mut start = None;
+    let mut comment = false;
+    let word_ends = |items: &mut Vec<Item>, range: Range<usize>, depth: usize| {
+        let word = &text[range.clone()];
+        match word.strip_suffix(':').filter(|number| depth > 0 && !number.is_empty()) {
+            Some(number) => {
+                let colon = range.end - 1;
+                items.push(Item::Word(Token { text: number.to_owned(), place: range.start..colon }));
+                items.push(Item::Word(Token { text: ":".to_owned(), place: colon..range.end }));
+            }
+            None if word == "&&" || word == "||" => items.push(Item::End),
+            None if word != "\\" => items.push(Item::Word(Token { text: word.to_owned(), place: range })),
+            None => {}
+        }
+    };
+    let mut after_backslash = false;
+    for (index, character) in text.char_indices().chain([(text.len(), '\n')]) {
+        let line_end = character == '\n' && !after_backslash;
+        after_backslash = character == '\\';
+        comment = match character {
+            '\n' => false,
+            '#' if start.is_none() => true,
+            _ => comment,
+        };
+        let breaks = comment || character.is_whitespace() || matches!(character, ';' | '[' | ']');
+        if !breaks {
+            start.get_or_insert(index);
+            continue;
+        }
+        if let Some(first) = start.take() {
+            word_ends(&mut items, first..index, depth);
+        }
+        if comment {
+            continue;
+        }
+        match character {
+            '[' | ']' => {
+                depth = if character == '[' { depth + 1 } else { depth.saturating_sub(1) };
+                items.push(Item::Word(Token { text: character.to_string(), place: index..index + 1 }));
+            }
+            ';' => items.push(Item::End),
+            '\n' if line_end && depth == 0 => items.push(Item::End),
+            _ => {}
+        }
+    }
+    items
+}
+
+/// Writes out loops and variables.
+fn expand(
+    items: &[Item],
+    variables: &mut BTreeMap<String, String>,
+    depth: usize,
+    commands: &mut Vec<Command>,
+) -> Result<(), Diagnostic> {
+    let mut rest = items;
+    while let Some((item, after)) = rest.split_first() {
+        let begins = commands.last().is_none_or(Vec::is_empty);
+        rest = after;
+        match item {
+            Item::End => commands.push(Vec::new()),
+            Item::Word(word) if begins && word.text == "for" => {
+                rest = expand_loop(word, after, variables, depth, commands)?;
+            }
+            Item::Word(word) => {
+                let text = substituted(&word.text, variables);
+                if begins && let Some((name, value)) = assignment(&text) {
+                    variables.insert(name.to_owned(), value.to_owned());
+                    continue;
+                }
+                let words: usize = commands.len();
+                if words > MOST_COMMANDS {
+                    return Err(Diagnostic::new(format!(
+                        "the script has more than {MOST_COMMANDS} commands"
+                    ))
+                    .at(word.place.clone()));
+                }
+                // A variable may hold several words.
+                for part in text.split_whitespace() {
+                    let token = Token { text: part.to_owned(), place: word.place.clone() };
+                    if let Some(command) = commands.last_mut() {
+                        command.push(token);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `for NAME in WORD...; do ...; done`: returns what stands behind it.
+fn expand_loop<'i>(
+    keyword: &Token,
+    items: &'i [Item],
+    variables: &mut BTreeMap<String, String>,
+    depth: usize,
+    commands: &mut Vec<Command>,
+) -> Result<&'i [Item], Diagnostic> {
+    let malformed = |what: &str| {
+        Diagnostic::new(format!("the `for` loop {what}"))
+            .at(keyword.place.clone())
+            .allowed("for NAME in WORD...; do COMMAND; ...; done")
+    };
+    if depth >= DEEPEST_LOOP {
+        return Err(malformed("is nested too deep"));
+    }
+    let [Item::Word(name), Item::Word(of), rest @ ..] = items else {
+        return Err(malformed("names no variable"));
+    };
+    if of.text != "in" {
+        return Err(malformed("has no `in`"));
+    }
+    let is_word = |item: &Item, text: &str| matches!(item, Item::Word(word) if word.text == text);
+    let begin = rest.iter().position(|item| is_word(item, "do")).ok_or_else(|| malformed("has no `do`"))?;
+    let (list, body) = (&rest[..begin], &rest[begin + 1..]);
+    let mut open = 1_usize;
+    let end = body.iter().position(|item| {
+        open += usize::from(is_word(item, "do"));
+        open -= usize::from(is_word(item, "done"));
+        open == 0
+    });
+    let end = end.ok_or_else(|| malformed("has no `done`"))?;
+    let mut values = Vec::new();
+    for item in list {
+        if let Item::Word(word) = item {
+            let text = substituted(&word.text, variables);
+            values.extend(text.split_whitespace().map(str::to_owned));
+        }
+    }
+    for value in written_out(values) {
+        variables.insert(name.text.clone(), value);
+        commands.push(Vec::new());
+        expand(&body[..end], variables, depth + 1, commands)?;
+    }
+    commands.push(Vec::new());
+    Ok(&body[end + 1..])
+}
+
+/// `{1..5}` and `$(seq 1 5)` written out.
+fn written_out(words: Vec<String>) -> Vec<String> {
+    let numbers = |first: &str, last: &str| -> Option<Vec<String>> {
+        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        (last.saturating_sub(first) < MOST_COMMANDS as u32)
+            .then(|| (first..=last).map(|number| number.to_string()).collect())
+    };
+    let parts: Vec<&str> = words.iter().map(String::as_str).collect();
+    let counted = match parts[..] {
+        ["$(seq", last] => numbers("1", last.trim_end_matches(')')),
+        ["$(seq", first, last] => numbers(first, last.trim_end_matches(')')),
+        [one] => one
+            .strip_prefix('{')
+            .and_then(|inner| inner.strip_suffix('}'))
+            .and_then(|inner| inner.split_once(".."))
+            .and_then(|(first, last)| numbers(first, last)),
+        _ => None,
+    };
+    counted.unwrap_or(words)
+}
+
+/// `NAME=value`.
+fn assignment(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then(|| (name, value.trim_matches(['"', '\''])))
+}
+
+/// `text` with `$NAME` and `${NAME}` replaced, where they are known.
+fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        result.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let bare = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+        let (name, behind) = braced.unwrap_or_else(|| after.split_at(bare));
+        match variables.get(name) {
+            Some(value) => {
+                result.push_str(value);
+                rest = behind;
+            }
+            None => {
+                result.push('$');
+                rest = after;
+            }
+        }
+    }
+    result.push_str(rest);
+    result.trim_matches('"').to_owned()
+}
+
+/// Disciplines and what they hold.
+pub(super) struct Tree<'a> {
+    nodes: Vec<Node<'a>>,
+    root: usize,
+}
+
+struct Node<'a> {
+    name: Word<'a>,
+    kind: &'static Kind,
+    preset: Option<Preset>,
+    settings: Settings,
+    given: Vec<Word<'a>>,
+    /// The major number.
+    handle: Option<u32>,
+    children: Vec<Slot<'a>>,
+}
+
+/// A band or class.
+struct Slot<'a> {
+    class: u32,
+    parent: u32,
+    settings: Settings,
+    given: Vec<Word<'a>>,
+    at: Word<'a>,
+    node: Option<usize>,
+}
+
+/// Where a command attaches something.
+#[derive(Default)]
+struct Place<'a> {
+    root: bool,
+    parent: Option<Word<'a>>,
+    handle: Option<Word<'a>>,
+    class: Option<Word<'a>>,
+}
+
+/// The tree that `commands`, from a text of `length` bytes, build.
+pub(super) fn tree(commands: &[Command], length: usize) -> Result<Tree<'_>, Diagnostic> {
+    let mut builder = Builder { nodes: Vec::new(), root: None, shown: false };
+    for (index, command) in commands.iter().enumerate() {
+        let words: Vec<Word<'_>> = command
+            .iter()
+            .map(|token| Word { text: &token.text, start: token.place.start, end: token.place.end })
+            .collect();
+        builder.command(&words, index == 0)?;
+    }
+    let Some(root) = builder.root else {
+        return Err(Diagnostic::new("no queue discipline is given")
+            .at(0..length)
+            .allowed(all_names().join(", ")));
+    };
+    Ok(Tree { nodes: builder.nodes, root })
+}
+
+struct Builder<'a> {
+    nodes: Vec<Node<'a>>,
+    root: Option<usize>,
+    /// The text is what `tc qdisc show` printed.
+    shown: bool,
+}
+
+impl<'a> Builder<'a> {
+    fn command(&mut self, words: &[Word<'a>], first: bool) -> Result<(), Diagnostic> {
+        let mut rest = words;
+        let mut command_of_tc = false;
+        while let Some((word, after)) = rest.split_first()
+            && (matches!(word.text, "sudo" | "tc" | "$TC" | "$tc")
+                || word.text.ends_with("/tc")
+                || word.text.starts_with('-'))
+        {
+            command_of_tc |= word.text != "sudo";
+            rest = after;
+        }
+        let Some((object, after)) = rest.split_first() else { return Ok(()) };
+        let verb = after.first().map_or("", |word| word.text);
+        let behind = after.get(1..).unwrap_or_default();
+        match (object.text, verb) {
+            ("qdisc" | "class", "del" | "delete" | "show" | "ls" | "list") => Ok(()),
+            ("qdisc", verb) if VERBS.contains(&verb) => {
+                let (place, rest) = place(behind)?;
+                self.attach(&place, rest, false)
+            }
+            ("class", verb) if VERBS.contains(&verb) => self.add_class(behind, verb != "add"),
+            // As shown: the name comes first, statistics may follow.
+            ("qdisc", _) => {
+                self.shown = true;
+                let Some((name, rest)) = after.split_first() else { return Ok(()) };
+                let handle = rest.first().filter(|word| word.text.ends_with(':'));
+                let (mut place, rest) = place(rest.get(usize::from(handle.is_some())..).unwrap_or_default())?;
+                place.handle = place.handle.or(handle.copied());
+                place.root |= place.parent.is_none() || first;
+                let given = rest.iter().take_while(|word| word.text != "Sent");
+                let words: Vec<Word<'a>> = std::iter::once(name).chain(given).copied().collect();
+                self.attach(&place, &words, true)
+            }
+            ("filter", _) => Err(Diagnostic::new(
+                "filters cannot be evaluated: a flow chooses its class by itself",
+            )
+            .at(object.span())
+            .help("remove the filters; `htb default`, or a hash over the classes, takes what chooses none")),
+            _ if first && !command_of_tc => {
+                self.attach(&Place { root: true, ..Place::default() }, rest, false)
+            }
+            _ if self.shown || OTHER_COMMANDS.contains(&object.text) => Ok(()),
+            (other, _) => Err(unknown("the tc command", other, &["qdisc", "class"]).at(object.span())),
+        }
+    }
+
+    fn attach(&mut self, place: &Place<'a>, words: &[Word<'a>], shown: bool) -> Result<(), Diagnostic> {
+        if words.is_empty() {
+            return match place.parent.or(place.handle) {
+                Some(word) => Err(Diagnostic::new("no queue discipline is given")
+                    .at(word.span())
+                    .allowed(all_names().join(", "))),
+                None => Ok(()),
+            };
+        }
+        let mut cursor = Cursor { words: words.iter().peekable(), last: words[words.len() - 1] };
+        let index = self.read(&mut cursor, 1)?;
+        if let Some(word) = cursor.words.next() {
+            return Err(Diagnostic::new(format!(
+                "`{}` stands behind the end of the discipline",
+                shortened(word.text)
+            ))
+            .at(word.span()));
+        }
+        let handle = place.handle.map(|word| number(word, word.text.trim_end_matches(':'))).transpose()?;
+        if let Some(node) = self.nodes.get_mut(index) {
+            node.handle = handle;
+            if shown {
+                switch_off_what_is_not_shown(node.kind, &mut node.settings);
+            }
+        }
+        let Some(parent) = place.parent.filter(|_| self.root.is_some() && !place.root) else {
+            self.root = Some(index);
+            return Ok(());
+        };
+        let (owner, minor) = self.find(parent)?;
+        let owner = &mut self.nodes[owner];
+        match owner.kind.children {
+            Children::None => return Err(holds_none(owner.kind, parent)),
+            Children::One => {
+                let settings = Settings::new();
+                let slot =
+                    Slot { class: 1, parent: 0, settings, given: Vec::new(), at: parent, node: Some(index) };
+                owner.children = vec![slot];
+            }
+            Children::Bands | Children::Classes(_) => {
+                let slot = owner.children.iter_mut().find(|slot| slot.class == minor);
+                match slot {
+                    Some(slot) => slot.node = Some(index),
+                    None if owner.kind.children == Children::Bands => owner.children.push(Slot {
+                        class: minor,
+                        parent: 0,
+                        settings: Settings::new(),
+                        given: Vec::new(),
+                        at: parent,
+                        node: Some(index),
+                    }),
+                    None => {
+                        return Err(Diagnostic::new(format!("{} has no class {minor:x}", owner.kind.name))
+                            .at(parent.span())
+                            .help("add it before, with `tc class add`"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_class(&mut self, words: &[Word<'a>], replace: bool) -> Result<(), Diagnostic> {
+        let (place, rest) = place(words)?;
+        let lacks = |what: &str| {
+            let at = words.first().map_or(0..0, Word::span);
+            Diagnostic::new(format!("the class has no {what}"))
+                .at(at)
+                .allowed("tc class add dev DEV parent 1: classid 1:1 KIND PARAMETERS")
+        };
+        let parent = place.parent.ok_or_else(|| lacks("`parent`"))?;
+        let class = place.class.ok_or_else(|| lacks("`classid`"))?;
+        let (owner, above) = self.find(parent)?;
+        let owner = &mut self.nodes[owner];
+        let Children::Classes(parameters) = owner.kind.children else {
+            return Err(Diagnostic::new(format!("{} has no classes", owner.kind.name)).at(parent.span()));
+        };
+        let minor = number(class, class.text.split_once(':').map_or(class.text, |split| split.1))?;
+        let given = match rest.split_first() {
+            Some((name, given)) if name.text == owner.kind.name => given,
+            Some((name, _)) => {
+                return Err(Diagnostic::new(format!("the class is of `{}`", shortened(name.text)))
+                    .at(name.span())
+                    .allowed(format!("`{}`, as the discipline that it belongs to", owner.kind.name)));
+            }
+            None => return Err(lacks("kind")),
+        };
+        let kind = Kind { parameters, variants: &[], ..*owner.kind };
+        let settings = read_settings(&kind, given)?;
+        let given = given.to_vec();
+        match owner.children.iter_mut().find(|slot| slot.class == minor) {
+            Some(slot) if replace => (slot.settings, slot.given, slot.parent) = (settings, given, above),
+            Some(_) => {
+                return Err(Diagnostic::new(format!(
+                    "class {minor:x} of {} is added twice",
+                    owner.kind.name
+                ))
+                .at(class.span())
+                .help("remove one of the two"));
+            }
+            None => {
+                owner.children.push(Slot {
+                    class: minor,
+                    parent: above,
+                    settings,
+                    given,
+                    at: class,
+                    node: None,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The discipline and the class that `word`, `1:10` for instance, means.
+    fn find(&self, word: Word<'a>) -> Result<(usize, u32), Diagnostic> {
+        let (major, minor) = word.text.split_once(':').unwrap_or((word.text, ""));
+        let major = number(word, major)?;
+        let minor = if minor.is_empty() { 0 } else { number(word, minor)? };
+        let with_handle = self.nodes.iter().rposition(|node| node.handle == Some(major));
+        let nameless =
+            || self.root.filter(|&root| self.nodes.get(root).is_some_and(|node| node.handle.is_none()));
+        match with_handle.or_else(nameless) {
+            Some(index) => Ok((index, minor)),
+            None => {
+                let handles: Vec<String> = self
+                    .nodes
+                    .iter()
+                    .filter_map(|node| node.handle)
+                    .map(|handle| format!("{handle:x}:"))
+                    .collect();
+                Err(Diagnostic::new(format!("no discipline has the handle {major:x}:"))
+                    .at(word.span())
+                    .allowed(handles.join(", ")))
+            }
+        }
+    }
+
+    /// A discipline with its parameters and what it has in brackets.
+    fn read(&mut self, cursor: &mut Cursor<'a, '_>, depth: usize) -> Result<usize, Diagnostic> {
+        let Some(&name) = cursor.words.next().filter(|word| !is_mark(word)) else {
+            return Err(Diagnostic::new("no queue discipline is given")
+                .at(cursor.last.span())
+                .allowed(all_names().join(", ")));
+        };
+        if depth > DEEPEST {
+            return Err(
+                Diagnostic::new(format!("more than {DEEPEST} disciplines inside each other")).at(name.span())
+            );
+        }
+        let preset = find_preset(name.text);
+        let meant = preset.map_or(name, |preset| Word { text: preset.kind, ..name });
+        let kind = find_kind(meant, KINDS)
+            .map_err(|_| unknown("the queue discipline", name.text, &all_names()).at(name.span()))?;
+        let given = cursor.until_mark();
+        let settings = read_settings(kind, &given)?;
+        let mut node = Node { name, kind, preset, settings, given, handle: None, children: Vec::new() };
+        while let Some(&&open) = cursor.words.peek().filter(|word| word.text == "[") {
+            match kind.children {
+                Children::None => return Err(holds_none(kind, open)),
+                Children::One => {
+                    if !node.children.is_empty() {
+                        return Err(
+                            Diagnostic::new(format!("{} holds one discipline", kind.name)).at(open.span())
+                        );
+                    }
+                    cursor.words.next();
+                    let inner = Some(self.read(cursor, depth + 1)?);
+                    cursor.close(open)?;
+                    let settings = Settings::new();
+                    node.children.push(Slot {
+                        class: 1,
+                        parent: 0,
+                        settings,
+                        given: Vec::new(),
+                        at: open,
+                        node: inner,
+                    });
+                }
+                Children::Bands | Children::Classes(_) => self.read_class(cursor, &mut node, 0, depth)?,
+            }
+        }
+        self.nodes.push(node);
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// `[10 rate 2mbit [...] : qdisc]`.
+    fn read_class(
+        &mut self,
+        cursor: &mut Cursor<'a, '_>,
+        node: &mut Node<'a>,
+        parent: u32,
+        depth: usize,
+    ) -> Result<(), Diagnostic> {
+        let Some(&open) = cursor.words.next() else { return Ok(()) };
+        if depth > DEEPEST {
+            return Err(
+                Diagnostic::new(format!("more than {DEEPEST} classes inside each other")).at(open.span())
+            );
+        }
+        let Some(&at) = cursor.words.next().filter(|word| !is_mark(word)) else {
+            return Err(without_value(open, "the number of a class or band, such as `1`"));
+        };
+        let class = tc_class(at.text).map_err(|error| error.at(at.span()))?;
+        let given = cursor.until_mark();
+        let parameters =
+            if let Children::Classes(parameters) = node.kind.children { parameters } else { &[] };
+        let kind = Kind { parameters, variants: &[], ..*node.kind };
+        let settings = read_settings(&kind, &given)?;
+        node.children.push(Slot { class, parent, settings, given, at, node: None });
+        let slot = node.children.len() - 1;
+        while let Some(&&inner) = cursor.words.peek().filter(|word| word.text == "[") {
+            if node.kind.children == Children::Bands {
+                return Err(Diagnostic::new("a band has no classes").at(inner.span()));
+            }
+            self.read_class(cursor, node, class, depth + 1)?;
+        }
+        if cursor.words.next_if(|word| word.text == ":").is_some() {
+            let inner = self.read(cursor, depth + 1)?;
+            if let Some(slot) = node.children.get_mut(slot) {
+                slot.node = Some(inner);
+            }
+        }
+        cursor.close(open)
+    }
+}
+
+/// The words still to read.
+struct Cursor<'a, 'w> {
+    words: Peekable<Iter<'w, Word<'a>>>,
+    last: Word<'a>,
+}
+
+impl<'a> Cursor<'a, '_> {
+    fn until_mark(&mut self) -> Vec<Word<'a>> {
+        let mut given = Vec::new();
+        while let Some(&word) = self.words.next_if(|word| !is_mark(word)) {
+            given.push(word);
+        }
+        given
+    }
+
+    fn close(&mut self, open: Word<'a>) -> Result<(), Diagnostic> {
+        match self.words.next() {
+            Some(word) if word.text == "]" => Ok(()),
+            Some(word) => {
+                Err(Diagnostic::new(format!("`{}` instead of `]`", shortened(word.text))).at(word.span()))
+            }
+            None => Err(Diagnostic::new("the bracket is not closed").at(open.span())),
+        }
+    }
+}
+
+fn is_mark(word: &Word<'_>) -> bool {
+    matches!(word.text, "[" | "]" | ":")
+}
+
+/// Reads the words that say where something is attached.
+fn place<'a, 'w>(mut words: &'w [Word<'a>]) -> Result<(Place<'a>, &'w [Word<'a>]), Diagnostic> {
+    let mut place = Place::default();
+    while let Some((word, after)) = words.split_first() {
+        words = match word.text {
+            "root" | "offloaded" => {
+                place.root |= word.text == "root";
+                after
+            }
+            "dev" | "parent" | "handle" | "refcnt" | "classid" => {
+                let (value, rest) = after
+                    .split_first()
+                    .ok_or_else(|| without_value(*word, "what tc shows or takes there"))?;
+                match word.text {
+                    "parent" => place.parent = Some(*value),
+                    "handle" => place.handle = Some(*value),
+                    "classid" => place.class = Some(*value),
+                    _ => {}
+                }
+                rest
+            }
+            _ => break,
+        };
+    }
+    Ok((place, words))
+}
+
+fn number(word: Word<'_>, digits: &str) -> Result<u32, Diagnostic> {
+    tc_class(digits).map_err(|error| error.at(word.span()))
+}
+
+fn holds_none(kind: &Kind, word: Word<'_>) -> Diagnostic {
+    Diagnostic::new(format!("{} holds no other disciplines", kind.name)).at(word.span())
+}
+
+impl Tree<'_> {
+    /// The configuration, with this variant where there is one and none is given.
+    pub(super) fn build(&self, link: &Link, variant: Option<&str>) -> Result<AnyConfig, Diagnostic> {
+        self.build_node(self.root, link, variant, 1).map(|built| built.1)
+    }
+
+    fn build_node(
+        &self,
+        index: usize,
+        link: &Link,
+        variant: Option<&str>,
+        depth: usize,
+    ) -> Result<(Settings, AnyConfig), Diagnostic> {
+        let node = &self.nodes[index];
+        let (kind, name) = (node.kind, node.name);
+        if depth > DEEPEST {
+            return Err(
+                Diagnostic::new(format!("more than {DEEPEST} disciplines inside each other")).at(name.span())
+            );
+        }
+        let mut settings =
+            node.preset.map_or_else(|| node.settings.clone(), |preset| preset.with(&node.settings));
+        if let Some(known) = kind.variants.iter().find(|known| variant == Some(known.name))
+            && settings.get(VARIANT).is_none()
+        {
+            settings.set(VARIANT, Value::Choice(known.name));
+        }
+        for slot in &node.children {
+            let mut child = Child {
+                class: slot.class,
+                parent: slot.parent,
+                settings: slot.settings.clone(),
+                qdisc: None,
+            };
+            if let Some(inner) = slot.node {
+                let (inner_settings, _) = self.build_node(inner, link, variant, depth + 1)?;
+                child.qdisc = Some((self.nodes[inner].kind.name, inner_settings));
+            }
+            settings.add_child(child);
+        }
+        let whole =
+            node.given.iter().fold(name.span(), |all, word| all.start.min(word.start)..all.end.max(word.end));
+        match AnyConfig::from_settings(kind.name, &settings, link) {
+            Some(Ok(config)) => Ok((settings, config)),
+            Some(Err(error)) => {
+                let slot =
+                    error.class.and_then(|class| node.children.iter().find(|slot| slot.class == class));
+                let Some(slot) = slot else { return Err(refused(kind, &error, &node.given).at(whole)) };
+                let parameters = if let Children::Classes(list) = kind.children { list } else { &[] };
+                let class = Kind { parameters, variants: &[], ..*kind };
+                Err(refused(&class, &error, &slot.given).at(slot.at.span()))
+            }
+            None => Err(unknown("the queue discipline", name.text, &all_names()).at(name.span())),
+        }
+    }
+}
+
+/// What may stand between `tc qdisc` and the place.
+const VERBS: &[&str] = &["add", "change", "replace", "link"];
+/// What else stands in such scripts.
+const OTHER_COMMANDS: &[&str] = &["true", "modprobe", "ip", "ethtool", "set", "echo", "exit"];
+const MOST_COMMANDS: usize = 100_000;
+const DEEPEST_LOOP: usize = 3;
+/// Disciplines inside each other.
+const DEEPEST: usize = 16;

@@ -35,6 +35,7 @@ extern crate alloc;
 
 mod bucket;
 pub mod cobalt;
+pub mod choke;
 pub mod codel;
 pub mod config;
 pub mod drr;

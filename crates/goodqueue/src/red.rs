@@ -66,8 +66,8 @@
 //! assert_eq!((config.min(), config.max()), (12_500, 37_500));
 //! ```
 
-mod floyd1993;
-mod linux;
+pub(crate) mod floyd1993;
+pub(crate) mod linux;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
@@ -131,7 +131,7 @@ enum Algorithm {
 
 /// What the algorithm wants done about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Signal {
+pub(crate) enum Signal {
     /// Nothing.
     None,
     /// A probabilistic signal, between the thresholds.
@@ -142,11 +142,11 @@ enum Signal {
 
 /// What an arriving packet finds.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
-    now: Instant,
-    backlog: u64,
-    packets: usize,
-    bytes: u32,
+pub(crate) struct Arrival {
+    pub(crate) now: Instant,
+    pub(crate) backlog: u64,
+    pub(crate) packets: usize,
+    pub(crate) bytes: u32,
 }
 
 impl RedVariant {

@@ -2,10 +2,11 @@
 
 use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
 use crate::random::Random;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
+/// The average and what it decides; `choke` has the same.
 #[derive(Clone, Debug)]
-pub(super) struct Floyd1993 {
+pub(crate) struct Floyd1993 {
     /// Thresholds and average in packets, or in bytes.
     min: f64,
     max: f64,
@@ -43,7 +44,35 @@ impl Floyd1993 {
         }
     }
 
+    /// RED that counts packets: thresholds, weight, largest probability, transmission time of a typical packet.
+    pub(crate) fn of_packets(thresholds: [u32; 2], weight: f64, max_p: f64, packet_time: Duration) -> Self {
+        let [min, max] = thresholds.map(f64::from);
+        Self {
+            min,
+            max,
+            max_p,
+            weight,
+            gentle: false,
+            byte_mode: false,
+            avpkt: 1.0,
+            mtu: 1.0,
+            packet_time: packet_time.as_nanos().max(1),
+            average: 0.0,
+            count: -1.0,
+            idle_since: None,
+        }
+    }
+
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
+        self.sample(arrival);
+        if self.is_below_min() {
+            return Signal::None;
+        }
+        self.signal(arrival.bytes, random)
+    }
+
+    /// Averages what an arriving packet finds.
+    pub(crate) fn sample(&mut self, arrival: &Arrival) {
         if arrival.packets > 0 {
             let queue = if self.byte_mode { arrival.backlog as f64 } else { arrival.packets as f64 };
             self.average += self.weight * (queue - self.average);
@@ -52,10 +81,20 @@ impl Floyd1993 {
             // If this packet is dropped the queue stays empty, and idles on from here.
             self.idle_since = Some(arrival.now);
         }
-        let rising = if self.average < self.min {
+    }
+
+    /// True below `min`; then the count of packets starts anew.
+    pub(crate) fn is_below_min(&mut self) -> bool {
+        let below = self.average < self.min;
+        if below {
             self.count = -1.0;
-            return Signal::None;
-        } else if self.average < self.max {
+        }
+        below
+    }
+
+    /// What to do about a packet of `bytes` with the average at `min` or above.
+    pub(crate) fn signal(&mut self, bytes: u32, random: &mut impl Random) -> Signal {
+        let rising = if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)
         } else if self.gentle && self.average < 2.0 * self.max {
             self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
@@ -64,7 +103,7 @@ impl Floyd1993 {
             return Signal::Forced;
         };
         self.count += 1.0;
-        let probability = self.spaced(rising, arrival.bytes);
+        let probability = self.spaced(rising, bytes);
         if f64::from(random.next_u32()) / TWO_TO_32 < probability {
             self.count = 0.0;
             return Signal::Early;
@@ -79,7 +118,7 @@ impl Floyd1993 {
         if passed < 1.0 { p / (1.0 - passed) } else { 1.0 }
     }
 
-    pub(super) fn idle(&mut self, now: Instant) {
+    pub(crate) fn idle(&mut self, now: Instant) {
         self.idle_since = Some(now);
     }
 
@@ -99,7 +138,7 @@ impl Floyd1993 {
         self.average * power(1.0 - self.weight, now.since(since).as_nanos() / self.packet_time)
     }
 
-    pub(super) fn average(&self) -> f64 {
+    pub(crate) fn average(&self) -> f64 {
         if self.byte_mode { self.average } else { self.average * self.avpkt }
     }
 

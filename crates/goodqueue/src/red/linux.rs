@@ -4,10 +4,11 @@ use alloc::boxed::Box;
 
 use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
 use crate::random::Random;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
+/// The average and what it decides; `choke` has the same, in packets.
 #[derive(Clone, Debug)]
-pub(super) struct Linux {
+pub(crate) struct Linux {
     /// Thresholds and average are bytes × 2^shift.
     shift: u32,
     min: u64,
@@ -29,6 +30,20 @@ pub(super) struct Linux {
     idle_since: Option<Instant>,
 }
 
+/// What the law is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    /// Thresholds, in the unit of the samples.
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    /// The filter's weight is 2^-shift.
+    pub(crate) shift: u32,
+    /// Probability at `max`.
+    pub(crate) probability: f64,
+    /// Transmission time of a typical packet.
+    pub(crate) packet_time: Duration,
+}
+
 /// By how many powers of two the average falls in an idle time.
 #[derive(Clone, Debug)]
 struct IdleDecay {
@@ -40,18 +55,29 @@ struct IdleDecay {
 impl Linux {
     pub(super) fn new(config: &RedConfig) -> Self {
         let shift = filter_shift(config.min, config.burst, config.avpkt).unwrap_or(1);
-        let span = (config.max - config.min).max(1);
+        Self::with(&Law {
+            min: config.min,
+            max: config.max,
+            shift,
+            probability: config.probability,
+            packet_time: config.packet_time(),
+        })
+    }
+
+    pub(crate) fn with(law: &Law) -> Self {
+        let (shift, min) = (law.shift, u64::from(law.min));
+        let span = law.max.saturating_sub(law.min).max(1);
         let fifth = u64::from(span / 5);
-        let max_p = u32::try_from(truncated(config.probability * TWO_TO_32)).unwrap_or(u32::MAX);
+        let max_p = u32::try_from(truncated(law.probability * TWO_TO_32)).unwrap_or(u32::MAX);
         Self {
             shift,
-            min: u64::from(config.min) << shift,
-            max: u64::from(config.max) << shift,
+            min: min << shift,
+            max: u64::from(law.max) << shift,
             span,
-            band: (u64::from(config.min) + 2 * fifth, u64::from(config.min) + 3 * fifth),
+            band: (min + 2 * fifth, min + 3 * fifth),
             max_p,
             slope: (max_p / span).max(1),
-            decay: IdleDecay::new(config, shift),
+            decay: IdleDecay::new(law.packet_time, shift),
             average: 0,
             count: None,
             goal: 0,
@@ -60,11 +86,7 @@ impl Linux {
     }
 
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
-        self.average = match self.idle_since.take() {
-            // After an idle time the sample itself does not count: it would be zero.
-            Some(since) => self.decay.apply(self.average, arrival.now.since(since).as_nanos() / 1_000),
-            None => self.average - (self.average >> self.shift) + arrival.backlog,
-        };
+        self.sample(arrival.now, arrival.backlog);
         if self.average < self.min {
             self.count = None;
             return Signal::None;
@@ -73,24 +95,56 @@ impl Linux {
             self.count = None;
             return Signal::Forced;
         }
+        if self.signals(random) { Signal::Early } else { Signal::None }
+    }
+
+    /// Averages what an arriving packet finds.
+    pub(crate) fn sample(&mut self, now: Instant, queue: u64) {
+        self.average = match self.idle_since.take() {
+            // After an idle time the sample itself does not count: it would be zero.
+            Some(since) => self.decay.apply(self.average, now.since(since).as_nanos() / 1_000),
+            None => self.average - (self.average >> self.shift) + queue,
+        };
+    }
+
+    /// True above `min`; below, and at it, the count of packets starts anew.
+    pub(crate) fn exceeds_min(&mut self) -> bool {
+        let exceeds = self.average > self.min;
+        if !exceeds {
+            self.count = None;
+        }
+        exceeds
+    }
+
+    /// True above `max`; then the count of packets starts anew.
+    pub(crate) fn exceeds_max(&mut self) -> bool {
+        let exceeds = self.average > self.max;
+        if exceeds {
+            self.count = None;
+        }
+        exceeds
+    }
+
+    /// Between the thresholds: whether this packet is the one to be dropped or marked.
+    pub(crate) fn signals(&mut self, random: &mut impl Random) -> bool {
         let Some(count) = self.count else {
             // The first packet between the thresholds is spared.
             self.count = Some(0);
             self.goal = random.next_u32() / self.slope;
-            return Signal::None;
+            return false;
         };
         let count = count.saturating_add(1);
-        let excess = (self.average - self.min) >> self.shift;
+        let excess = self.average.saturating_sub(self.min) >> self.shift;
         if excess.saturating_mul(u64::from(count)) < u64::from(self.goal) {
             self.count = Some(count);
-            return Signal::None;
+            return false;
         }
         self.count = Some(0);
         self.goal = random.next_u32() / self.slope;
-        Signal::Early
+        true
     }
 
-    pub(super) fn idle(&mut self, now: Instant) {
+    pub(crate) fn idle(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
 
@@ -109,7 +163,7 @@ impl Linux {
         self.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
     }
 
-    pub(super) fn average(&self) -> f64 {
+    pub(crate) fn average(&self) -> f64 {
         (self.average >> self.shift) as f64
     }
 
@@ -125,10 +179,10 @@ impl Linux {
 impl IdleDecay {
     /// The table that tc hands to the kernel. tc counts in ticks of 64 ns but the kernel looks it up in microseconds:
     /// an idle average falls more slowly than tc means it to.
-    fn new(config: &RedConfig, shift: u32) -> Self {
-        let micros = config.packet_time().as_nanos() / 1_000;
-        let packet_time = truncated(micros as f64 * TICKS_PER_MICROSECOND).max(1) as f64;
-        let per_tick = minus_log_of_one_minus(1.0 / f64::from(1_u32 << shift.min(31))) / packet_time;
+    fn new(packet_time: Duration, shift: u32) -> Self {
+        let micros = packet_time.as_nanos() / 1_000;
+        let ticks = truncated(micros as f64 * TICKS_PER_MICROSECOND).max(1) as f64;
+        let per_tick = minus_log_of_one_minus(1.0 / f64::from(1_u32 << shift.min(31))) / ticks;
         let longest = f64::from(LARGEST_SHIFT) / per_tick;
         let mut cell = 0;
         while cell < MAX_CELL && longest / ((1_u64 << cell) as f64) >= 512.0 {
@@ -159,7 +213,7 @@ impl IdleDecay {
 
 /// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets into an empty queue stays
 /// below `min`. `None` if there is none.
-pub(super) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
+pub(crate) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
     let excess = f64::from(burst) + 1.0 - f64::from(min) / f64::from(avpkt.max(1));
     if excess < 1.0 {
         return None;

@@ -1,0 +1,578 @@
+//! CHOKe: choose and keep for responsive flows, choose and kill for unresponsive ones.
+//!
+//! # What it does
+//! RED with a twist: while the average queue length is above `min`, each arriving packet is compared with one drawn at
+//! random from the queue. If both belong to the same flow, both are dropped. A flow loses packets in proportion to its
+//! share of the queue, twice over, without any state per flow. Who survives meets RED.
+//!
+//! # Reference
+//! R. Pan, B. Prabhakar and K. Psounis, "CHOKe, a stateless active queue management scheme for approximating fair
+//! bandwidth allocation", INFOCOM 2000; behaviour of Linux 6.1 `net/sched/sch_choke.c`; tc-choke(8).
+//!
+//! # State
+//! ```text
+//! avg as in RED, in packets:   0 ...... min ~~~~~~~~~~~~~ max ................. limit
+//! arrival:                       admit     draw one: same flow? both die
+//!                                          else RED's early drop   else drop
+//! ring: packets in order; a packet drawn and dropped leaves a hole (linux)
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 300 | the buffer of Pan et al. 2000; tc demands it | 4 to 131071 |
+//! | `min` | packets | max / 3 | tc | 1 to max - 1 |
+//! | `max` | packets | limit / 4 | tc | up to limit |
+//! | `burst` | packets | (2 min + max) / 3 | tc | at least min |
+//! | `avpkt` | bytes | 1000 | tc | 1 to 2^32 - 1 |
+//! | `probability` | fraction | 0.02 | tc | above 0, to 1 |
+//! | `bandwidth` | rate | the link rate | tc: 10 Mbit/s | 8 bit/s and more |
+//! | `ecn` | flag | off | tc | |
+//!
+//! # Deviations
+//! `linux`: when the ring, which has room for the next power of two above `limit`, is full of packets and holes, the holes
+//! are closed up; Linux overwrites what is queued there. `reconfigure` begins the average anew. `harddrop`, which tc cannot
+//! set, is not there.
+//!
+//! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is uniform over those
+//! queued, where Linux takes the head after three draws of holes.
+//!
+//! # Cost
+//! Constant per packet, plus one comparison of two flows; two drops per call. `infocom2000`: a drop inside the queue moves
+//! the packets on one side of it. `linux`: after as many drops inside the queue as it has places, closing the holes moves
+//! every packet once.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, choke::ChokeConfig, config::Value};
+//! let settings = Settings::new().with("limit", Value::Packets(120));
+//! let config = ChokeConfig::from_settings(&settings, &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!((config.min(), config.max()), (10, 30));
+//! ```
+
+use alloc::collections::VecDeque;
+use alloc::format;
+
+use crate::config::{
+    Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
+};
+use crate::packet::{Ecn, Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Queued;
+use crate::random::Random;
+use crate::red::floyd1993::Floyd1993;
+use crate::red::linux::{Law, Linux, filter_shift};
+use crate::red::{Arrival, Signal};
+use crate::time::{Duration, Instant, Rate};
+
+/// A queue under CHOKe.
+#[derive(Clone, Debug)]
+pub struct Choke<P, R> {
+    config: ChokeConfig,
+    random: R,
+    ring: Ring<P>,
+    red: Red,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+    matched: u64,
+    stats: Stats,
+}
+
+/// Configuration of [`Choke`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChokeConfig {
+    variant: ChokeVariant,
+    limit: u32,
+    min: u32,
+    max: u32,
+    burst: u32,
+    avpkt: u32,
+    probability: f64,
+    bandwidth: Rate,
+    ecn: bool,
+}
+
+/// Whose behaviour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ChokeVariant {
+    /// Linux 6.1 with tc.
+    Linux,
+    /// Pan et al. 2000.
+    Infocom2000,
+}
+
+/// The average and what it decides.
+#[derive(Clone, Debug)]
+enum Red {
+    Linux(Linux),
+    Floyd1993(Floyd1993),
+}
+
+/// Packets in order, and holes where some were taken out; the first is no hole.
+#[derive(Clone, Debug)]
+struct Ring<P> {
+    places: VecDeque<Option<Queued<P>>>,
+    packets: usize,
+    bytes: u64,
+}
+
+impl<P: Packet> Ring<P> {
+    const fn new() -> Self {
+        Self { places: VecDeque::new(), packets: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, at: Instant, packet: P, most_places: usize) {
+        if self.places.len() >= most_places {
+            self.places.retain(Option::is_some);
+        }
+        self.packets += 1;
+        self.bytes = self.bytes.saturating_add(u64::from(packet.len()));
+        self.places.push_back(Some(Queued { at, packet }));
+    }
+
+    fn leaves(&mut self, place: Option<Queued<P>>) -> Option<P> {
+        let packet = place?.packet;
+        self.packets = self.packets.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(u64::from(packet.len()));
+        while matches!(self.places.front(), Some(None)) {
+            self.places.pop_front();
+        }
+        Some(packet)
+    }
+
+    fn pop_front(&mut self) -> Option<P> {
+        let place = self.places.pop_front()?;
+        self.leaves(place)
+    }
+
+    fn pop_back(&mut self) -> Option<P> {
+        while matches!(self.places.back(), Some(None)) {
+            self.places.pop_back();
+        }
+        let place = self.places.pop_back()?;
+        self.leaves(place)
+    }
+
+    fn packet(&self, index: usize) -> Option<&P> {
+        self.places.get(index)?.as_ref().map(|queued| &queued.packet)
+    }
+
+    /// Takes the packet at `index` out and leaves a hole.
+    fn take(&mut self, index: usize) -> Option<P> {
+        let place = self.places.get_mut(index)?.take();
+        self.leaves(place)
+    }
+
+    /// Takes the packet at `index` out and closes the ranks.
+    fn remove(&mut self, index: usize) -> Option<P> {
+        let place = self.places.remove(index)?;
+        self.leaves(place)
+    }
+
+    /// One place at random, holes included.
+    fn draw(&self, random: &mut impl Random) -> usize {
+        random.below(u32::try_from(self.places.len()).unwrap_or(u32::MAX)) as usize
+    }
+}
+
+impl ChokeVariant {
+    const ALL: [Self; 2] = [Self::Linux, Self::Infocom2000];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Infocom2000 => "infocom2000",
+        }
+    }
+
+    fn named(name: &'static str) -> Result<Self, ConfigError> {
+        let found = Self::ALL.into_iter().find(|variant| variant.name() == name);
+        found.ok_or_else(|| ConfigError::new("variant", name, "linux or infocom2000"))
+    }
+}
+
+impl ChokeConfig {
+    /// Packets that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Average up to which nothing is dropped, in packets.
+    #[must_use]
+    pub const fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// Average above which everything is dropped, in packets.
+    #[must_use]
+    pub const fn max(&self) -> u32 {
+        self.max
+    }
+
+    const fn packet_time(&self) -> Duration {
+        self.bandwidth.serialization(self.avpkt)
+    }
+
+    /// Weight of the average as a power of two; tc counts in bytes.
+    fn shift(&self) -> Option<u32> {
+        filter_shift(self.min.saturating_mul(self.avpkt), self.burst, self.avpkt)
+    }
+
+    /// Places of the ring in use at most: one of a power of two stays free.
+    const fn places(&self) -> usize {
+        ((self.limit as usize) + 1).next_power_of_two() - 1
+    }
+
+    fn red(&self) -> Red {
+        let thresholds = [self.min, self.max];
+        match self.variant {
+            ChokeVariant::Linux => Red::Linux(Linux::with(&Law {
+                min: self.min,
+                max: self.max,
+                shift: self.shift().unwrap_or(1),
+                probability: self.probability,
+                packet_time: self.packet_time(),
+            })),
+            ChokeVariant::Infocom2000 => Red::Floyd1993(Floyd1993::of_packets(
+                thresholds,
+                WEIGHT,
+                self.probability,
+                self.packet_time(),
+            )),
+        }
+    }
+}
+
+impl Configure for ChokeConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
+            let given = settings.number(name, low, high)?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+        };
+        let probability = settings.probability("probability").unwrap_or(0.02);
+        if !(probability * 4_294_967_296.0 >= 1.0 && probability <= 1.0) {
+            return Err(ConfigError::new("probability", format!("{probability}"), FRACTION_RANGE));
+        }
+        let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
+            Some(bits) => Rate::from_bps(bits),
+            // tc assumes 10 Mbit/s where it does not know.
+            None if link.rate.as_bps() == 0 => Rate::from_bps(10_000_000),
+            None => Rate::from_bps(link.rate.as_bps().max(8)),
+        };
+        let limit = number("limit", MIN_LIMIT, MAX_LIMIT, 300)?;
+        let max = number("max", 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
+        let min = number("min", 1, MAX_LIMIT, (max / 3).max(1))?;
+        if max > limit {
+            return Err(ConfigError::new(
+                "max",
+                format!("{max}"),
+                format!("at most limit, which is {limit}"),
+            ));
+        }
+        if min >= max {
+            return Err(ConfigError::new("min", format!("{min}"), format!("below max, which is {max}")));
+        }
+        let config = Self {
+            variant: settings.choice("variant").map_or(Ok(ChokeVariant::Linux), ChokeVariant::named)?,
+            limit,
+            min,
+            max,
+            burst: number("burst", 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
+            avpkt: number("avpkt", 1, u64::from(u32::MAX), 1000)?,
+            probability,
+            bandwidth,
+            ecn: settings.flag("ecn").unwrap_or(false),
+        };
+        if config.variant == ChokeVariant::Linux && config.shift().is_none() {
+            let allowed =
+                format!("an average that settles: a burst of at least {min}, and avpkt a real packet");
+            return Err(ConfigError::new("burst", format!("{}", config.burst), allowed));
+        }
+        Ok(config)
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new()
+            .with("variant", Value::Choice(self.variant.name()))
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("min", Value::Packets(u64::from(self.min)))
+            .with("max", Value::Packets(u64::from(self.max)))
+            .with("burst", Value::Packets(u64::from(self.burst)))
+            .with("avpkt", Value::Bytes(u64::from(self.avpkt)))
+            .with("probability", Value::Probability(self.probability))
+            .with("bandwidth", Value::Rate(self.bandwidth))
+            .with("ecn", Value::Flag(self.ecn))
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Choke<P, R> {
+    /// An empty queue that draws from `random`.
+    #[must_use]
+    pub fn new(config: ChokeConfig, random: R) -> Self {
+        Self {
+            config,
+            random,
+            ring: Ring::new(),
+            red: config.red(),
+            now: Instant::ZERO,
+            matched: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    /// The average queue length in packets, as of the last arrival.
+    #[must_use]
+    pub fn average(&self) -> f64 {
+        match &self.red {
+            Red::Linux(red) => red.average(),
+            Red::Floyd1993(red) => red.average(),
+        }
+    }
+
+    /// Packets that arrived and met one of their flow.
+    #[must_use]
+    pub const fn matched(&self) -> u64 {
+        self.matched
+    }
+
+    /// Averages; true if the queue is so small that nobody is dropped.
+    fn is_small(&mut self, bytes: u32) -> bool {
+        let (packets, backlog) = (self.ring.packets, self.ring.bytes);
+        match &mut self.red {
+            Red::Linux(red) => {
+                red.sample(self.now, packets as u64);
+                !red.exceeds_min()
+            }
+            Red::Floyd1993(red) => {
+                red.sample(&Arrival { now: self.now, backlog, packets, bytes });
+                red.is_below_min()
+            }
+        }
+    }
+
+    /// Whether RED drops or marks.
+    fn signals(&mut self, bytes: u32) -> bool {
+        match &mut self.red {
+            Red::Linux(red) => red.exceeds_max() || red.signals(&mut self.random),
+            Red::Floyd1993(red) => red.signal(bytes, &mut self.random) != Signal::None,
+        }
+    }
+
+    /// Takes out of the queue the packet drawn, if it is of the flow of `packet`.
+    fn match_random(&mut self, packet: &P) -> Option<P> {
+        if self.ring.packets == 0 {
+            return None;
+        }
+        let mut index = self.ring.draw(&mut self.random);
+        if self.config.variant == ChokeVariant::Linux {
+            let mut draws = 1;
+            while self.ring.packet(index).is_none() {
+                // Linux gives up after three holes.
+                index = if draws < DRAWS { self.ring.draw(&mut self.random) } else { 0 };
+                draws += 1;
+            }
+        }
+        if !self.ring.packet(index)?.same_flow(packet) {
+            return None;
+        }
+        match self.config.variant {
+            ChokeVariant::Linux => self.ring.take(index),
+            ChokeVariant::Infocom2000 => self.ring.remove(index),
+        }
+    }
+
+    fn lose(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        self.stats.dropped_after.add(packet.len());
+        drops.dropped(packet, why);
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Build<P, R> for Choke<P, R> {
+    fn build(config: ChokeConfig, _salt: u32, random: R) -> Self {
+        Self::new(config, random)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
+    type Config = ChokeConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let (mut stays, mut marked) = (true, false);
+        if !self.is_small(bytes) {
+            if let Some(drawn) = self.match_random(&packet) {
+                self.matched = self.matched.wrapping_add(1);
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, DropReason::Congested);
+                self.lose(drawn, DropReason::Congested, drops);
+                return;
+            }
+            if self.signals(bytes) {
+                let already = packet.ecn() == Ecn::Ce;
+                stays = self.config.ecn && packet.set_ce();
+                marked = stays && !already;
+            }
+        }
+        if !stays || self.ring.packets >= self.config.limit as usize {
+            self.stats.dropped_before.add(bytes);
+            drops.dropped(packet, if stays { DropReason::Overlimit } else { DropReason::Congested });
+            return;
+        }
+        if marked {
+            self.stats.marked.add(bytes);
+        }
+        self.stats.enqueued.add(bytes);
+        self.ring.push(self.now, packet, self.config.places());
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let packet = self.ring.pop_front();
+        match &mut self.red {
+            // Linux: idle from the moment the link asks in vain; 1993: from the moment the queue is empty.
+            Red::Linux(red) if packet.is_none() => red.idle(self.now),
+            Red::Floyd1993(red) if packet.is_some() && self.ring.packets == 0 => red.idle(self.now),
+            _ => {}
+        }
+        if let Some(packet) = &packet {
+            self.stats.dequeued.add(packet.len());
+        }
+        packet
+    }
+
+    fn len(&self) -> usize {
+        self.ring.packets
+    }
+
+    fn backlog(&self) -> u64 {
+        self.ring.bytes
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// What no longer fits goes from the tail, as in Linux. The average begins anew.
+    fn reconfigure(&mut self, now: Instant, config: ChokeConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
+        self.config = config;
+        self.red = config.red();
+        self.ring.places.retain(Option::is_some);
+        while self.ring.packets > config.limit as usize {
+            let Some(youngest) = self.ring.pop_back() else { break };
+            self.lose(youngest, DropReason::Overlimit, drops);
+        }
+    }
+
+    fn config(&self) -> ChokeConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while let Some(oldest) = self.ring.pop_front() {
+            self.lose(oldest, DropReason::Purged, drops);
+        }
+        self.red = self.config.red();
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "choke",
+    summary: "RED that drops an arriving packet together with a queued one of its flow, drawn at random",
+    reference: "Pan, Prabhakar and Psounis 2000; tc-choke(8)",
+    variants: &[
+        Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
+        Variant { name: "infocom2000", doc: "the published form on RED of 1993" },
+    ],
+    children: Children::None,
+    parameters: &[
+        Parameter {
+            name: "limit",
+            unit: Unit::Packets,
+            default: "300p",
+            source: "Pan et al. 2000; tc demands it",
+            range: "4 to 131071",
+            doc: "packets that the queue holds",
+        },
+        Parameter {
+            name: "min",
+            unit: Unit::Packets,
+            default: "max / 3",
+            source: "tc",
+            range: "1 to max - 1",
+            doc: "average queue up to which nothing is dropped",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Packets,
+            default: "limit / 4",
+            source: "tc",
+            range: "min + 1 to limit",
+            doc: "average queue above which everything is dropped",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Packets,
+            default: "(2 min + max) / 3",
+            source: "tc",
+            range: "at least min",
+            doc: "burst that passes: how slow the average is",
+        },
+        Parameter {
+            name: "avpkt",
+            unit: Unit::Bytes,
+            default: "1000",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "average packet: how fast the average decays on an idle link",
+        },
+        Parameter {
+            name: "probability",
+            unit: Unit::Probability,
+            default: "0.02",
+            source: "tc",
+            range: FRACTION_RANGE,
+            doc: "largest probability of an early drop",
+        },
+        Parameter {
+            name: "bandwidth",
+            unit: Unit::Rate,
+            default: "the link rate",
+            source: "tc: 10mbit",
+            range: "8bit and more",
+            doc: "rate at which the average decays on an idle link",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "mark ECN-capable packets instead of dropping them, unless they meet one of their flow",
+        },
+    ],
+};
+
+const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
+/// Below, limit / 4 leaves no room for two thresholds.
+const MIN_LIMIT: u64 = 4;
+/// Linux: `CHOKE_MAX_QUEUE`.
+const MAX_LIMIT: u64 = 131_071;
+/// Linux: a packet is drawn three times at most.
+const DRAWS: u32 = 3;
+/// Pan et al. 2000, as RED of 1993.
+const WEIGHT: f64 = 0.002;
+
+#[cfg(test)]
+mod tests;

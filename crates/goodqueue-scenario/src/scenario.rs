@@ -391,7 +391,8 @@ impl BottleneckLink {
     /// What a discipline on a direction of this `rate` is told of its link.
     #[must_use]
     pub fn as_seen_by_qdisc(&self, rate: &LinkRate) -> Link {
-        Link { rate: rate.nominal(), mtu: self.mtu.saturating_add(self.framing) }
+        let delay = Duration::from_nanos(self.rtt.as_nanos() / 2);
+        Link { rate: rate.nominal(), mtu: self.mtu.saturating_add(self.framing), delay }
     }
 }
 

@@ -146,7 +146,7 @@ impl Recording {
             if kind.variants.iter().any(|variant| variant.name == "linux") {
                 settings.set("variant", Value::Choice("linux"));
             }
-            let link = Link { rate: self.rate, mtu: 1514 };
+            let link = Link { rate: self.rate, ..Link::default() };
             let config = AnyConfig::from_settings(kind.name, &settings, &link);
             let config = config.ok_or("unknown")?.map_err(|error| error.to_string())?;
             let mut draws = Recorded::default();

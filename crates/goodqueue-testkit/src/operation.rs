@@ -179,7 +179,7 @@ pub fn config_and_link(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
     let mtu = select(vec![64_u32, 576, 1514, 1514, 1514, 9014]);
     (values, rate, mtu)
         .prop_filter_map("the defaults must be valid", move |(values, rate, mtu)| {
-            let link = Link { rate: Rate::from_bps(rate), mtu };
+            let link = Link { rate: Rate::from_bps(rate), mtu, ..Link::default() };
             let wishes = names.iter().copied().zip(values.iter().copied());
             accepted(kind, &link, wishes).map(|config| (config, link))
         })

@@ -319,12 +319,14 @@ pub struct Link {
     pub rate: Rate,
     /// Largest packet as the queue counts it, link header included: 1514 for Ethernet (Linux `psched_mtu`).
     pub mtu: u32,
+    /// How long a bit is on its way to the other end, from which ns-2's RED derives its filter.
+    pub delay: Duration,
 }
 
 impl Default for Link {
     /// 10 Mbit/s Ethernet; 10 Mbit/s is what tc assumes for `red` when no bandwidth is given.
     fn default() -> Self {
-        Self { rate: Rate::from_bps(10_000_000), mtu: 1514 }
+        Self { rate: Rate::from_bps(10_000_000), mtu: 1514, delay: Duration::ZERO }
     }
 }
 

@@ -34,8 +34,8 @@
 extern crate alloc;
 
 mod bucket;
-pub mod cobalt;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod config;
 pub mod drr;

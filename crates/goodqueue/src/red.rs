@@ -32,9 +32,14 @@
 //! | `ecn` | flag | off | tc | |
 //! | `harddrop` | flag | off | tc | |
 //! | `nodrop` | flag | off | tc | needs `ecn` |
-//! | `gentle` | flag | off; on with `adaptive` | Floyd 2000; Floyd 2001 | `floyd1993` |
-//! | `bytemode` | flag | off | Floyd and Jacobson 1993 | `floyd1993` |
-//! | `weight` | fraction | 0.002; with `adaptive` 1 - e^(-1/C), C the link rate in packets per second | 1993; 2001 | `floyd1993`: above 0, to 1 |
+//! | `gentle` | flag | off; on with `adaptive` and in `ns2` | Floyd 2000; Floyd 2001; ns-2 | `floyd1993`, `ns2` |
+//! | `bytemode` | flag | off; `ns2`: on | Floyd and Jacobson 1993; ns-2 | `floyd1993`, `ns2` |
+//! | `weight` | fraction | 0.002; with `adaptive` 1 - e^(-1/C), C the link rate in packets per second; `ns2`: `autoweight` | 1993; 2001; ns-2 | `floyd1993`, `ns2`: above 0, to 1 |
+//! | `wait` | flag | `ns2`: on | ns-2 | `ns2` |
+//! | `autoweight` | word | `delay` | ns-2: q_weight -1, 0 or -2 | `ns2`: `delay`, `rate`, `fast` |
+//!
+//! `ns2` has other defaults, those of ns-2.35: `avpkt` 500, `limit` 50 avpkt, `probability` 0.1, `min` half of what the link
+//! carries in 5 ms and at least 5 avpkt, `max` 3 × min.
 //!
 //! For `floyd1993` the default of `min` is 5 avpkt and of `max` 3 × min (1993); with `adaptive` `min` is at least half of
 //! what the link carries in 5 ms (2001).
@@ -49,7 +54,12 @@
 //! in proportion to the packet's length. The exponent of the idle decay is rounded down. The band of `adaptive` is
 //! compared with the average decayed by the idle time so far.
 //!
-//! Both: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as the timer of a 1000 Hz kernel fires). Looks
+//! `ns2`: `limit` is never exceeded (ns-2 admits a packet while less than the limit is queued). The idle decay is a power
+//! by squaring, where ns-2 multiplies once per packet missed; they differ in the last digits. The sum that stands for e^x
+//! is right to 10^-14. Signals above 10 % are drops even with `ecn` (ns-2's `mark_p_`). Not there: `cautious_`, Feng's
+//! adaptation, drops other than at the tail.
+//!
+//! `linux` and `floyd1993`: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as the timer of a 1000 Hz kernel fires). Looks
 //! that fall between two calls are made up for at the later one, at most 256 of them (128 s). A packet that carries CE
 //! already is not counted as marked, nor one that the full buffer then drops.
 //!
@@ -60,7 +70,7 @@
 //! # Example
 //! ```
 //! use goodqueue::{Configure, Link, Rate, Settings, red::RedConfig};
-//! let link = Link { rate: Rate::from_bps(10_000_000), mtu: 1514 };
+//! let link = Link { rate: Rate::from_bps(10_000_000), ..Link::default() };
 //! let config = RedConfig::from_settings(&Settings::new(), &link).unwrap();
 //! println!("{:?}", config.to_settings());
 //! assert_eq!((config.min(), config.max()), (12_500, 37_500));
@@ -68,6 +78,7 @@
 
 pub(crate) mod floyd1993;
 pub(crate) mod linux;
+mod ns2;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
@@ -108,6 +119,7 @@ pub struct RedConfig {
     no_drop: bool,
     gentle: bool,
     byte_mode: bool,
+    wait: bool,
     weight: f64,
     mtu: u32,
 }
@@ -120,6 +132,8 @@ pub enum RedVariant {
     Linux,
     /// Floyd and Jacobson 1993, `adaptive` as Floyd et al. 2001.
     Floyd1993,
+    /// ns-2.35.
+    Ns2,
 }
 
 /// Averaging and decision; everything else is the same.
@@ -127,6 +141,7 @@ pub enum RedVariant {
 enum Algorithm {
     Linux(linux::Linux),
     Floyd1993(floyd1993::Floyd1993),
+    Ns2(ns2::Ns2),
 }
 
 /// What the algorithm wants done about an arriving packet.
@@ -138,6 +153,8 @@ pub(crate) enum Signal {
     Early,
     /// A certain one, above them.
     Forced,
+    /// One that must be a drop.
+    Unmarkable,
 }
 
 /// What an arriving packet finds.
@@ -154,14 +171,15 @@ impl RedVariant {
         match self {
             Self::Linux => "linux",
             Self::Floyd1993 => "floyd1993",
+            Self::Ns2 => "ns2",
         }
     }
 
     fn named(name: &'static str) -> Result<Self, ConfigError> {
-        [Self::Linux, Self::Floyd1993]
+        [Self::Linux, Self::Floyd1993, Self::Ns2]
             .into_iter()
             .find(|variant| variant.name() == name)
-            .ok_or_else(|| ConfigError::new("variant", name, "linux or floyd1993"))
+            .ok_or_else(|| ConfigError::new("variant", name, "linux, floyd1993 or ns2"))
     }
 }
 
@@ -199,7 +217,7 @@ impl RedConfig {
     fn next_look(&self, at: Instant) -> Instant {
         match self.variant {
             RedVariant::Linux => jiffies::fires(at, ADAPT_INTERVAL),
-            RedVariant::Floyd1993 => at + ADAPT_INTERVAL,
+            RedVariant::Floyd1993 | RedVariant::Ns2 => at + ADAPT_INTERVAL,
         }
     }
 
@@ -231,6 +249,13 @@ impl RedConfig {
                     if self.adaptive { self.bandwidth.bytes_in(Duration::from_millis(5)) / 2 } else { 0 };
                 (packets.max(u32::try_from(part).unwrap_or(u32::MAX)).min(u32::MAX / 12), 0)
             }
+            // ns-2: half of what the link carries in 5 ms, at least five packets, and three times that.
+            (RedVariant::Ns2, _, None, None) => {
+                let part = self.bandwidth.bytes_in(Duration::from_millis(5));
+                let part = part.max(u64::from(self.avpkt).saturating_mul(10)).min(u64::from(u32::MAX / 12));
+                let half = |bytes: u64| u32::try_from(bytes.div_ceil(2)).unwrap_or(u32::MAX);
+                (half(part), half(part * 3))
+            }
             (_, _, min, max) => (min.unwrap_or(0), max.unwrap_or(0)),
         };
         if self.max == 0 {
@@ -239,7 +264,10 @@ impl RedConfig {
         if self.min == 0 {
             self.min = self.max / 3;
         }
-        let room = self.max.saturating_mul(4).max(mtu.saturating_mul(127));
+        let room = match self.variant {
+            RedVariant::Ns2 => self.avpkt.saturating_mul(50),
+            _ => self.max.saturating_mul(4).max(mtu.saturating_mul(127)),
+        };
         self.limit = limit.unwrap_or(room);
         if self.min == 0 || self.max <= self.min {
             let (name, value) = if max.is_some() { ("max", self.max) } else { ("min", self.min) };
@@ -269,10 +297,12 @@ impl Configure for RedConfig {
         };
         let flag = |name| settings.flag(name).unwrap_or(false);
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
-        let floyd = variant == RedVariant::Floyd1993;
+        let linux = variant == RedVariant::Linux;
+        let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
         let adaptive = flag("adaptive");
         let mtu = link.mtu.max(SMALLEST_MTU);
-        let avpkt = number("avpkt")?.unwrap_or_else(|| 1000.min(mtu.saturating_sub(mtu / 3)));
+        let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
+        let avpkt = number("avpkt")?.unwrap_or(typical);
         let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
             Some(bits) => Rate::from_bps(bits),
             // tc assumes 10 Mbit/s where it does not know.
@@ -286,33 +316,44 @@ impl Configure for RedConfig {
             max: 0,
             avpkt,
             burst: 0,
-            probability: fraction("probability", if floyd && adaptive { 0.1 } else { 0.02 })?,
+            probability: fraction("probability", if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
             bandwidth,
             adaptive,
             ecn: flag("ecn"),
             hard_drop: flag("harddrop"),
             no_drop: flag("nodrop"),
-            gentle: settings.flag("gentle").unwrap_or(floyd && adaptive),
-            byte_mode: flag("bytemode"),
+            gentle: settings.flag("gentle").unwrap_or(ns2 || (floyd && adaptive)),
+            byte_mode: settings.flag("bytemode").unwrap_or(ns2),
+            wait: settings.flag("wait").unwrap_or(ns2),
             weight: 0.0,
             mtu,
         };
         if config.no_drop && !config.ecn {
             return Err(ConfigError::new("nodrop", "", "nodrop together with ecn"));
         }
-        for name in ["gentle", "bytemode", "weight"] {
+        for name in ["gentle", "bytemode", "weight", "wait", "autoweight"] {
             let given = settings.get(name).filter(|value| *value != Value::Flag(false));
-            if let Some(value) = given.filter(|_| !floyd) {
-                return Err(ConfigError::new(name, alloc::format!("{value}"), "with variant floyd1993 only"));
+            let only_ns2 = ["wait", "autoweight"].contains(&name);
+            if let Some(value) = given.filter(|_| linux || (only_ns2 && !ns2)) {
+                let allowed =
+                    if only_ns2 { "with variant ns2 only" } else { "with variants floyd1993 and ns2 only" };
+                return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
             }
         }
         config.sizes([number("limit")?, number("min")?, number("max")?], link)?;
         let fair = (u64::from(config.min) * 2 + u64::from(config.max)) / (u64::from(avpkt) * 3);
         let least = config.min.div_ceil(avpkt);
         config.burst = number("burst")?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
-        if floyd {
+        if !linux {
             let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
-            let weight = if adaptive { floyd1993::one_minus_exp(1.0 / packets_per_second) } else { 0.002 };
+            let weight = if ns2 {
+                let rule = settings.choice("autoweight").unwrap_or("delay");
+                ns2::automatic_weight(rule, packets_per_second, link.delay)
+            } else if adaptive {
+                floyd1993::one_minus_exp(1.0 / packets_per_second)
+            } else {
+                0.002
+            };
             config.weight = fraction("weight", weight.max(1.0 / TWO_TO_32))?;
         } else if linux::filter_shift(config.min, config.burst, avpkt).is_none() {
             let allowed = alloc::format!(
@@ -339,12 +380,16 @@ impl Configure for RedConfig {
             .with("ecn", Value::Flag(self.ecn))
             .with("harddrop", Value::Flag(self.hard_drop))
             .with("nodrop", Value::Flag(self.no_drop));
+        if self.variant == RedVariant::Linux {
+            return settings;
+        }
+        let settings = settings
+            .with("gentle", Value::Flag(self.gentle))
+            .with("bytemode", Value::Flag(self.byte_mode))
+            .with("weight", Value::Probability(self.weight));
         match self.variant {
-            RedVariant::Linux => settings,
-            RedVariant::Floyd1993 => settings
-                .with("gentle", Value::Flag(self.gentle))
-                .with("bytemode", Value::Flag(self.byte_mode))
-                .with("weight", Value::Probability(self.weight)),
+            RedVariant::Ns2 => settings.with("wait", Value::Flag(self.wait)),
+            _ => settings,
         }
     }
 }
@@ -354,6 +399,7 @@ impl Algorithm {
         match config.variant {
             RedVariant::Linux => Self::Linux(linux::Linux::new(config)),
             RedVariant::Floyd1993 => Self::Floyd1993(floyd1993::Floyd1993::new(config)),
+            RedVariant::Ns2 => Self::Ns2(ns2::Ns2::new(config)),
         }
     }
 
@@ -362,15 +408,17 @@ impl Algorithm {
         match self {
             Self::Linux(linux) => linux.arrival(arrival, random),
             Self::Floyd1993(floyd) => floyd.arrival(arrival, random),
+            Self::Ns2(ns2) => ns2.arrival(arrival, random),
         }
     }
 
     /// A `dequeue` has returned (`found`) or found nothing, and has left `packets`.
     fn departure(&mut self, now: Instant, found: bool, packets: usize) {
         match self {
-            // Linux: idle from the moment the link asks in vain.
+            // Linux and ns-2: idle from the moment the link asks in vain.
             Self::Linux(linux) if !found => linux.idle(now),
-            Self::Linux(_) => {}
+            Self::Ns2(ns2) if !found => ns2.idle(now),
+            Self::Linux(_) | Self::Ns2(_) => {}
             // 1993: from the moment the queue is empty.
             Self::Floyd1993(floyd) if found && packets == 0 => floyd.idle(now),
             Self::Floyd1993(_) => {}
@@ -381,6 +429,15 @@ impl Algorithm {
         match self {
             Self::Linux(linux) => linux.adapt(now),
             Self::Floyd1993(floyd) => floyd.adapt(now),
+            // It looks at arrivals.
+            Self::Ns2(_) => {}
+        }
+    }
+
+    /// The buffer was full.
+    fn overflowed(&mut self) {
+        if let Self::Ns2(ns2) = self {
+            ns2.dropped();
         }
     }
 }
@@ -406,6 +463,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         match &self.algorithm {
             Algorithm::Linux(linux) => linux.average(),
             Algorithm::Floyd1993(floyd) => floyd.average(),
+            Algorithm::Ns2(ns2) => ns2.average(),
         }
     }
 
@@ -415,6 +473,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         match &self.algorithm {
             Algorithm::Linux(linux) => linux.max_probability(),
             Algorithm::Floyd1993(floyd) => floyd.max_probability(),
+            Algorithm::Ns2(ns2) => ns2.max_probability(),
         }
     }
 
@@ -423,7 +482,7 @@ impl<P: Packet, R: Random> Red<P, R> {
     pub fn raw(&self) -> Option<(u64, u64)> {
         match &self.algorithm {
             Algorithm::Linux(linux) => Some(linux.raw()),
-            Algorithm::Floyd1993(_) => None,
+            Algorithm::Floyd1993(_) | Algorithm::Ns2(_) => None,
         }
     }
 
@@ -451,7 +510,8 @@ impl<P: Packet, R: Random> Red<P, R> {
 
     /// Whether a packet that `signal` is about stays, and whether the signal made it carry CE.
     fn stays(&self, signal: Signal, packet: &mut P) -> (bool, bool) {
-        let may_mark = self.config.ecn && !(signal == Signal::Forced && self.config.hard_drop);
+        let must_drop = signal == Signal::Unmarkable || (signal == Signal::Forced && self.config.hard_drop);
+        let may_mark = self.config.ecn && !must_drop;
         if signal == Signal::None {
             return (true, false);
         }
@@ -491,6 +551,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         let why = if !stays {
             DropReason::Congested
         } else if backlog + u64::from(bytes) > u64::from(self.config.limit) {
+            self.algorithm.overflowed();
             DropReason::Overlimit
         } else {
             if marked {
@@ -572,22 +633,23 @@ const KIND: Kind = Kind {
     variants: &[
         Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
         Variant { name: "floyd1993", doc: "Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001" },
+        Variant { name: "ns2", doc: "ns-2.35, which sets itself up from rate and delay of the link" },
     ],
     children: crate::config::Children::None,
     parameters: &[
         Parameter {
             name: "limit",
             unit: Unit::Bytes,
-            default: "4 x max, at least 127 MTU",
-            source: "room for the average to act; tc demands it",
+            default: "4 x max, at least 127 MTU; ns2: 50 avpkt",
+            source: "room for the average to act; tc demands it; ns-2",
             range: "1 to 4294967295",
             doc: "bytes that the queue holds",
         },
         Parameter {
             name: "min",
             unit: Unit::Bytes,
-            default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993: 5 avpkt",
-            source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001",
+            default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
+            source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
             range: "1 to max - 1",
             doc: "average queue below which nothing is dropped",
         },
@@ -602,8 +664,8 @@ const KIND: Kind = Kind {
         Parameter {
             name: "avpkt",
             unit: Unit::Bytes,
-            default: "1000, at most 2/3 MTU",
-            source: "tc-red(8)",
+            default: "1000, at most 2/3 MTU; ns2: 500",
+            source: "tc-red(8); ns-2",
             range: "1 to 4294967295; linux: below min",
             doc: "average packet: how fast the average decays on an idle link",
         },
@@ -618,8 +680,8 @@ const KIND: Kind = Kind {
         Parameter {
             name: "probability",
             unit: Unit::Probability,
-            default: "0.02; floyd1993 adaptive: 0.1",
-            source: "tc; Floyd 2001",
+            default: "0.02; floyd1993 adaptive and ns2: 0.1",
+            source: "tc; Floyd 2001; ns-2",
             range: FRACTION_RANGE,
             doc: "largest probability of an early drop",
         },
@@ -665,27 +727,43 @@ const KIND: Kind = Kind {
         },
         Parameter {
             name: "gentle",
-            unit: Unit::Flag { off: None },
-            default: "off; with adaptive on",
-            source: "Floyd 2000, 2001",
-            range: "with variant floyd1993",
+            unit: Unit::Flag { off: Some("nogentle") },
+            default: "off; with adaptive on; ns2: on",
+            source: "Floyd 2000, 2001; ns-2",
+            range: "with variants floyd1993 and ns2",
             doc: "let the probability rise to 1 between max and 2 max",
         },
         Parameter {
             name: "bytemode",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "Floyd and Jacobson 1993",
-            range: "with variant floyd1993",
+            unit: Unit::Flag { off: Some("nobytemode") },
+            default: "off; ns2: on",
+            source: "Floyd and Jacobson 1993; ns-2",
+            range: "with variants floyd1993 and ns2",
             doc: "measure the queue in bytes, drop in proportion to a packet's length",
         },
         Parameter {
             name: "weight",
             unit: Unit::Probability,
-            default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s",
-            source: "Floyd and Jacobson 1993; Floyd 2001",
-            range: "with variant floyd1993: above 0, to 1",
+            default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
+            source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
+            range: "with variants floyd1993 and ns2: above 0, to 1",
             doc: "weight of a sample in the average",
+        },
+        Parameter {
+            name: "wait",
+            unit: Unit::Flag { off: Some("nowait") },
+            default: "ns2: on",
+            source: "ns-2",
+            range: "with variant ns2",
+            doc: "let 1/p packets pass after each drop before the next is possible",
+        },
+        Parameter {
+            name: "autoweight",
+            unit: Unit::Choice(&["delay", "rate", "fast"]),
+            default: "delay",
+            source: "ns-2: q_weight -1, 0, -2",
+            range: "with variant ns2",
+            doc: "weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay + 1/C)); 1 - e^(-1/C); 1 - e^(-10/C)",
         },
     ],
 };

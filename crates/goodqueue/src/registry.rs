@@ -194,13 +194,54 @@ pub struct Preset {
 }
 
 /// Every preset.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "fq_nocodel",
-    kind: "fq_codel",
-    settings: &[("target", Value::Time(Duration::from_secs(100)))],
-    doc: "The scheduler of fq_codel without its AQM: CoDel's target is out of reach",
-    source: "Høiland-Jørgensen et al. 2015, \"The Good, the Bad and the WiFi\"",
-}];
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "fq_nocodel",
+        kind: "fq_codel",
+        settings: &[("target", Value::Time(Duration::from_secs(100)))],
+        doc: "The scheduler of fq_codel without its AQM: CoDel's target is out of reach",
+        source: "Høiland-Jørgensen et al. 2015, \"The Good, the Bad and the WiFi\"",
+    },
+    Preset {
+        name: "hred",
+        kind: "red",
+        settings: &harsh_red(0.02),
+        doc: "Harsh RED: early, fast and steep; 3 and 40 packets of 1500 bytes, buffer of 100",
+        source: HARSH_RED,
+    },
+    Preset {
+        name: "hred_aggressive",
+        kind: "red",
+        settings: &harsh_red(0.04),
+        doc: "Harsh RED with an average that moves twice as fast",
+        source: HARSH_RED,
+    },
+    Preset {
+        name: "red_star",
+        kind: "red",
+        settings: &[("min", Value::Bytes(15_000)), ("max", Value::Bytes(45_000))],
+        doc: "RED* for 500 kbit/s: a delay below `min` of 240 ms, beyond LEDBAT's target of 100 ms",
+        source: "a reconstruction of Gong et al., after Christiansen et al. 2000; they give no numbers",
+    },
+];
+
+const HARSH_RED: &str =
+    "Järvinen et al. 2012; Järvinen and Kojo 2014, table I; packet mode and no waiting fit their results";
+
+/// Harsh RED on ns-2's RED.
+const fn harsh_red(weight: f64) -> [(&'static str, Value); 9] {
+    [
+        ("variant", Value::Choice("ns2")),
+        ("limit", Value::Bytes(151_400)),
+        ("avpkt", Value::Bytes(1_500)),
+        ("min", Value::Bytes(4_500)),
+        ("max", Value::Bytes(60_000)),
+        ("probability", Value::Probability(0.65)),
+        ("weight", Value::Probability(weight)),
+        ("bytemode", Value::Flag(false)),
+        ("wait", Value::Flag(false)),
+    ]
+}
 
 /// The preset called `name`.
 #[must_use]

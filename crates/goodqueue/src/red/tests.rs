@@ -24,7 +24,7 @@ impl Packet for Datagram {
 }
 
 fn config(settings: &Settings, mbit: u64) -> Result<RedConfig, ConfigError> {
-    RedConfig::from_settings(settings, &Link { rate: Rate::from_bps(mbit * 1_000_000), mtu: 1514 })
+    RedConfig::from_settings(settings, &Link { rate: Rate::from_bps(mbit * 1_000_000), ..Link::default() })
 }
 
 fn bytes(pairs: &[(&'static str, u64)]) -> Settings {
@@ -40,8 +40,8 @@ fn without_any_setting_the_link_rate_decides_as_in_the_2015_measurements() {
     assert_eq!(config(&Settings::new(), 1).map(|c| c.limit), Ok(127 * 1_514));
     assert_eq!(config(&Settings::new(), 100).map(|c| c.limit), Ok(1_500_000));
     for rate in [0, 1, 1_000, 40_000_000_000, u64::MAX] {
-        let link = Link { rate: Rate::from_bps(rate), mtu: 1514 };
-        for variant in ["linux", "floyd1993"] {
+        let link = Link { rate: Rate::from_bps(rate), ..Link::default() };
+        for variant in ["linux", "floyd1993", "ns2"] {
             for adaptive in [false, true] {
                 let settings = Settings::new()
                     .with("variant", Value::Choice(variant))
@@ -118,4 +118,18 @@ fn only_capable_packets_are_marked_and_harddrop_and_nodrop_mean_what_they_say() 
     assert_eq!(above_max(&["ecn"], Ecn::NotEct), (dropped.clone(), 0));
     assert_eq!(above_max(&["ecn", "harddrop"], Ecn::Ect0), (dropped, 0));
     assert_eq!(above_max(&["ecn", "nodrop"], Ecn::NotEct), (Vec::new(), 0));
+}
+
+#[test]
+fn presets_are_accepted_on_any_link_and_hold_what_their_papers_say() {
+    for preset in crate::registry::PRESETS.iter().filter(|preset| preset.kind == "red") {
+        for mbit in [1, 2, 1_000] {
+            let made = config(&preset.with(&Settings::new()), mbit);
+            assert!(made.is_ok(), "{}: {made:?}", preset.name);
+        }
+    }
+    let harsh = crate::registry::find_preset("hred_aggressive").unwrap().with(&Settings::new());
+    let harsh = config(&harsh, 2).unwrap();
+    assert_eq!((harsh.min / harsh.avpkt, harsh.max / harsh.avpkt, harsh.limit / 1_500), (3, 40, 100));
+    assert!((harsh.weight - 0.04).abs() < 1e-12 && (harsh.probability - 0.65).abs() < 1e-12);
 }

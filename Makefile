@@ -4,12 +4,16 @@ CARGO ?= cargo
 REPORT ?= goodqueue-report.html
 GOODQUEUE = target/release/goodqueue
 
-.PHONY: demo test bench build format lint docs unit no-std demo-check install clean toolchain help
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
+
+.PHONY: demo test bench fuzz build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
+	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -22,6 +26,23 @@ test: format lint docs unit no-std demo-check
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
+
+# New inputs are collected in fuzz/corpus, which is not committed; what finds something is left in fuzz/artifacts: give it
+# a telling name in fuzz/seeds, and `cargo test` tries it for ever.
+fuzz: toolchain
+	@rustup run nightly cargo --version >/dev/null 2>&1 || { \
+	  echo "Fuzzing needs a nightly toolchain, which is not here: rustup toolchain install nightly, then run make fuzz again."; \
+	  exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || $(CARGO) install cargo-fuzz --locked || { \
+	  echo "Fuzzing needs cargo-fuzz, which could not be installed: see above for the reason."; \
+	  exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+	  echo "fuzz target $$target, $(FUZZ_SECONDS) s"; \
+	  mkdir -p fuzz/corpus/$$target; \
+	  (cd fuzz && cargo +nightly fuzz run --sanitizer none $$target corpus/$$target seeds/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+	    </dev/null) || exit 1; \
+	done
 
 build: toolchain
 	@$(CARGO) build --release --quiet --package goodqueue-cli

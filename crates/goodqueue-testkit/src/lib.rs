@@ -2,6 +2,8 @@
 //! and their replay.
 
 pub mod check;
+pub mod edge;
+pub mod fuzz;
 pub mod kernel;
 pub mod operation;
 pub mod reference;

@@ -1,0 +1,205 @@
+//! Configurations at the edges of what a discipline accepts, found by asking the discipline, so that one that is
+//! registered tomorrow has its edges tested tomorrow.
+
+use goodqueue::config::{Kind, Parameter, Unit, Value};
+use goodqueue::{AnyConfig, Duration, Link, Rate, Settings};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+use crate::operation;
+
+/// A configuration and how it came about.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// The discipline and what was set, for messages.
+    pub name: String,
+    /// The configuration.
+    pub config: AnyConfig,
+}
+
+/// Random configurations per discipline among [`cases`]; disciplines with disciplines inside are among them.
+const RANDOM_CASES: usize = 6;
+
+/// The configuration that these settings give on a 10 Mbit/s Ethernet, if the discipline accepts them.
+#[must_use]
+pub fn accepted(kind: &Kind, settings: &Settings) -> Option<AnyConfig> {
+    AnyConfig::from_settings(kind.name, settings, &Link::default()).and_then(Result::ok)
+}
+
+/// `value` for one parameter, everything else at its default.
+#[must_use]
+pub fn only(parameter: &Parameter, value: Value) -> Settings {
+    Settings::new().with(parameter.name, value)
+}
+
+/// The discipline with its defaults.
+///
+/// # Panics
+/// It refuses them.
+#[must_use]
+pub fn default_config(kind: &Kind) -> AnyConfig {
+    accepted(kind, &Settings::new()).unwrap_or_else(|| panic!("{} refuses its defaults", kind.name))
+}
+
+/// The configurations that hostile inputs are tried on: the defaults of every variant; everything as small and as large
+/// as can be had together; each parameter alone at its least and greatest value; some random ones.
+#[must_use]
+pub fn cases(kind: &Kind) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut add = |name: String, config: AnyConfig| {
+        if !cases.iter().any(|case| case.config == config) {
+            cases.push(Case { name: format!("{} {name}", kind.name), config });
+        }
+    };
+    let variants: Vec<Settings> = if kind.variants.is_empty() {
+        vec![Settings::new()]
+    } else {
+        kind.variants.iter().map(|v| Settings::new().with("variant", Value::Choice(v.name))).collect()
+    };
+    for (number, variant) in variants.iter().enumerate() {
+        if let Some(config) = accepted(kind, variant) {
+            add(format!("variant {number}"), config);
+        }
+        for (name, greatest) in [("least", false), ("greatest", true)] {
+            if let Some(config) = together(kind, variant, greatest) {
+                add(format!("variant {number}, everything {name}"), config);
+            }
+        }
+    }
+    for parameter in kind.parameters {
+        for value in least_and_greatest(kind, parameter) {
+            if let Some(config) = accepted(kind, &only(parameter, value)) {
+                add(format!("{} {value}", parameter.name), config);
+            }
+        }
+    }
+    let mut runner = TestRunner::new_with_rng(
+        proptest::test_runner::Config::default(),
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    let strategy = operation::config(*kind);
+    for number in 0..RANDOM_CASES {
+        if let Ok(tree) = strategy.new_tree(&mut runner) {
+            add(format!("random {number}"), tree.current());
+        }
+    }
+    cases
+}
+
+/// As many parameters at their least or greatest value as the discipline accepts together.
+fn together(kind: &Kind, variant: &Settings, greatest: bool) -> Option<AnyConfig> {
+    let mut settings = variant.clone();
+    for parameter in kind.parameters {
+        let mut values = values(parameter.unit);
+        if greatest {
+            values.reverse();
+        }
+        let fits = |value: &Value| accepted(kind, &settings.clone().with(parameter.name, *value)).is_some();
+        if let Some(value) = values.into_iter().find(fits) {
+            settings.set(parameter.name, value);
+        }
+    }
+    accepted(kind, &settings)
+}
+
+/// The least and the greatest of [`values`] that the discipline accepts beside its other defaults.
+#[must_use]
+pub fn least_and_greatest(kind: &Kind, parameter: &Parameter) -> Vec<Value> {
+    let fitting: Vec<Value> = values(parameter.unit)
+        .into_iter()
+        .filter(|value| accepted(kind, &only(parameter, *value)).is_some())
+        .collect();
+    let mut ends: Vec<Value> = fitting.first().into_iter().chain(fitting.last()).copied().collect();
+    ends.dedup();
+    ends
+}
+
+/// Values of a unit worth trying, ascending. None for a unit whose values mean something only in company.
+#[must_use]
+pub fn values(unit: Unit) -> Vec<Value> {
+    let numbers = || NUMBERS.iter().copied();
+    match unit {
+        Unit::Packets => numbers().map(Value::Packets).collect(),
+        Unit::Bytes => numbers().map(Value::Bytes).collect(),
+        Unit::Integer => numbers().map(Value::Integer).collect(),
+        Unit::Time => NANOS.iter().map(|n| Value::Time(Duration::from_nanos(*n))).collect(),
+        Unit::Seconds => [0, 1, 10, 100_000, 1_000_000, 10_000_000]
+            .iter()
+            .map(|n| Value::Time(Duration::from_secs(*n)))
+            .collect(),
+        Unit::Rate => RATES.iter().map(|n| Value::Rate(Rate::from_bps(*n))).collect(),
+        Unit::Probability => [0.0, 1e-12, 0.02, 0.5, 1.0].map(Value::Probability).to_vec(),
+        Unit::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
+        Unit::Choice(words) => words.iter().map(|word| Value::Choice(word)).collect(),
+        // Others mean something only in company: the random configurations have them.
+        #[allow(unreachable_patterns, reason = "units are added as disciplines need them")]
+        _ => Vec::new(),
+    }
+}
+
+/// Whole numbers at which limits use to lie, each with its neighbours.
+const NUMBERS: &[u64] = &[
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    9,
+    15,
+    16,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+    1_000,
+    1_024,
+    1_513,
+    1_514,
+    1_515,
+    65_534,
+    65_535,
+    65_536,
+    65_537,
+    1 << 20,
+    1 << 24,
+    (1 << 24) + 1,
+    1 << 30,
+    (1 << 31) - 1,
+    1 << 31,
+    u32::MAX as u64 - 1,
+    u32::MAX as u64,
+    1 << 32,
+    u64::MAX,
+];
+
+/// Times at which limits use to lie.
+const NANOS: &[u64] = &[
+    0,
+    1,
+    999,
+    1_000,
+    1_024,
+    1_000_000,
+    5_000_000,
+    100_000_000,
+    1_000_000_000,
+    3_600_000_000_000,
+    86_400_000_000_000,
+    1 << 42,
+    1 << 62,
+    u64::MAX - 1,
+    u64::MAX,
+];
+
+/// Rates at which limits use to lie.
+const RATES: &[u64] =
+    &[0, 1, 8, 100, 64_000, 1_000_000, 10_000_000_000, 1_000_000_000_000, u32::MAX as u64 * 8, u64::MAX];

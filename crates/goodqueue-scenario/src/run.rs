@@ -237,7 +237,7 @@ fn capacity(rate: &LinkRate) -> sim::Capacity {
     match rate {
         LinkRate::Fixed(rate) => sim::Capacity::Constant(*rate),
         LinkRate::Schedule(steps) => {
-            sim::Capacity::Schedule(steps.iter().map(|(time, rate)| (Instant::ZERO + *time, *rate)).collect())
+            sim::Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
         }
         LinkRate::Trace { trace, .. } => {
             let at_ms = trace.opportunities_ms().iter().map(|&at| u64::from(at)).collect();

@@ -80,9 +80,11 @@
 //! resolved scenario in this same format, so that what a result file holds can be run again.
 
 mod document;
+mod link;
 mod overrides;
 mod reader;
 mod resolve;
+mod traffic;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -6,6 +6,8 @@
 //! bit for bit, on every platform.
 
 #![forbid(unsafe_code)]
+// A shadowed variable once delivered the wrong packet (mahimahi codel_packet_queue).
+#![warn(clippy::shadow_unrelated)]
 
 pub mod events;
 pub mod link;

@@ -1,0 +1,140 @@
+//! `[link]`: how fast the bottleneck is and how far away.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use goodqueue::{Duration, Rate};
+
+use super::document::{Node, Origin, Raw};
+use super::reader::{Reader, measured};
+use super::resolve::Traces;
+use super::{BottleneckLink, LinkRate};
+use crate::diagnostic::Diagnostic;
+use crate::trace::Trace;
+use crate::units;
+
+pub(super) fn read_link(root: &Reader<'_>, traces: &mut Traces) -> Result<BottleneckLink, Diagnostic> {
+    let table = root.table("link", "[link]")?;
+    table.only(&["down", "up", "rtt", "mtu", "framing"])?;
+    let down = read_link_rate(&table, "down", traces)?;
+    let up = read_link_rate(&table, "up", traces)?;
+    // A line of which one rate is given is symmetric; the 10/1 line of `compare` is what nothing given means.
+    let default_up = down.clone().unwrap_or(LinkRate::Fixed(DEFAULT_UP));
+    Ok(BottleneckLink {
+        down: down.unwrap_or(LinkRate::Fixed(DEFAULT_DOWN)),
+        up: up.unwrap_or(default_up),
+        rtt: read_rtt(&table, DEFAULT_RTT)?,
+        mtu: table.small("mtu", 1500, 68, 65_535)?,
+        framing: table.small("framing", 14, 0, 1000)?,
+    })
+}
+
+pub(super) fn read_rtt(table: &Reader<'_>, default: Duration) -> Result<Duration, Diagnostic> {
+    let rtt = table.time("rtt")?.unwrap_or(default);
+    if rtt > MAX_RTT {
+        let message = Diagnostic::new(format!("a base round-trip time of {rtt} is not possible"));
+        return Err(table.error("rtt", message.allowed("at most 1h")));
+    }
+    Ok(rtt)
+}
+
+fn read_link_rate(
+    table: &Reader<'_>,
+    key: &str,
+    traces: &mut Traces,
+) -> Result<Option<LinkRate>, Diagnostic> {
+    let Some(node) = table.node(key) else { return Ok(None) };
+    let Raw::Table(_) = node.raw else {
+        return read_rate_above_0(table, key).map(|rate| rate.map(LinkRate::Fixed));
+    };
+    let name = format!("`link.{key}`");
+    let inner = Reader::of(table.document(), node, &name)?;
+    inner.only(&["rate", "trace", "schedule"])?;
+    let forms = ["rate", "trace", "schedule"].into_iter().filter(|form| inner.node(form).is_some());
+    match forms.collect::<Vec<_>>().as_slice() {
+        ["rate"] => read_rate_above_0(&inner, "rate").map(|rate| rate.map(LinkRate::Fixed)),
+        ["trace"] => read_trace(&inner, traces).map(Some),
+        ["schedule"] => read_schedule(&inner).map(|steps| Some(LinkRate::Schedule(steps))),
+        given => {
+            let message =
+                Diagnostic::new(format!("{} of `rate`, `trace` and `schedule` are given", given.len()));
+            Err(table.error(key, message.allowed("exactly one of the three")))
+        }
+    }
+}
+
+pub(super) fn read_rate_above_0(table: &Reader<'_>, key: &str) -> Result<Option<Rate>, Diagnostic> {
+    let rate = table.rate(key)?;
+    if rate == Some(Rate::from_bps(0)) {
+        let message = Diagnostic::new("at a rate of 0 nothing ever leaves the queue");
+        let message = message.allowed("a rate above 0");
+        return Err(table.error(key, message.help("for an outage write a schedule with a step of \"0bit\"")));
+    }
+    Ok(rate)
+}
+
+fn read_trace(table: &Reader<'_>, traces: &mut Traces) -> Result<LinkRate, Diagnostic> {
+    let (Some(file), Some(node)) = (table.text("trace")?, table.node("trace")) else {
+        return Err(table.error("trace", Diagnostic::new("no file is given")));
+    };
+    let path = match node.origin {
+        Origin::File(_) => table.document().folder().join(file),
+        _ => Path::new(file).to_owned(),
+    };
+    let trace = match traces.get(&path) {
+        Some(trace) => Arc::clone(trace),
+        None => {
+            let trace = Arc::new(Trace::load(&path)?);
+            traces.insert(path.clone(), Arc::clone(&trace));
+            trace
+        }
+    };
+    Ok(LinkRate::Trace { file: path, trace })
+}
+
+fn read_schedule(table: &Reader<'_>) -> Result<Vec<(Duration, Rate)>, Diagnostic> {
+    let form = "a list of [time, rate] in quotes, such as [[\"0s\", \"100mbit\"], [\"50s\", \"10mbit\"]]";
+    let document = table.document();
+    let Some(Node { raw: Raw::List(steps), .. }) = table.node("schedule") else {
+        return Err(table.error("schedule", Diagnostic::new("this is not a list").allowed(form)));
+    };
+    let mut schedule: Vec<(Duration, Rate)> = Vec::new();
+    for step in steps {
+        let pair = match &step.raw {
+            Raw::List(pair) => pair.as_slice(),
+            _ => &[],
+        };
+        let [at, rate] = pair else {
+            return Err(document.at(Diagnostic::new("this is not a step of a schedule").allowed(form), step));
+        };
+        let text = |node: &Node| {
+            measured(node).ok_or_else(|| {
+                document.at(Diagnostic::new(format!("{} is not possible", node.sort())).allowed(form), node)
+            })
+        };
+        let time = units::time(&text(at)?).map_err(|error| document.at(error, at))?;
+        let value = units::rate(&text(rate)?).map_err(|error| document.at(error, rate))?;
+        match schedule.last() {
+            None if !time.is_zero() => {
+                let message =
+                    Diagnostic::new(format!("the schedule begins at {time}")).allowed("a first step at 0s");
+                return Err(document.at(message, at));
+            }
+            Some((previous, _)) if time <= *previous => {
+                let message = Diagnostic::new(format!("{time} does not come after {previous}"));
+                return Err(document.at(message.allowed("times that increase"), at));
+            }
+            _ => schedule.push((time, value)),
+        }
+    }
+    if schedule.iter().all(|(_, rate)| *rate == Rate::from_bps(0)) {
+        let message = Diagnostic::new("the schedule has no step with a rate above 0").allowed(form);
+        return Err(table.error("schedule", message));
+    }
+    Ok(schedule)
+}
+
+const DEFAULT_DOWN: Rate = Rate::from_bps(10_000_000);
+const DEFAULT_UP: Rate = Rate::from_bps(1_000_000);
+const DEFAULT_RTT: Duration = Duration::from_millis(50);
+const MAX_RTT: Duration = Duration::from_secs(3600);

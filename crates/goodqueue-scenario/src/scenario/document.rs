@@ -61,6 +61,13 @@ pub(crate) enum Origin {
     Program,
 }
 
+impl Node {
+    /// True if an option of the command line that stands for one key gave it; `--set` names the key itself.
+    pub(super) fn is_from_an_option(&self) -> bool {
+        matches!(&self.origin, Origin::Argument { name, .. } if &**name != "--set")
+    }
+}
+
 impl Document {
     /// Larger files are refused.
     pub const MAX_FILE_BYTES: usize = 1 << 20;

@@ -59,10 +59,12 @@ impl<'d> Reader<'d> {
 
     /// `message` about the value of `key`; about the whole table if the value is a default.
     pub(super) fn error(&self, key: &str, message: Diagnostic) -> Diagnostic {
-        let message = message.prefixed(&format!("`{key}`"));
+        let named = |message: Diagnostic| message.prefixed(&format!("`{key}`"));
         match self.node(key) {
-            Some(node) => self.document.at(message, node),
-            None => self.document.place(message.widened(), self.origin),
+            // Whoever gave `--rate` has not heard of `down`.
+            Some(node) if node.is_from_an_option() => self.document.at(message, node),
+            Some(node) => self.document.at(named(message), node),
+            None => self.document.place(named(message).widened(), self.origin),
         }
     }
 

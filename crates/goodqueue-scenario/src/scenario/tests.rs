@@ -137,7 +137,7 @@ fn a_bad_option_is_shown_with_its_name() {
         resolved.unwrap_err().to_string()
     };
     insta::assert_snapshot!(with(Overrides { rate: Some("10mbps".into()), ..Overrides::default() }), @r"
-    --rate: `down`: the unit of the rate `10mbps` has two readings: bytes per second, as in tc, which is 80 Mbit/s, or bits per second, which is 10 Mbit/s
+    --rate: the unit of the rate `10mbps` has two readings: bytes per second, as in tc, which is 80 Mbit/s, or bits per second, which is 10 Mbit/s
       help: write `80mbit` or `10mbit`
     ");
     insta::assert_snapshot!(with(Overrides { qdiscs: vec!["pfifo limmit 5".into()], ..Overrides::default() }), @r"

@@ -27,6 +27,8 @@ pub struct Recording {
     pub rate: Rate,
     /// The kernel's clock at time 0 of the rows.
     pub start: Instant,
+    /// Each packet's class was chosen by its flow.
+    pub classed: bool,
     /// What happened, in order.
     pub rows: Vec<Row>,
 }
@@ -58,6 +60,8 @@ pub struct RecordedPacket {
     pub bytes: u32,
     /// The TOS byte.
     pub tos: u8,
+    /// The flow's number chose the class: `skb->priority` was set.
+    pub classed: bool,
 }
 
 impl Packet for RecordedPacket {
@@ -84,7 +88,11 @@ impl Flow for RecordedPacket {
     }
 
     fn class(&self) -> Option<u32> {
-        Some(self.flow + 1)
+        self.classed.then_some(self.flow + 1)
+    }
+
+    fn dscp(&self) -> u8 {
+        self.tos >> 2
     }
 }
 
@@ -119,6 +127,7 @@ impl Recording {
             qdisc: text("qdisc")?,
             rate: Rate::from_bps(number("rate_bps")?),
             start: Instant::from_nanos(number("t_start_ns")?),
+            classed: header["priority"] != "none",
             rows,
         })
     }
@@ -169,7 +178,8 @@ impl Recording {
         mut qdisc: AnyQdisc<RecordedPacket>,
         mut variables: impl FnMut(&mut AnyQdisc<RecordedPacket>, Instant) -> Option<(u64, u64)>,
     ) -> Result<u64, String> {
-        let mut wire = Wire { start: self.start, rate: self.rate, free_at: u64::MAX, done: Vec::new() };
+        let mut wire =
+            Wire { start: self.start, rate: self.rate, free_at: u64::MAX, busy: false, done: Vec::new() };
         let mut seen = 0;
         let mut packets = 0;
         for row in &self.rows {
@@ -177,7 +187,11 @@ impl Recording {
                 Row::Arrival { t, seq, flow, bytes, tos } => {
                     wire.run_until(&mut qdisc, t);
                     packets += 1;
-                    wire.arrive(&mut qdisc, t, RecordedPacket { seq, flow, bytes, tos });
+                    wire.arrive(
+                        &mut qdisc,
+                        t,
+                        RecordedPacket { seq, flow, bytes, tos, classed: self.classed },
+                    );
                 }
                 Row::Departure { t, .. } | Row::Drop { t, .. } => {
                     wire.run_until(&mut qdisc, t);
@@ -230,7 +244,10 @@ impl Row {
 struct Wire {
     start: Instant,
     rate: Rate,
+    /// When to ask for the next packet, in ns; the maximum: only once one has arrived.
     free_at: u64,
+    /// A packet is on the link until `free_at`.
+    busy: bool,
     done: Vec<Row>,
 }
 
@@ -239,7 +256,7 @@ impl Wire {
         self.start + Duration::from_nanos(t)
     }
 
-    /// All ends of packets before or at `t`. After an end that found nothing the link is idle (`free_at` is the maximum).
+    /// All ends of packets before or at `t`, and all times at which a qdisc wanted to be asked again.
     fn run_until(&mut self, qdisc: &mut AnyQdisc<RecordedPacket>, t: u64) {
         while self.free_at <= t {
             self.take(qdisc, self.free_at);
@@ -250,7 +267,7 @@ impl Wire {
         let done = &mut self.done;
         let mut drops = |lost: RecordedPacket, _: DropReason| done.push(Row::Drop { t, seq: lost.seq });
         qdisc.enqueue(self.start + Duration::from_nanos(t), packet, &mut drops);
-        if self.free_at == u64::MAX {
+        if !self.busy {
             self.take(qdisc, t);
         }
     }
@@ -259,10 +276,13 @@ impl Wire {
         let now = self.clock(t);
         let done = &mut self.done;
         let mut drops = |lost: RecordedPacket, _: DropReason| done.push(Row::Drop { t, seq: lost.seq });
-        self.free_at = u64::MAX;
-        if let Some(sent) = qdisc.dequeue(now, &mut drops) {
+        let sent = qdisc.dequeue(now, &mut drops);
+        self.busy = sent.is_some();
+        if let Some(sent) = sent {
             self.done.push(Row::Departure { t, seq: sent.seq, tos: sent.tos });
             self.free_at = t + self.rate.serialization(sent.bytes).as_nanos();
+        } else {
+            self.free_at = qdisc.next_event(now).map_or(u64::MAX, |at| at.since(self.start).as_nanos());
         }
     }
 }

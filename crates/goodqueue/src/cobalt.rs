@@ -32,9 +32,10 @@
 //! # Deviations
 //! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an overflow takes the oldest
 //! packet, as there. The rule that four packets' time on the link is no standing queue needs a shaper's rate, which `cobalt`
-//! alone has not. `linux`: the inverse root begins at 0 as it does there, so that the first queue ever to exceed `target`
-//! is signalled at its next packet, not after an interval. `paper`: it begins at 1. An interval above 4.29 s, which Linux
-//! cuts to 32 bits, is kept.
+//! alone has not. `linux`: a queue that becomes late for the first time, or after an interval without packets, is
+//! signalled at its next packet, as Linux does: it forgets the interval that it has just begun, and its inverse root is 0
+//! at first. `paper`: the interval passes before the first signal. An interval above 4.29 s, which Linux cuts to 32 bits,
+//! is kept.
 //!
 //! # Cost
 //! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never more than signals were
@@ -71,7 +72,6 @@ pub struct Cobalt<P, R> {
 pub struct CobaltConfig {
     limit: u32,
     params: CobaltParams,
-    variant: CobaltVariant,
 }
 
 /// What COBALT is told; shared by all flows of a discipline that runs one per flow.
@@ -89,15 +89,17 @@ pub struct CobaltParams {
     pub p_dec: u32,
     /// Mark instead of dropping where the transport allows it.
     pub ecn: bool,
+    /// How a queue that was idle begins.
+    pub variant: CobaltVariant,
 }
 
-/// How COBALT begins.
+/// How COBALT begins with a queue that is late for the first time, or again after an idle interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CobaltVariant {
-    /// Linux 6.1: the inverse root is 0 until the first step.
+    /// Linux 6.1: the next packet is signalled.
     Linux,
-    /// As described: the inverse root is 1.
+    /// As described: an interval passes before the first signal.
     Paper,
 }
 
@@ -174,6 +176,7 @@ impl CobaltVars {
         random: &mut impl Random,
     ) -> Verdict {
         let mut verdict = Verdict { drop: false, marked: false };
+        let mut late = now > self.drop_next;
         let due = self.count > 0 && now >= self.drop_next;
         let packets = u64::from(bulk_flows).saturating_mul(2).max(4);
         if sojourn > params.target && sojourn > params.mtu_time.saturating_mul(packets) {
@@ -186,7 +189,10 @@ impl CobaltVars {
         } else {
             self.dropping = false;
         }
-        let mut late = now > self.drop_next;
+        // Linux goes on with what it knew before, and so forgets the interval that it has just begun.
+        if params.variant != CobaltVariant::Linux {
+            late = now > self.drop_next;
+        }
         if due && self.dropping {
             let already = packet.ecn() == Ecn::Ce;
             let carries = params.ecn && packet.set_ce();
@@ -286,7 +292,7 @@ const fn newton_step(root: u32, count: u32) -> u32 {
 impl CobaltParams {
     /// Those of Linux's CAKE without a shaper.
     #[must_use]
-    pub const fn new(target: Duration, interval: Duration) -> Self {
+    pub const fn new(target: Duration, interval: Duration, variant: CobaltVariant) -> Self {
         Self {
             target,
             interval,
@@ -294,6 +300,7 @@ impl CobaltParams {
             p_inc: DEFAULT_P_INC,
             p_dec: DEFAULT_P_DEC,
             ecn: true,
+            variant,
         }
     }
 }
@@ -334,9 +341,12 @@ impl Configure for CobaltConfig {
                 p_inc: probability("p_inc", DEFAULT_P_INC)?,
                 p_dec: probability("p_dec", DEFAULT_P_DEC)?,
                 ecn: settings.flag("ecn").unwrap_or(true),
-                ..CobaltParams::new(settings.time("target").unwrap_or(DEFAULT_TARGET), interval)
+                ..CobaltParams::new(
+                    settings.time("target").unwrap_or(DEFAULT_TARGET),
+                    interval,
+                    CobaltVariant::from_settings(settings),
+                )
             },
-            variant: CobaltVariant::from_settings(settings),
         })
     }
 
@@ -348,7 +358,7 @@ impl Configure for CobaltConfig {
             .with("p_inc", Value::Probability(f64::from(self.params.p_inc) / TWO_TO_32))
             .with("p_dec", Value::Probability(f64::from(self.params.p_dec) / TWO_TO_32))
             .with("ecn", Value::Flag(self.params.ecn))
-            .with("variant", Value::Choice(self.variant.name()))
+            .with("variant", Value::Choice(self.params.variant.name()))
     }
 }
 
@@ -372,7 +382,7 @@ impl<P: Packet, R: Random> Cobalt<P, R> {
         Self {
             config,
             random,
-            vars: CobaltVars::new(config.variant),
+            vars: CobaltVars::new(config.params.variant),
             queue: Fifo::default(),
             stats: Stats::default(),
             now: Instant::ZERO,
@@ -466,7 +476,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
-        self.vars = CobaltVars::new(self.config.variant);
+        self.vars = CobaltVars::new(self.config.params.variant);
     }
 }
 

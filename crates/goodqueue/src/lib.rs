@@ -36,6 +36,7 @@ extern crate alloc;
 mod bucket;
 pub mod choke;
 pub mod cobalt;
+pub mod cake;
 pub mod codel;
 pub mod config;
 pub mod drr;
@@ -59,7 +60,7 @@ pub mod tbf;
 pub mod time;
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
-pub use packet::{Ecn, Flow, Packet};
+pub use packet::{Ecn, Flow, Packet, TcpAck};
 pub use qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 pub use registry::{AnyConfig, AnyQdisc};
 pub use time::{Duration, Instant, Rate};

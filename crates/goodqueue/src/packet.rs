@@ -82,12 +82,65 @@ pub trait Flow {
         None
     }
 
+    /// A hash of the host that sent the packet, well mixed with `salt`. The default: one host for all.
+    fn source_hash(&self, salt: u32) -> u32 {
+        let _ = salt;
+        0
+    }
+
+    /// A hash of the host that the packet goes to, well mixed with `salt`. The default: one host for all.
+    fn destination_hash(&self, salt: u32) -> u32 {
+        let _ = salt;
+        0
+    }
+
+    /// The Differentiated Services code point (RFC 2474), the upper six bits of the TOS byte.
+    fn dscp(&self) -> u8 {
+        0
+    }
+
+    /// What the packet acknowledges, if it is a TCP segment with the ACK flag and without SYN.
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        None
+    }
+
     /// True if both packets belong to one flow, whatever class was chosen for them. The default compares 64 bits of hash.
     fn same_flow(&self, other: &Self) -> bool
     where
         Self: Sized,
     {
         [0, u32::MAX].into_iter().all(|salt| self.flow_hash(salt) == other.flow_hash(salt))
+    }
+}
+
+/// The acknowledgement that a TCP segment carries, as far as an ACK filter cares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpAck {
+    /// The acknowledgement number.
+    pub number: u32,
+    /// The flags ECE (2) and CWR (1).
+    pub ecn: u8,
+    /// Bytes acknowledged by SACK blocks; `u32::MAX` for a duplicate SACK, which is never superfluous.
+    pub sacked: u32,
+    /// TSval and TSecr of the timestamps option; 0 without.
+    pub timestamps: (u32, u32),
+    /// Nothing would be lost with this segment but what its other fields say: no data, no other flag, no other option.
+    pub pure: bool,
+}
+
+impl TcpAck {
+    /// True if this one says nothing that `later`, of the same connection, does not say too.
+    #[must_use]
+    pub fn is_superseded_by(&self, later: &Self) -> bool {
+        let not_after = |a: u32, b: u32| b.wrapping_sub(a) <= u32::MAX >> 1;
+        self.pure
+            && not_after(self.number, later.number)
+            && not_after(self.timestamps.0, later.timestamps.0)
+            && not_after(self.timestamps.1, later.timestamps.1)
+            && self.sacked <= later.sacked
+            && self.sacked < u32::MAX
+            // Two equal ones are duplicate ACKs: their number counts.
+            && (self.number != later.number || self.sacked < later.sacked)
     }
 }
 

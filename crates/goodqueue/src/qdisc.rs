@@ -106,20 +106,22 @@ pub enum DropReason {
     Purged,
     /// Lost by an emulated network.
     Lost,
+    /// An acknowledgement that a later one makes superfluous.
+    Superseded,
 }
 
 impl DropReason {
     /// Every reason, in the order in which they are reported.
-    pub const ALL: [Self; 7] =
-        [
-            Self::Congested,
-            Self::Overlimit,
-            Self::Overmemory,
-            Self::FlowLimit,
-            Self::Oversize,
-            Self::Purged,
-            Self::Lost,
-        ];
+    pub const ALL: [Self; 8] = [
+        Self::Congested,
+        Self::Overlimit,
+        Self::Overmemory,
+        Self::FlowLimit,
+        Self::Oversize,
+        Self::Purged,
+        Self::Lost,
+        Self::Superseded,
+    ];
 
     /// The name used in results.
     #[must_use]
@@ -132,6 +134,7 @@ impl DropReason {
             Self::Oversize => "oversize",
             Self::Purged => "purged",
             Self::Lost => "lost",
+            Self::Superseded => "superseded",
         }
     }
 

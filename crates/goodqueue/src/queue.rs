@@ -179,6 +179,48 @@ impl<P> Pool<P> {
         if chain.packets == 0 { None } else { self.nodes.get(chain.head as usize)?.queued.as_ref() }
     }
 
+    /// The youngest of `chain` and its node.
+    #[must_use]
+    pub fn back(&self, chain: &Chain) -> Option<(u32, &Queued<P>)> {
+        if chain.packets == 0 {
+            return None;
+        }
+        Some((chain.tail, self.nodes.get(chain.tail as usize)?.queued.as_ref()?))
+    }
+
+    /// The packets of `chain` and their nodes, oldest first.
+    pub fn nodes(&self, chain: &Chain) -> impl Iterator<Item = (u32, &Queued<P>)> {
+        let mut at = chain.head;
+        (0..chain.packets).map_while(move |_| {
+            let (index, node) = (at, self.nodes.get(at as usize)?);
+            at = node.next;
+            node.queued.as_ref().map(|queued| (index, queued))
+        })
+    }
+
+    /// Takes the packet at `node`, which must be one of `chain`.
+    pub fn remove(&mut self, chain: &mut Chain, node: u32) -> Option<Queued<P>> {
+        if chain.packets <= 1 || node == chain.head {
+            return self.pop_front(chain);
+        }
+        if node == chain.tail {
+            return self.pop_back(chain);
+        }
+        let entry = self.nodes.get_mut(node as usize)?;
+        let (before, next) = (entry.before, entry.next);
+        let queued = entry.queued.take()?;
+        entry.next = self.free;
+        self.free = node;
+        if let Some(neighbour) = self.nodes.get_mut(before as usize) {
+            neighbour.next = next;
+        }
+        if let Some(neighbour) = self.nodes.get_mut(next as usize) {
+            neighbour.before = before;
+        }
+        chain.packets = chain.packets.saturating_sub(1);
+        Some(queued)
+    }
+
     fn take_node(&mut self, before: u32, queued: Queued<P>) -> u32 {
         if let Some(node) = self.nodes.get_mut(self.free as usize) {
             let index = self.free;
@@ -213,6 +255,15 @@ mod tests {
         let left_of_b: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut b)).map(|q| q.packet).collect();
         assert_eq!(left_of_b, [10, 11, 12]);
         assert_eq!(pool.nodes.len(), 8, "freed nodes are used again");
+        for n in 0..4_u32 {
+            pool.push_back(&mut a, Instant::ZERO, n);
+        }
+        let second = pool.nodes(&a).nth(1).map(|(node, _)| node).expect("four are there");
+        assert_eq!(pool.remove(&mut a, second).map(|q| q.packet), Some(1));
+        assert_eq!(pool.back(&a).map(|(_, q)| q.packet), Some(3));
+        assert_eq!(pool.pop_back(&mut a).map(|q| q.packet), Some(3));
+        let rest: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).map(|q| q.packet).collect();
+        assert_eq!(rest, [0, 2]);
         assert!(a.is_empty() && b.is_empty() && pool.pop_back(&mut a).is_none());
     }
 }

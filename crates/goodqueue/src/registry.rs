@@ -153,6 +153,7 @@ disciplines! {
     FqCodel = crate::fq_codel::FqCodel<P>, crate::fq_codel::FqCodelConfig;
     FqPie = crate::fq_pie::FqPie<P, Source>, crate::fq_pie::FqPieConfig;
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
+    Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;
     Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
     Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;

@@ -20,6 +20,12 @@ pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
     Instant::from_nanos(cogs.saturating_mul(NANOS << shift))
 }
 
+/// The same on the timer wheel before 4.8, which fires at the jiffy it is asked for.
+pub(crate) fn fires_on_time(now: Instant, span: Duration) -> Instant {
+    let ahead = span.as_nanos().div_ceil(NANOS).max(1);
+    Instant::from_nanos((now.as_nanos() / NANOS).saturating_add(ahead).saturating_mul(NANOS))
+}
+
 /// The coarsest of the nine levels.
 const MAX_SHIFT: u32 = 24;
 

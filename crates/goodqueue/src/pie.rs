@@ -6,7 +6,8 @@
 //! with that probability. Bursts shorter than `max_burst` pass, and small probabilities move in small steps.
 //!
 //! # Reference
-//! RFC 8033; R. Pan et al., HPSR 2013; behaviour of Linux 6.1 `net/sched/sch_pie.c`, `include/net/pie.h`; tc-pie(8).
+//! RFC 8033; RFC 8034; R. Pan et al., HPSR 2013; draft-pan-aqm-pie-00; I. Järvinen and M. Kojo, "Evaluating CoDel, PIE, and
+//! HRED AQM Techniques with Load Transients", LCN 2014; behaviour of Linux 6.1 `net/sched/sch_pie.c`, `include/net/pie.h`; tc-pie(8).
 //!
 //! # State
 //! ```text
@@ -22,13 +23,19 @@
 //! | `limit` | packets | 1000 | Linux sch_pie | 1 to 2^32 - 1 |
 //! | `target` | time | 15 ms | RFC 8033 §4.2 QDELAY_REF; Linux | 1 ns to 2^32 us |
 //! | `tupdate` | time | 15 ms | RFC 8033 §4.2 T_UPDATE; Linux | 1 us to 2^32 us |
-//! | `alpha` | 1/16 per s | 2 (0.125) | RFC 8033 §4.2; Linux | 0 to 32 |
-//! | `beta` | 1/16 per s | 20 (1.25) | RFC 8033 §4.2; Linux | 0 to 32 |
+//! | `alpha` | 1/16 per s | 2 (0.125) | RFC 8033 §4.2; Linux | 0 to 32; `docsis`: 0 to 64 |
+//! | `beta` | 1/16 per s | 20 (1.25) | RFC 8033 §4.2; Linux | 0 to 32; `docsis`: 0 to 64 |
 //! | `max_burst` | time | 150 ms | RFC 8033 §4.4 MAX_BURST; Linux, where it is fixed | 0 to 2^32 us |
 //! | `ecn` | flag | off | Linux | |
 //! | `bytemode` | flag | off | Linux | |
 //! | `dq_rate_estimator` | flag | off | Linux since 5.6 | |
+//! | `dq_threshold` | bytes | 16384 | RFC 8033 §5.2; Linux | 1 to 2^32 - 1 |
+//! | `bandwidth` | rate | the link rate | RFC 8034 | 8 bit/s and more; `docsis` only |
 //! | `onoff` | flag | off | FreeBSD ipfw(8); RFC 8033 §5.3 calls it optional | `rfc8033` only |
+//!
+//! Other variants, other defaults: `draft00`, `linux314` and `ns2` have target 20 ms, tupdate 30 ms, max_burst 100 ms and
+//! the estimator over 10000 (`ns2`: 15000) bytes (draft-pan-aqm-pie-00; Linux 3.14; Järvinen and Kojo 2014); `docsis` has
+//! 10 ms, 16 ms, 142 ms, alpha 4, beta 40 and `bytemode` (RFC 8034).
 //!
 //! # Deviations
 //! `rfc8033`: exact integer arithmetic with probability 1 = 10^18 and time in nanoseconds. The delay is the time in the
@@ -41,7 +48,19 @@
 //! would fire if the queue had been made at the origin of the caller's clock; the first comes half a second later). Not
 //! reproduced: the wrap of its delay estimate at a backlog of 16 MiB.
 //!
-//! Both: updates that fall between two calls are made up for at the later one, at most 2048 of them: by then the
+//! `draft00`: as `rfc8033` in arithmetic; three levels of steps, each arrival is dropped independently, nothing else. The
+//! last measurement of the departure rate counts alone.
+//!
+//! `linux314`: the integers of Linux 3.14, wraps of its 32-bit probability included, on timers that fire at their jiffy.
+//!
+//! `ns2`: as `draft00` with the safeguards of the code. As there, the measurement starts anew at every update at which the
+//! probability and the delay are zero, even if none has succeeded, so that with default values PIE is a FIFO at 2 Mbit/s:
+//! ten packets take longer than `tupdate` (Järvinen and Kojo 2014). Reconstructed from what is known of that code.
+//!
+//! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A third of `limit` packets
+//! stands for a third of the buffer. `ecn` marks up to 10 %, where RFC 8034 knows no ECN.
+//!
+//! All: updates that fall between two calls are made up for at the later one, at most 2048 of them: by then the
 //! probability has reached the end to which a silent queue drives it. A packet that carries CE already is not counted as
 //! marked.
 //!
@@ -62,7 +81,7 @@ use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, Rate};
 
 /// A queue under PIE.
 #[derive(Clone, Debug)]
@@ -92,6 +111,10 @@ pub struct PieConfig {
     byte_mode: bool,
     rate_estimator: bool,
     on_off: bool,
+    /// Bytes over which the departure rate is measured.
+    threshold: u64,
+    /// Rate of the link, from which `docsis` knows the delay.
+    bandwidth: Rate,
     /// Largest packet, for `bytemode` and for what counts as a tiny queue in Linux.
     mtu: u32,
 }
@@ -104,31 +127,102 @@ pub enum PieVariant {
     Rfc8033,
     /// Linux 6.1.
     Linux,
+    /// draft-pan-aqm-pie-00 of 2013.
+    Draft00,
+    /// Linux 3.14 of 2014.
+    Linux314,
+    /// The code for ns-2 whose measurement is reset without a guard.
+    Ns2,
+    /// RFC 8034.
+    Docsis,
+}
+
+/// How numbers are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Arithmetic {
+    /// As if in reals.
+    Exact,
+    /// Linux since 4.20: probabilities of 64 bits.
+    Linux64,
+    /// Linux before: probabilities and their changes wrap at 32 bits.
+    Linux32,
+}
+
+/// Where the queue delay comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DelayFrom {
+    /// Timestamps, or the estimator if it is asked for.
+    Either,
+    /// Always the estimator.
+    Estimator,
+    /// The backlog and the known rate of the link.
+    LinkRate,
+}
+
+/// How the measurements of the departure rate are averaged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Averaging {
+    /// The time for `threshold` bytes, a quarter each new one (RFC 8033 §5.2).
+    Time,
+    /// The rate, one part in `2^shift` each new one.
+    Rate {
+        /// 0: only the last one counts.
+        shift: u32,
+    },
+}
+
+/// When the burst allowance is re-armed, do the measurements of the departure rate begin anew?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Restart {
+    /// No.
+    Never,
+    /// Yes; and it is re-armed only once a measurement has succeeded.
+    AfterSuccess,
+    /// Yes, even before the first has succeeded, which then may never happen.
+    Always,
 }
 
 /// What the variants differ in.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
+    arithmetic: Arithmetic,
     /// Probability 1.
     one: u64,
     /// Time is counted in units of `2^tick` ns.
     tick: u32,
     /// Steps of auto-tuning: below 10^-1, 10^-2, ... the increment shrinks.
     levels: u32,
-    /// With both delays zero, one part in this many of the probability goes at each update.
+    /// Larger steps also above probability 1, which byte mode can reach.
+    above_one: bool,
+    /// No jumps of the probability once many packets are dropped.
+    capped: bool,
+    /// With both delays zero, one part in this many of the probability goes at each update; 0: none.
     decay: u64,
-    /// A delay above 250 ms adds 2 % per update.
-    surcharge: bool,
+    /// Delays up to this count as zero for the decay.
+    negligible: Duration,
+    /// A delay above this adds 2 % per update.
+    surcharge: Option<Duration>,
     /// No decay while packets are queued.
     decay_when_empty: bool,
+    /// While burst allowance is left the probability stands at 0.
+    burst_first: bool,
+    /// No drop while the delay is small or the queue tiny.
+    safeguards: bool,
+    /// Drops are spaced by accumulating the probability.
+    spaced: bool,
+    /// The burst allowance is re-armed at delays below the target, not half of it.
+    calm_below_target: bool,
+    /// The queue falls quiet for a second before it is inactive again.
+    quiescent: bool,
+    delay: DelayFrom,
     /// The burst allowance shrinks with departures, not with updates.
     burst_by_departure: bool,
     /// The test for a small delay looks at the delay now, not at that of the last update.
     current_delay: bool,
-    /// The departure rate is averaged, not the time that `THRESHOLD` bytes take.
-    average_rate: bool,
-    /// Re-arming the burst allowance restarts all measurements, and needs one to have succeeded.
-    restart: bool,
+    averaging: Averaging,
+    /// A departure rate is counted in bytes × `2^rate_shift` per tick.
+    rate_shift: u32,
+    restart: Restart,
     /// Updates are driven by the kernel's timers.
     jiffies: bool,
     /// The accumulated probability starts anew also when a forced drop became a mark.
@@ -136,34 +230,96 @@ struct Rules {
 }
 
 const RFC8033: Rules = Rules {
+    arithmetic: Arithmetic::Exact,
     // RFC 8033 works in reals. 10^18 makes every threshold exact, and 8.5 times it still fits in 64 bits.
     one: 1_000_000_000_000_000_000,
     tick: 0,
     levels: 6,
+    above_one: false,
+    capped: true,
     decay: 50,
-    surcharge: false,
+    negligible: Duration::ZERO,
+    surcharge: None,
     decay_when_empty: false,
+    burst_first: false,
+    safeguards: true,
+    spaced: true,
+    calm_below_target: false,
+    quiescent: false,
+    delay: DelayFrom::Either,
     burst_by_departure: false,
     current_delay: false,
-    average_rate: false,
-    restart: false,
+    averaging: Averaging::Time,
+    rate_shift: 0,
+    restart: Restart::Never,
     jiffies: false,
     clear_on_mark: true,
 };
 
 const LINUX: Rules = Rules {
+    arithmetic: Arithmetic::Linux64,
     one: u64::MAX >> 8,
     tick: 6,
-    levels: 6,
     decay: 64,
-    surcharge: true,
+    surcharge: Some(Duration::from_millis(250)),
     decay_when_empty: true,
     burst_by_departure: true,
     current_delay: true,
-    average_rate: true,
-    restart: true,
+    averaging: Averaging::Rate { shift: 3 },
+    rate_shift: 8,
+    restart: Restart::AfterSuccess,
     jiffies: true,
     clear_on_mark: false,
+    ..RFC8033
+};
+
+/// The basis of 2013: three levels, no spacing, the estimator.
+const DRAFT00: Rules = Rules {
+    levels: 2,
+    capped: false,
+    decay: 0,
+    safeguards: false,
+    spaced: false,
+    calm_below_target: true,
+    delay: DelayFrom::Estimator,
+    averaging: Averaging::Rate { shift: 0 },
+    // Slow links send few bytes per nanosecond.
+    rate_shift: 40,
+    ..RFC8033
+};
+
+const LINUX314: Rules = Rules {
+    arithmetic: Arithmetic::Linux32,
+    one: u32::MAX as u64,
+    decay: 50,
+    levels: 2,
+    spaced: false,
+    delay: DelayFrom::Estimator,
+    ..LINUX
+};
+
+const NS2: Rules = Rules {
+    capped: true,
+    decay: 50,
+    surcharge: Some(Duration::from_millis(200)),
+    burst_first: true,
+    safeguards: true,
+    calm_below_target: false,
+    burst_by_departure: true,
+    averaging: Averaging::Rate { shift: 1 },
+    restart: Restart::Always,
+    ..DRAFT00
+};
+
+const DOCSIS: Rules = Rules {
+    above_one: true,
+    // RFC 8034: LATENCY_LOW, LATENCY_HIGH.
+    negligible: Duration::from_millis(5),
+    surcharge: Some(Duration::from_millis(200)),
+    burst_first: true,
+    quiescent: true,
+    delay: DelayFrom::LinkRate,
+    ..RFC8033
 };
 
 /// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has one for each.
@@ -175,11 +331,12 @@ pub(crate) struct Vars {
     delay: u64,
     old_delay: u64,
     burst: u64,
-    /// Since when departures are measured (with the estimator), or the last departure.
+    /// Since when departures are measured (with the estimator), or the last departure; for how long a `docsis` queue has
+    /// been quiet.
     since: Option<u64>,
     /// Bytes departed in the measurement under way.
     departed: Option<u64>,
-    /// The estimate: bytes × 2^8 per tick, or ticks per `THRESHOLD` bytes. 0: none yet.
+    /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
     estimate: u64,
 }
 
@@ -211,53 +368,78 @@ impl Vars {
     /// Does one periodic update of a queue that holds `backlog` bytes.
     pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64) {
         let rules = config.rules();
-        let estimated = config.rate_estimator;
         let vars = self;
         if !vars.active {
             return;
         }
+        let protected = rules.burst_first && vars.burst > 0;
         if !rules.burst_by_departure {
             // RFC 8033 §4.4.
             vars.burst = vars.burst.saturating_sub(config.ticks(config.tupdate));
         }
-        let (delay, old) = if estimated {
-            let delay = match vars.estimate {
-                0 => 0,
-                rate if rules.average_rate => backlog.saturating_mul(1 << RATE_SHIFT) / rate,
-                time => wide_product(backlog, time) / THRESHOLD,
-            };
-            (delay, vars.delay)
-        } else {
-            (vars.delay, vars.old_delay)
+        let (delay, old) = match config.delay_from() {
+            DelayFrom::Either => (vars.delay, vars.old_delay),
+            DelayFrom::Estimator => (config.estimated(vars.estimate, backlog), vars.delay),
+            DelayFrom::LinkRate => (config.ticks(config.time_to_send(backlog)), vars.delay),
         };
-        let mut delta = config.increment(vars.probability, delay, old);
-        // RFC 8033 §5.5: no jumps once many packets are dropped.
-        if delta > i128::from(rules.one / 50) && vars.probability >= rules.one / 10 {
-            delta = i128::from(rules.one / 100 * 2);
-        }
-        if rules.surcharge && delay > config.ticks(Duration::from_millis(250)) {
-            delta += i128::from(rules.one / 50);
-        }
-        let (probability, overflowed) = config.moved(vars.probability, delta);
-        vars.probability = probability;
-        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
-        if delay == 0 && old == 0 && !kept {
-            vars.probability -= vars.probability / rules.decay;
+        if protected {
+            vars.probability = 0;
+        } else {
+            vars.move_probability(config, delay, old, backlog);
         }
         vars.delay = delay;
-        vars.old_delay = if estimated { old } else { delay };
-        let half = config.ticks(config.target) / 2;
-        if vars.probability == 0 && delay < half && old < half {
+        vars.old_delay = if config.delay_from() == DelayFrom::Either { delay } else { old };
+        let target = config.ticks(config.target);
+        let calm = if rules.calm_below_target { target } else { target / 2 };
+        let quiet = vars.probability == 0 && delay < calm && old < calm;
+        if rules.quiescent {
+            vars.rest(config, quiet && vars.burst == 0);
+        } else if quiet {
             // RFC 8033 §4.4: the congestion is over, the next burst may pass.
-            if !rules.restart {
-                vars.burst = config.ticks(config.max_burst);
-            } else if !estimated || vars.estimate > 0 {
-                *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() };
+            let estimated = config.delay_from() == DelayFrom::Estimator;
+            match rules.restart {
+                Restart::Never => vars.burst = config.ticks(config.max_burst),
+                Restart::AfterSuccess if estimated && vars.estimate == 0 => {}
+                _ => *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() },
             }
             // RFC 8033 §5.3: nothing to control.
             if config.on_off && delay == 0 && old == 0 {
                 *vars = config.fresh();
             }
+        }
+    }
+
+    fn move_probability(&mut self, config: &PieConfig, delay: u64, old: u64, backlog: u64) {
+        let rules = config.rules();
+        let mut delta = config.increment(self.probability, delay, old);
+        // RFC 8033 §5.5: no jumps once many packets are dropped.
+        if rules.capped && delta > i128::from(rules.one / 50) && self.probability >= rules.one / 10 {
+            delta = i128::from(rules.one / 100 * 2);
+        }
+        let (fades_below, zero) = (config.ticks(rules.negligible), rules.negligible.is_zero());
+        let nothing = |span: u64| if zero { span == 0 } else { span < fades_below };
+        let fades = nothing(delay) && nothing(old);
+        if rules.surcharge.is_some_and(|bound| delay > config.ticks(bound)) && !fades {
+            delta += i128::from(rules.one / 50);
+        }
+        let (probability, overflowed) = config.moved(self.probability, delta);
+        self.probability = probability;
+        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
+        if fades && !kept {
+            self.probability = config.faded(self.probability);
+        }
+    }
+
+    /// RFC 8034: a second of quiet ends the control.
+    fn rest(&mut self, config: &PieConfig, quiet: bool) {
+        self.since = match self.since {
+            None if quiet => Some(0),
+            Some(span) if quiet => Some(span + config.ticks(config.tupdate)),
+            Some(_) => Some(0),
+            None => None,
+        };
+        if self.since.is_some_and(|span| span > config.ticks(QUIET)) {
+            *self = config.fresh();
         }
     }
 
@@ -274,39 +456,44 @@ impl Vars {
         if !vars.active || vars.burst > 0 {
             return false;
         }
-        let last = if rules.current_delay || config.rate_estimator { vars.delay } else { vars.old_delay };
-        // RFC 8033 §4.1: safeguards that keep the link busy.
-        let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
-        let tiny = match config.variant {
-            PieVariant::Rfc8033 => backlog <= 2 * MEAN_PACKET,
-            PieVariant::Linux => backlog < 2 * u64::from(config.mtu),
-        };
-        if small || tiny {
-            return false;
-        }
-        let probability = if config.byte_mode && bytes <= config.mtu {
-            u64::from(bytes) * (vars.probability / u64::from(config.mtu))
-        } else {
-            vars.probability
-        };
-        // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
-        vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
-        if vars.accumulated < rules.one / 100 * 85 {
-            return false;
-        }
-        if vars.accumulated >= rules.one / 2 * 17 {
-            if rules.clear_on_mark {
-                vars.accumulated = 0;
+        if rules.safeguards {
+            let measured = config.delay_from() != DelayFrom::Either;
+            let last = if rules.current_delay || measured { vars.delay } else { vars.old_delay };
+            // RFC 8033 §4.1: safeguards that keep the link busy.
+            let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
+            let tiny = match rules.arithmetic {
+                Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
+                Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(config.mtu),
+            };
+            if small || tiny {
+                return false;
             }
-            return true;
         }
-        let drawn = random.next_u64();
-        let hit = match config.variant {
-            PieVariant::Rfc8033 => scale_64(drawn, rules.one) < probability,
-            PieVariant::Linux => drawn >> 8 < probability,
+        let probability = config.of_packet(vars.probability, bytes);
+        let hit = if rules.spaced {
+            // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
+            vars.accumulated =
+                if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
+            if vars.accumulated < rules.one / 100 * 85 {
+                return false;
+            }
+            if vars.accumulated >= rules.one / 2 * 17 {
+                if rules.clear_on_mark {
+                    vars.accumulated = 0;
+                }
+                true
+            } else {
+                let hit = config.draw(probability, random);
+                if hit {
+                    vars.accumulated = 0;
+                }
+                hit
+            }
+        } else {
+            config.draw(probability, random)
         };
-        if hit {
-            vars.accumulated = 0;
+        if hit && rules.quiescent {
+            vars.since = None;
         }
         hit
     }
@@ -324,29 +511,28 @@ impl Vars {
         let vars = self;
         let now = now.as_nanos() >> rules.tick;
         let mut elapsed = 0;
-        if !config.rate_estimator {
-            vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
-            elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
-            vars.since = Some(now);
-        } else {
-            // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
-            if vars.departed.is_none() && backlog >= THRESHOLD {
-                (vars.departed, vars.since) = (Some(0), Some(now));
+        match config.delay_from() {
+            DelayFrom::LinkRate => {}
+            DelayFrom::Either => {
+                vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
+                elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
+                vars.since = Some(now);
             }
-            if let Some(departed) = &mut vars.departed {
-                *departed += u64::from(bytes);
-                let span = now.saturating_sub(vars.since.unwrap_or(now));
-                if *departed >= THRESHOLD && span > 0 {
-                    elapsed = span;
-                    let sample = if rules.average_rate { (*departed << RATE_SHIFT) / span } else { span };
-                    vars.estimate = match vars.estimate {
-                        0 => sample,
-                        average if rules.average_rate => average - (average >> 3) + (sample >> 3),
-                        average => average - average / 4 + sample / 4,
-                    };
-                    vars.departed = if backlog < THRESHOLD { None } else { Some(0) };
-                    if backlog >= THRESHOLD {
-                        vars.since = Some(now);
+            DelayFrom::Estimator => {
+                // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
+                if vars.departed.is_none() && backlog >= config.threshold {
+                    (vars.departed, vars.since) = (Some(0), Some(now));
+                }
+                if let Some(departed) = &mut vars.departed {
+                    *departed = departed.saturating_add(u64::from(bytes));
+                    let span = now.saturating_sub(vars.since.unwrap_or(now));
+                    if *departed >= config.threshold && span > 0 {
+                        elapsed = span;
+                        vars.estimate = config.averaged(vars.estimate, *departed, span);
+                        vars.departed = if backlog < config.threshold { None } else { Some(0) };
+                        if backlog >= config.threshold {
+                            vars.since = Some(now);
+                        }
                     }
                 }
             }
@@ -362,6 +548,10 @@ impl PieVariant {
         match self {
             Self::Rfc8033 => &RFC8033,
             Self::Linux => &LINUX,
+            Self::Draft00 => &DRAFT00,
+            Self::Linux314 => &LINUX314,
+            Self::Ns2 => &NS2,
+            Self::Docsis => &DOCSIS,
         }
     }
 
@@ -369,15 +559,51 @@ impl PieVariant {
         match self {
             Self::Rfc8033 => "rfc8033",
             Self::Linux => "linux",
+            Self::Draft00 => "draft00",
+            Self::Linux314 => "linux314",
+            Self::Ns2 => "ns2",
+            Self::Docsis => "docsis",
         }
     }
 
     fn named(name: &'static str) -> Result<Self, ConfigError> {
-        [Self::Rfc8033, Self::Linux]
+        [Self::Rfc8033, Self::Linux, Self::Draft00, Self::Linux314, Self::Ns2, Self::Docsis]
             .into_iter()
             .find(|variant| variant.name() == name)
-            .ok_or_else(|| ConfigError::new("variant", name, "rfc8033 or linux"))
+            .ok_or_else(|| {
+                ConfigError::new("variant", name, "rfc8033, linux, draft00, linux314, ns2 or docsis")
+            })
     }
+
+    fn defaults(self) -> Defaults {
+        let of = |target, tupdate, max_burst| Defaults {
+            target: Duration::from_millis(target),
+            tupdate: Duration::from_millis(tupdate),
+            max_burst: Duration::from_millis(max_burst),
+            gains: (2, 20),
+            threshold: 16_384,
+        };
+        match self {
+            Self::Rfc8033 | Self::Linux => of(15, 15, 150),
+            // draft-pan-aqm-pie-00; Linux 3.14: 10000 bytes.
+            Self::Draft00 | Self::Linux314 => Defaults { threshold: 10_000, ..of(20, 30, 100) },
+            // Järvinen and Kojo 2014, table I: ten packets.
+            Self::Ns2 => Defaults { threshold: 15_000, ..of(20, 30, 100) },
+            // RFC 8034 appendix A: A = 0.25, B = 2.5.
+            Self::Docsis => Defaults { gains: (4, 40), ..of(10, 16, 142) },
+        }
+    }
+}
+
+/// What a variant does if not told.
+#[derive(Clone, Copy, Debug)]
+struct Defaults {
+    target: Duration,
+    tupdate: Duration,
+    max_burst: Duration,
+    /// Alpha and beta, in sixteenths.
+    gains: (u32, u32),
+    threshold: u64,
 }
 
 impl PieConfig {
@@ -413,24 +639,111 @@ impl PieConfig {
         span.as_nanos() >> self.rules().tick
     }
 
+    /// Control begins when a third of the buffer is in use.
+    const fn waits(&self) -> bool {
+        self.on_off || self.rules().quiescent
+    }
+
+    fn delay_from(&self) -> DelayFrom {
+        match self.rules().delay {
+            DelayFrom::Either if self.rate_estimator => DelayFrom::Estimator,
+            from => from,
+        }
+    }
+
+    /// The delay of `backlog` bytes at the estimated departure rate.
+    fn estimated(&self, estimate: u64, backlog: u64) -> u64 {
+        let rules = self.rules();
+        let delay = match (estimate, rules.averaging) {
+            (0, _) => 0,
+            (time, Averaging::Time) => u128::from(backlog) * u128::from(time) / u128::from(self.threshold),
+            (rate, Averaging::Rate { .. }) => (u128::from(backlog) << rules.rate_shift) / u128::from(rate),
+        };
+        u64::try_from(delay).unwrap_or(u64::MAX)
+    }
+
+    /// The estimate after one more measurement: `departed` bytes in `span` ticks, which is not 0.
+    fn averaged(&self, estimate: u64, departed: u64, span: u64) -> u64 {
+        let rules = self.rules();
+        let sample = match rules.averaging {
+            Averaging::Time => span,
+            Averaging::Rate { .. } => {
+                let rate = (u128::from(departed) << rules.rate_shift) / u128::from(span);
+                u64::try_from(rate).unwrap_or(u64::MAX)
+            }
+        };
+        match (estimate, rules.averaging) {
+            (0, _) | (_, Averaging::Rate { shift: 0 }) => sample,
+            (average, Averaging::Time) => average - average / 4 + sample / 4,
+            (average, Averaging::Rate { shift }) => average - (average >> shift) + (sample >> shift),
+        }
+    }
+
+    /// How long the link takes for `backlog` bytes.
+    fn time_to_send(&self, backlog: u64) -> Duration {
+        let rate = u128::from(self.bandwidth.as_bps().max(1));
+        let nanos = u128::from(backlog) * 8 * u128::from(NANOS_PER_SECOND) / rate;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The probability for a packet of `bytes`.
+    fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
+        let (mtu, one) = (u64::from(self.mtu), self.rules().one);
+        if !self.byte_mode {
+            probability.min(one)
+        } else if self.variant == PieVariant::Docsis {
+            let scaled = u128::from(probability) * u128::from(bytes) / u128::from(MEAN_PACKET);
+            u64::try_from(scaled).unwrap_or(u64::MAX).min(one / 100 * 85)
+        } else if bytes <= self.mtu {
+            u64::from(bytes) * (probability / mtu)
+        } else {
+            probability
+        }
+    }
+
+    fn draw(&self, probability: u64, random: &mut impl Random) -> bool {
+        match self.rules().arithmetic {
+            Arithmetic::Exact => scale_64(random.next_u64(), self.rules().one) < probability,
+            Arithmetic::Linux64 => random.next_u64() >> 8 < probability,
+            Arithmetic::Linux32 => u64::from(random.next_u32()) < probability,
+        }
+    }
+
+    /// The probability after an update without any delay.
+    fn faded(&self, probability: u64) -> u64 {
+        match self.rules() {
+            // Linux 3.14 forgets that 98 times its probability may not fit in 32 bits.
+            rules if rules.arithmetic == Arithmetic::Linux32 => {
+                ((probability * 98) & u64::from(u32::MAX)) / 100
+            }
+            rules if rules.decay > 0 => probability - probability / rules.decay,
+            _ => probability,
+        }
+    }
+
     pub(crate) const fn fresh(&self) -> Vars {
-        Vars::new(self.ticks(self.max_burst), !self.on_off)
+        Vars::new(self.ticks(self.max_burst), !self.waits())
     }
 
     /// When an update is due first after `now`, for a queue made at the origin of the clock.
     pub(crate) fn first_update(&self, now: Instant) -> Instant {
         // Linux starts the timer with half a second, whatever tupdate is.
-        let first = if self.rules().jiffies {
-            jiffies::fires(Instant::ZERO, Duration::from_millis(500))
-        } else {
-            Instant::ZERO + self.tupdate
+        let half = Duration::from_millis(500);
+        let first = match self.variant {
+            PieVariant::Linux314 => jiffies::fires_on_time(Instant::ZERO, half),
+            _ if self.rules().jiffies => jiffies::fires(Instant::ZERO, half),
+            _ => Instant::ZERO + self.tupdate,
         };
         self.resumed(first, now)
     }
 
     /// When the update after that of `at` is due.
     pub(crate) fn next_update(&self, at: Instant) -> Instant {
-        if self.rules().jiffies { jiffies::fires(at, self.tupdate) } else { at + self.tupdate }
+        match self.variant {
+            PieVariant::Linux314 => jiffies::fires_on_time(at, self.tupdate),
+            _ if self.rules().jiffies => jiffies::fires(at, self.tupdate),
+            _ => at + self.tupdate,
+        }
     }
 
     /// The first update after `now` if one was due at `due` and none is made up for.
@@ -460,35 +773,40 @@ impl PieConfig {
         let per_second = rules.one / (NANOS_PER_SECOND >> rules.tick);
         let gain = |factor: u32| (u64::from(factor).saturating_mul(per_second)) >> 4;
         let (integral, proportional) = (signed_gap(delay, target), signed_gap(delay, old));
-        match self.variant {
-            PieVariant::Rfc8033 => {
-                let sum =
-                    i128::from(gain(self.alpha)) * integral + i128::from(gain(self.beta)) * proportional;
-                sum / (1 << shift)
+        let sum = |by: u32| {
+            i128::from(gain(self.alpha) >> by) * integral + i128::from(gain(self.beta) >> by) * proportional
+        };
+        match rules.arithmetic {
+            // RFC 8034 goes on: twice the step from 0.1 on, 8 and 32 times from 1 and 10 on.
+            Arithmetic::Exact if rules.above_one && probability >= rules.one => {
+                sum(0) * if probability / rules.one >= 10 { 32 } else { 8 }
             }
-            // Linux shifts the gains, and its sum wraps at 64 bits.
-            PieVariant::Linux => {
-                let sum = i128::from(gain(self.alpha) >> shift) * integral
-                    + i128::from(gain(self.beta) >> shift) * proportional;
-                i128::from(wrap_64(sum))
-            }
+            Arithmetic::Exact if rules.above_one && probability >= rules.one / 10 => sum(0) * 2,
+            Arithmetic::Exact => sum(0) / (1 << shift),
+            // Linux shifts the gains, and its sum wraps.
+            Arithmetic::Linux64 => i128::from(wrap_64(sum(shift))),
+            Arithmetic::Linux32 => i128::from(wrap_32(sum(shift))),
         }
     }
 
     /// The probability after an increment, and whether it hit the ceiling.
     fn moved(&self, probability: u64, delta: i128) -> (u64, bool) {
-        match self.variant {
-            PieVariant::Rfc8033 => {
-                let one = i128::from(self.rules().one);
-                let moved = (i128::from(probability) + delta).clamp(0, one);
-                (u64::try_from(moved).unwrap_or(0), false)
-            }
+        let one = self.rules().one;
+        let moved = i128::from(probability) + delta;
+        let most = match self.rules().arithmetic {
+            // RFC 8034: what a packet of MIN_PKTSIZE still feels.
+            Arithmetic::Exact if self.rules().above_one => one / 100 * 85 * (MEAN_PACKET / 64),
+            Arithmetic::Exact => one,
             // Linux only notices when 64 bits overflow, which is 256 times probability 1.
-            PieVariant::Linux => match u64::try_from(i128::from(probability) + delta) {
-                Ok(moved) => (moved, false),
-                Err(_) if delta > 0 => (self.rules().one, true),
-                Err(_) => (0, false),
-            },
+            Arithmetic::Linux64 => u64::MAX,
+            Arithmetic::Linux32 => u64::from(u32::MAX),
+        };
+        match u64::try_from(moved) {
+            Ok(fits) if fits <= most => (fits, false),
+            Ok(_) if self.rules().arithmetic == Arithmetic::Exact => (most, false),
+            Ok(_) => (one, true),
+            Err(_) if delta > 0 => (one, true),
+            Err(_) => (0, false),
         }
     }
 }
@@ -500,6 +818,11 @@ fn signed_gap(a: u64, b: u64) -> i128 {
 #[expect(clippy::cast_possible_truncation, reason = "the wrap of Linux's s64 is what is wanted")]
 const fn wrap_64(wide: i128) -> i64 {
     wide as i64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the wrap of Linux's s32 is what is wanted")]
+const fn wrap_32(wide: i128) -> i32 {
+    wide as i32
 }
 
 impl Configure for PieConfig {
@@ -515,22 +838,43 @@ impl Configure for PieConfig {
         };
         let flag = |name| settings.flag(name).unwrap_or(false);
         let variant = settings.choice("variant").map_or(Ok(PieVariant::Rfc8033), PieVariant::named)?;
+        let default = variant.defaults();
         let on_off = flag("onoff");
         if on_off && variant != PieVariant::Rfc8033 {
             return Err(ConfigError::new("onoff", "", "onoff with variant rfc8033 only"));
         }
+        let estimator = settings.flag("dq_rate_estimator");
+        match (variant.rules().delay, estimator) {
+            (DelayFrom::Estimator, Some(false)) => {
+                let allowed = "no timestamps with this variant: it always estimates";
+                return Err(ConfigError::new("no_dq_rate_estimator", "", allowed));
+            }
+            (DelayFrom::LinkRate, Some(true)) => {
+                return Err(ConfigError::new(
+                    "dq_rate_estimator",
+                    "",
+                    "not with variant docsis, which knows the rate",
+                ));
+            }
+            _ => {}
+        }
+        let bandwidth = settings.number("bandwidth", 8, u64::MAX)?.map_or(link.rate, Rate::from_bps);
+        let (alpha, beta) = default.gains;
+        let most = if variant == PieVariant::Docsis { 2 * MAX_GAIN } else { MAX_GAIN };
         Ok(Self {
             variant,
             limit: number("limit", 1, u64::from(u32::MAX), 1000)?,
-            target: time("target", 1, Duration::from_millis(15))?,
-            tupdate: time("tupdate", 1_000, Duration::from_millis(15))?,
-            alpha: number("alpha", 0, MAX_GAIN, 2)?,
-            beta: number("beta", 0, MAX_GAIN, 20)?,
-            max_burst: time("max_burst", 0, Duration::from_millis(150))?,
+            target: time("target", 1, default.target)?,
+            tupdate: time("tupdate", 1_000, default.tupdate)?,
+            alpha: number("alpha", 0, most, alpha)?,
+            beta: number("beta", 0, most, beta)?,
+            max_burst: time("max_burst", 0, default.max_burst)?,
             ecn: flag("ecn"),
-            byte_mode: flag("bytemode"),
-            rate_estimator: flag("dq_rate_estimator"),
+            byte_mode: settings.flag("bytemode").unwrap_or(variant == PieVariant::Docsis),
+            rate_estimator: estimator.unwrap_or(variant.rules().delay == DelayFrom::Estimator),
             on_off,
+            threshold: settings.number("dq_threshold", 1, u64::from(u32::MAX))?.unwrap_or(default.threshold),
+            bandwidth: if bandwidth.as_bps() < 8 { FALLBACK_RATE } else { bandwidth },
             mtu: link.mtu.max(1),
         })
     }
@@ -548,6 +892,8 @@ impl Configure for PieConfig {
             .with("bytemode", Value::Flag(self.byte_mode))
             .with("dq_rate_estimator", Value::Flag(self.rate_estimator))
             .with("onoff", Value::Flag(self.on_off))
+            .with("dq_threshold", Value::Bytes(self.threshold))
+            .with("bandwidth", Value::Rate(self.bandwidth))
     }
 }
 
@@ -631,11 +977,6 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 }
 
-/// `a * b`, or the largest number.
-fn wide_product(a: u64, b: u64) -> u64 {
-    u64::try_from(u128::from(a) * u128::from(b)).unwrap_or(u64::MAX)
-}
-
 /// Maps 64 uniform bits to `0..one`.
 fn scale_64(drawn: u64, one: u64) -> u64 {
     u64::try_from((u128::from(drawn) * u128::from(one)) >> 64).unwrap_or(0)
@@ -705,7 +1046,11 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn reconfigure(&mut self, now: Instant, config: PieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         let old = core::mem::replace(&mut self.config, config);
-        if old.variant != config.variant || old.on_off != config.on_off {
+        if old.variant != config.variant
+            || old.on_off != config.on_off
+            || old.rate_estimator != config.rate_estimator
+            || old.threshold != config.threshold
+        {
             self.vars = config.fresh();
         }
         if old.tupdate != config.tupdate {
@@ -734,6 +1079,10 @@ const KIND: Kind = Kind {
     variants: &[
         Variant { name: "rfc8033", doc: "RFC 8033 in exact arithmetic" },
         Variant { name: "linux", doc: "Linux 6.1, bit for bit" },
+        Variant { name: "draft00", doc: "draft-pan-aqm-pie-00 of 2013" },
+        Variant { name: "linux314", doc: "Linux 3.14 of 2014, in its 32-bit arithmetic" },
+        Variant { name: "ns2", doc: "the code for ns-2, which may never leave its burst allowance" },
+        Variant { name: "docsis", doc: "RFC 8034, the PIE of cable modems" },
     ],
     children: crate::config::Children::None,
     parameters: &[
@@ -748,40 +1097,40 @@ const KIND: Kind = Kind {
         Parameter {
             name: "target",
             unit: Unit::Time,
-            default: "15ms",
-            source: "RFC 8033 §4.2; Linux sch_pie",
+            default: "15ms; draft00, linux314, ns2: 20ms; docsis: 10ms",
+            source: "RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "1ns to 4294s",
             doc: "queue delay aimed at",
         },
         Parameter {
             name: "tupdate",
             unit: Unit::Time,
-            default: "15ms",
-            source: "RFC 8033 §4.2; Linux sch_pie",
+            default: "15ms; draft00, linux314, ns2: 30ms; docsis: 16ms",
+            source: "RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "1us to 4294s",
             doc: "time between updates of the drop probability",
         },
         Parameter {
             name: "alpha",
             unit: Unit::Integer,
-            default: "2",
-            source: "RFC 8033 §4.2 (0.125 per s); Linux sch_pie",
-            range: "0 to 32",
+            default: "2; docsis: 4",
+            source: "RFC 8033 §4.2 (0.125 per s); Linux sch_pie; RFC 8034",
+            range: "0 to 32; docsis: 0 to 64",
             doc: "gain of the distance from the target, in sixteenths per second",
         },
         Parameter {
             name: "beta",
             unit: Unit::Integer,
-            default: "20",
-            source: "RFC 8033 §4.2 (1.25 per s); Linux sch_pie",
-            range: "0 to 32",
+            default: "20; docsis: 40",
+            source: "RFC 8033 §4.2 (1.25 per s); Linux sch_pie; RFC 8034",
+            range: "0 to 32; docsis: 0 to 64",
             doc: "gain of the change of the delay, in sixteenths per second",
         },
         Parameter {
             name: "max_burst",
             unit: Unit::Time,
-            default: "150ms",
-            source: "RFC 8033 §4.4; Linux sch_pie",
+            default: "150ms; draft00, linux314, ns2: 100ms; docsis: 142ms",
+            source: "RFC 8033 §4.4; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "0 to 4294s",
             doc: "burst that passes before the first drop",
         },
@@ -796,17 +1145,17 @@ const KIND: Kind = Kind {
         Parameter {
             name: "bytemode",
             unit: Unit::Flag { off: Some("nobytemode") },
-            default: "nobytemode",
-            source: "Linux sch_pie",
+            default: "nobytemode; docsis: bytemode",
+            source: "Linux sch_pie; RFC 8034",
             range: "",
             doc: "scale the drop probability with the packet's length over the MTU",
         },
         Parameter {
             name: "dq_rate_estimator",
             unit: Unit::Flag { off: Some("no_dq_rate_estimator") },
-            default: "no_dq_rate_estimator",
+            default: "no_dq_rate_estimator; draft00, linux314, ns2: dq_rate_estimator",
             source: "Linux sch_pie since 5.6",
-            range: "",
+            range: "draft00, linux314, ns2: always on; docsis: always off",
             doc: "delay from the measured departure rate instead of from timestamps",
         },
         Parameter {
@@ -817,13 +1166,29 @@ const KIND: Kind = Kind {
             range: "with variant rfc8033 only",
             doc: "control only after a third of the buffer was in use",
         },
+        Parameter {
+            name: "dq_threshold",
+            unit: Unit::Bytes,
+            default: "16384; draft00, linux314: 10000; ns2: 15000",
+            source: "RFC 8033 §5.2; Linux; draft-pan-aqm-pie-00; Järvinen and Kojo 2014",
+            range: "1 to 4294967295",
+            doc: "bytes over which the departure rate is measured",
+        },
+        Parameter {
+            name: "bandwidth",
+            unit: Unit::Rate,
+            default: "the link rate",
+            source: "RFC 8034: MSR and PEAK_RATE of the modem",
+            range: "8bit and more",
+            doc: "rate from which variant docsis derives the delay; others ignore it",
+        },
     ],
 };
 
-/// RFC 8033 §5.2: DQ_THRESHOLD, 2^14 bytes.
-const THRESHOLD: u64 = 16_384;
-/// Linux keeps the departure rate with 8 binary places.
-const RATE_SHIFT: u32 = 8;
+/// RFC 8034: BURST_RESET_TIMEOUT.
+const QUIET: Duration = Duration::from_secs(1);
+/// For a link whose rate is not known, as tc assumes elsewhere.
+const FALLBACK_RATE: Rate = Rate::from_bps(10_000_000);
 /// RFC 8033 appendix A: MEAN_PKTSIZE.
 const MEAN_PACKET: u64 = 1_024;
 /// tc-pie(8).

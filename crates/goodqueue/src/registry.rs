@@ -218,6 +218,28 @@ pub const PRESETS: &[Preset] = &[
         source: HARSH_RED,
     },
     Preset {
+        name: "pie_thresh",
+        kind: "pie",
+        settings: &[
+            ("variant", Value::Choice("ns2")),
+            ("limit", Value::Packets(100)),
+            ("dq_threshold", Value::Bytes(7_500)),
+        ],
+        doc: "ns-2's PIE that measures over 5 packets, so that it works at 2 Mbit/s; buffer of 100",
+        source: "Järvinen and Kojo 2014, table I: PIEthresh",
+    },
+    Preset {
+        name: "pie_update",
+        kind: "pie",
+        settings: &[
+            ("variant", Value::Choice("ns2")),
+            ("limit", Value::Packets(100)),
+            ("tupdate", Value::Time(Duration::from_millis(60))),
+        ],
+        doc: "ns-2's PIE that updates every 60 ms, so that it works at 2 Mbit/s; buffer of 100",
+        source: "Järvinen and Kojo 2014, table I: PIEupdate",
+    },
+    Preset {
         name: "red_star",
         kind: "red",
         settings: &[("min", Value::Bytes(15_000)), ("max", Value::Bytes(45_000))],

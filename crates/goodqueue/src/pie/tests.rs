@@ -1,5 +1,6 @@
 //! Stories of RFC 8033 in simulated time.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::*;
@@ -43,7 +44,8 @@ fn congested<R: Random>(settings: Settings, random: R, probability: u64) -> Queu
     for _ in 0..10 {
         queue.queue.push_back(Instant::ZERO, PLAIN);
     }
-    queue.vars = Vars { probability, burst: 0, delay: 30_000_000, old_delay: 30_000_000, ..queue.vars };
+    queue.vars =
+        Vars { active: true, probability, burst: 0, delay: 30_000_000, old_delay: 30_000_000, ..queue.vars };
     queue.update_at = Some(Instant::MAX);
     queue
 }
@@ -249,7 +251,153 @@ fn bad_values_are_refused() {
     assert_eq!(refused("tupdate", Value::Time(Duration::ZERO)), "tupdate");
     assert_eq!(refused("target", Value::Time(Duration::ZERO)), "target");
     assert_eq!(refused("alpha", Value::Integer(33)), "alpha");
-    assert_eq!(refused("variant", Value::Choice("ns2")), "variant");
+    assert_eq!(refused("variant", Value::Choice("ns3")), "variant");
     let both = Settings::new().with("variant", Value::Choice("linux")).with("onoff", Value::Flag(true));
     assert!(PieConfig::from_settings(&both, &Link::default()).is_err());
+}
+
+fn variant(name: &'static str) -> Settings {
+    Settings::new().with("variant", Value::Choice(name))
+}
+
+/// The probability after each of `updates` updates at a departure rate and backlog that mean this delay.
+fn estimated(queue: &mut Queue<Xoshiro256PlusPlus>, delay_ms: u64, updates: usize) -> Vec<u64> {
+    // 250 kB/s.
+    queue.vars.estimate = queue.config.averaged(0, 250_000, queue.config.ticks(Duration::from_secs(1)));
+    let config = queue.config;
+    let step = |_| {
+        queue.vars.update(&config, 250 * delay_ms);
+        queue.vars.probability
+    };
+    (0..updates).map(step).collect()
+}
+
+#[test]
+fn the_draft_of_2013_climbs_in_three_levels() {
+    let p = estimated(&mut pie(variant("draft00")), 40, 100);
+    let near = |value: u64, micros: u64| value.abs_diff(ONE / 10_000_000 * micros) < ONE / 100_000_000;
+    assert!(near(p[0], 65_625) && near(p[1] - p[0], 3_125), "{} {}", p[0], p[1]);
+    assert!(near(p[20] - p[19], 12_500) && near(p[90] - p[89], 25_000));
+    let reaches = |bound: u64| p.iter().position(|&p| p >= ONE / bound).map(|index| index + 1);
+    assert_eq!((reaches(100), reaches(10)), (Some(12), Some(84)));
+}
+
+#[test]
+fn linux_of_2014_counts_in_32_bits() {
+    let p = estimated(&mut pie(variant("linux314")), 40, 20);
+    // Gains 2 * 274 >> 7 = 4 and 20 * 274 >> 7 = 42. The rate is 4 / 256 bytes per tick: 40 ms appear as 640000 ticks.
+    assert_eq!((p[0], p[1] - p[0]), (4 * (640_000 - 312_500) + 42 * 640_000, 4 * (640_000 - 312_500)));
+    let mut fading = pie(variant("linux314"));
+    let config = fading.config;
+    fading.vars.probability = 60_000_000;
+    fading.vars.update(&config, 0);
+    // 60000000 - (17 * 312500 * ...) is left, then 98 times that modulo 2^32, over 100.
+    let left = u64::try_from(60_000_000 + config.increment(60_000_000, 0, 0)).unwrap();
+    assert_eq!(fading.vars.probability, ((left * 98) & 0xFFFF_FFFF) / 100);
+    assert!(left * 98 > 0xFFFF_FFFF, "the product wraps");
+    let seconds = |at: Instant| at.as_nanos() / 1_000_000;
+    assert_eq!(seconds(config.first_update(Instant::ZERO)), 500, "HZ / 2");
+    assert_eq!(seconds(config.next_update(Instant::from_nanos(500_000_000))), 530);
+}
+
+/// Early drops in five seconds of 2 Mbit/s, offered 2.4 Mbit/s in packets of 1500 bytes.
+fn at_two_mbit(settings: Settings) -> (usize, bool) {
+    let mut queue = pie(settings.with("limit", Value::Packets(100)));
+    let (mut early, mut burst_was_spent) = (0, false);
+    for step in 0..5_000_u64 {
+        let now = Instant::from_nanos(step * 1_000_000);
+        let mut drops = |_: Datagram, why: DropReason| early += usize::from(why == DropReason::Congested);
+        if step % 5 == 0 {
+            queue.enqueue(now, Datagram(1500, Ecn::NotEct), &mut drops);
+        }
+        if step % 6 == 0 {
+            queue.dequeue(now, &mut drops);
+        }
+        burst_was_spent |= queue.vars.burst == 0;
+    }
+    (early, burst_was_spent)
+}
+
+#[test]
+fn at_two_megabits_the_pie_of_ns2_is_a_fifo_unless_it_measures_fewer_packets_or_updates_less_often() {
+    assert_eq!(at_two_mbit(variant("ns2")), (0, false), "ten packets take 54 ms, an update comes every 30");
+    let fewer = variant("ns2").with("dq_threshold", Value::Bytes(7_500));
+    let seldom = variant("ns2").with("tupdate", Value::Time(Duration::from_millis(60)));
+    for (name, settings) in [("5 packets", fewer), ("60 ms", seldom)] {
+        let (early, burst_was_spent) = at_two_mbit(settings);
+        assert!(burst_was_spent && early > 20, "{name}: {early} early drops");
+    }
+    // With Linux's guard the first measurement may take its time.
+    let (early, burst_was_spent) = at_two_mbit(variant("linux314"));
+    assert!(burst_was_spent && early > 20, "{early} early drops");
+}
+
+#[test]
+fn cable_modems_sleep_till_a_third_of_the_buffer_is_used_and_after_a_second_of_quiet() {
+    let mut queue = pie(variant("docsis").with("limit", Value::Packets(60)));
+    let mut ignore = |_: Datagram, _: DropReason| {};
+    let ms = |n: u64| Instant::from_nanos(n * 1_000_000);
+    (0..19).for_each(|_| queue.enqueue(ms(1), PLAIN, &mut ignore));
+    assert!(!queue.vars.active);
+    queue.enqueue(ms(1), PLAIN, &mut ignore);
+    assert!(queue.vars.active && queue.vars.burst == 142_000_000);
+    // 20 packets are 24 ms at 10 Mbit/s.
+    queue.update(ms(17));
+    assert_eq!(queue.queue_delay().as_nanos(), 20 * 1514 * 800);
+    queue.update(ms(150));
+    assert_eq!((queue.vars.probability, queue.vars.burst), (0, 0), "no climb while the burst lasts");
+    queue.update(ms(400));
+    assert!(queue.vars.probability > 0);
+    while queue.dequeue(ms(400), &mut ignore).is_some() {}
+    queue.update(ms(1_400));
+    assert!(queue.vars.active && queue.vars.probability == 0);
+    queue.update(ms(3_000));
+    assert!(!queue.vars.active);
+}
+
+#[test]
+fn cable_modems_drop_by_length_and_go_on_above_certainty() {
+    let queue = congested(variant("docsis"), Recorded::default(), ONE / 10);
+    assert_eq!(queue.config.of_packet(ONE / 10, 1024), ONE / 10);
+    assert_eq!(queue.config.of_packet(ONE / 10, 64), ONE / 160);
+    assert_eq!(queue.config.of_packet(ONE * 13, 64), ONE / 16 * 13);
+    assert_eq!(queue.config.of_packet(ONE * 13, 1514), ONE / 100 * 85);
+    let mut high = congested(variant("docsis"), Recorded::default(), ONE * 2);
+    let config = high.config;
+    for _ in 0..2_000 {
+        high.vars.update(&config, 1_000_000_000);
+    }
+    assert_eq!(high.vars.probability, ONE / 100 * 1_360, "0.85 * 1024 / 64");
+    // Low delays fade, though not zero: 2 ms.
+    let mut low = congested(variant("docsis").with("alpha", Value::Integer(0)), Recorded::default(), ONE / 2);
+    low.vars.delay = 2_000_000;
+    let config = low.config;
+    low.vars.update(&config, 2_500);
+    assert_eq!(low.vars.probability, ONE / 100 * 49);
+}
+
+#[test]
+fn every_variant_is_configured_by_itself() {
+    let made = |name| PieConfig::from_settings(&variant(name), &Link::default()).unwrap();
+    let values = |name| {
+        let config = made(name);
+        (
+            config.target.to_string(),
+            config.tupdate.to_string(),
+            config.max_burst.to_string(),
+            config.threshold,
+        )
+    };
+    let of = |a: &str, b: &str, c: &str, threshold| (a.to_string(), b.to_string(), c.to_string(), threshold);
+    assert_eq!(values("rfc8033"), of("15ms", "15ms", "150ms", 16_384));
+    assert_eq!(values("linux"), of("15ms", "15ms", "150ms", 16_384));
+    assert_eq!(values("draft00"), of("20ms", "30ms", "100ms", 10_000));
+    assert_eq!(values("linux314"), of("20ms", "30ms", "100ms", 10_000));
+    assert_eq!(values("ns2"), of("20ms", "30ms", "100ms", 15_000));
+    assert_eq!(values("docsis"), of("10ms", "16ms", "142ms", 16_384));
+    let refused = |name, flag| {
+        let settings = variant(name).with("dq_rate_estimator", Value::Flag(flag));
+        PieConfig::from_settings(&settings, &Link::default()).is_err()
+    };
+    assert!(refused("docsis", true) && refused("draft00", false) && !refused("ns2", true));
 }

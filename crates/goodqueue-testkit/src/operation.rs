@@ -1,6 +1,7 @@
 //! What can be done to a queue, hostile things included, and random sequences of it.
 
-use goodqueue::config::{Kind, Unit, Value};
+use goodqueue::config::{Child, Children, Kind, Unit, Value};
+use goodqueue::registry::KINDS;
 use goodqueue::{AnyConfig, Duration, Ecn, Flow, Instant, Link, Packet, Rate, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -163,9 +164,79 @@ pub fn config(kind: Kind) -> BoxedStrategy<AnyConfig> {
     config_and_link(kind).prop_map(|(config, _)| config).boxed()
 }
 
-/// A random configuration that the discipline accepts, and the link for which it was made: each parameter is set or not,
-/// to an ordinary value or one at an edge; values that the discipline refuses in this company are left out.
+/// A random configuration that the discipline accepts, and the link for which it was made; a discipline that may hold
+/// others holds some.
 pub fn config_and_link(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
+    let leaves = select(KINDS.to_vec()).prop_flat_map(|kind| bare(kind).prop_map(|(config, _)| config));
+    grown(kind, &leaves.boxed())
+}
+
+/// A random tree of disciplines, `depth` of them at most inside each other.
+pub fn tree(depth: usize) -> BoxedStrategy<AnyConfig> {
+    let leaves = select(KINDS.to_vec()).prop_flat_map(|kind| bare(kind).prop_map(|(config, _)| config));
+    let mut trees = leaves.boxed();
+    for _ in 1..depth {
+        let holding: Vec<BoxedStrategy<AnyConfig>> = KINDS
+            .iter()
+            .filter(|kind| kind.children != Children::None)
+            .map(|kind| grown(*kind, &trees).prop_map(|(config, _)| config).boxed())
+            .collect();
+        let taller = proptest::strategy::Union::new(holding);
+        trees = prop_oneof![1 => trees, 3 => taller].boxed();
+    }
+    trees
+}
+
+/// A configuration of this kind that holds `inner` disciplines, if it may.
+fn grown(kind: Kind, inner: &BoxedStrategy<AnyConfig>) -> BoxedStrategy<(AnyConfig, Link)> {
+    let parameters = match kind.children {
+        Children::None => return bare(kind),
+        Children::Classes(parameters) => parameters,
+        Children::One | Children::Bands => &[],
+    };
+    let names: Vec<&'static str> = parameters.iter().map(|parameter| parameter.name).collect();
+    let wishes: Vec<BoxedStrategy<Option<Value>>> =
+        parameters.iter().map(|parameter| proptest::option::of(value(parameter.unit)).boxed()).collect();
+    let child = (1_u32..5, 0_u32..5, wishes, proptest::option::weighted(0.8, inner.clone()));
+    (bare(kind), vec(child, 0..5))
+        .prop_map(move |((config, link), children)| {
+            let own = config.to_settings();
+            let mut settings = own.iter().fold(Settings::new(), |all, (name, value)| all.with(name, value));
+            for (class, parent, wishes, qdisc) in children {
+                let qdisc = qdisc.map(|inner| (inner.kind().name, inner.to_settings()));
+                let mut child = Child { class, parent, settings: Settings::new(), qdisc };
+                let fits = |child: &Child| {
+                    let wider = settings.clone().with_child(child.clone());
+                    matches!(AnyConfig::from_settings(kind.name, &wider, &link), Some(Ok(_)))
+                };
+                // Some classes must have a rate; some disciplines have no classes above others.
+                if names.contains(&"rate") {
+                    child.settings.set("rate", Value::Rate(Rate::from_bps(1_000_000)));
+                }
+                if !fits(&child) {
+                    child.parent = 0;
+                }
+                for (name, wish) in names.iter().copied().zip(wishes) {
+                    let Some(value) = wish else { continue };
+                    let wider = Child { settings: child.settings.clone().with(name, value), ..child.clone() };
+                    if fits(&wider) {
+                        child = wider;
+                    }
+                }
+                if fits(&child) {
+                    settings.add_child(child);
+                }
+            }
+            let config =
+                AnyConfig::from_settings(kind.name, &settings, &link).and_then(Result::ok).unwrap_or(config);
+            (config, link)
+        })
+        .boxed()
+}
+
+/// A configuration without children: each parameter is set or not, to an ordinary value or one at an edge; values that
+/// the discipline refuses in this company are left out.
+fn bare(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
     let mut parameters: Vec<(&'static str, BoxedStrategy<Option<Value>>)> =
         kind.parameters.iter().map(|p| (p.name, proptest::option::of(value(p.unit)).boxed())).collect();
     if !kind.variants.is_empty() {

@@ -35,19 +35,26 @@ impl ByteCost {
         i64::try_from(wide).unwrap_or(i64::MAX)
     }
 
-    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: in steps of 64 ns, rounded up.
+    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: whole microseconds, then whole steps of 64 ns, both
+    /// rounded down.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "tc computes with doubles; the conversion saturates"
+    )]
     pub(crate) fn depth(&self, bytes: u32) -> i64 {
-        let nanos = u128::from(bytes) * u128::from(NANOS);
-        let ticks = nanos.div_ceil(u128::from(self.bytes_per_s) * u128::from(TICK));
         // tc hands over 32 bits.
-        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
-        i64::from(ticks) * TICK.cast_signed()
+        let micros = 1_000_000.0 * (f64::from(bytes) / self.bytes_per_s as f64);
+        let ticks = (f64::from(micros as u32) * TICKS_PER_MICRO) as u32;
+        i64::from(ticks) * TICK
     }
 }
 
 const NANOS: u64 = 1_000_000_000;
 /// Linux `PSCHED_SHIFT` 6.
-const TICK: u64 = 64;
+const TICK: i64 = 64;
+const TICKS_PER_MICRO: f64 = 15.625;
 
 #[cfg(test)]
 mod tests {
@@ -67,9 +74,10 @@ mod tests {
     }
 
     #[test]
-    fn depths_are_whole_ticks() {
+    fn depths_are_whole_microseconds_in_ticks() {
         let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
         assert_eq!(cost.depth(1600), 1_280_000);
-        assert_eq!(cost.depth(1601), 1_280_832);
+        assert_eq!(cost.depth(1601), 1_280_000);
+        assert_eq!(ByteCost::new(Rate::from_bps(3_000_000)).unwrap().depth(1600), 4_265_984);
     }
 }

@@ -62,6 +62,8 @@ pub struct Drr<P> {
     classes: Vec<Class<P>>,
     /// Classes with packets, by their place in `classes`; the one whose turn it is first.
     active: VecDeque<u32>,
+    /// Latest time seen (contract rule 1): what one child is told, all know.
+    now: Instant,
     salt: u32,
     random: Source,
     /// Packets that no class took, and the counters of classes that are no more.
@@ -174,6 +176,7 @@ impl<P: Packet + Flow> Drr<P> {
         let mut drr = Self {
             classes: Vec::new(),
             active: VecDeque::new(),
+            now: Instant::ZERO,
             salt,
             random,
             beside: Stats::default(),
@@ -239,6 +242,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     type Config = DrrConfig;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         let index = self.classify(&packet);
         let Some(class) = self.classes.get_mut(index) else {
             self.beside.offered.add(packet.len());
@@ -255,6 +260,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let now = self.now;
         let (mut short, mut waiting) = (0, 0);
         loop {
             let index = *self.active.front()?;
@@ -296,6 +303,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
+        let now = self.now.max(now);
         self.queued().fold(None, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
     }
 
@@ -317,6 +325,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 
     /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.
     fn reconfigure(&mut self, now: Instant, config: DrrConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         if config == self.config {
             return;
         }
@@ -366,6 +376,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         self.active.clear();
         for class in &mut self.classes {
             class.active = false;

@@ -67,6 +67,8 @@ pub struct FqCodel<P> {
     config: FqCodelConfig,
     salt: u32,
     queues: FlowQueues<P, CodelVars>,
+    /// A packet that the parent keeps counts against the limit.
+    taken_ahead: bool,
     now: Instant,
 }
 
@@ -267,12 +269,18 @@ impl<P: Packet + Flow> FqCodel<P> {
     #[must_use]
     pub fn new(config: FqCodelConfig, salt: u32) -> Self {
         let aqm = CodelVars::new(config.params.variant);
-        Self { config, salt, queues: FlowQueues::new(config.flows, aqm), now: Instant::ZERO }
+        Self {
+            config,
+            salt,
+            queues: FlowQueues::new(config.flows, aqm),
+            taken_ahead: false,
+            now: Instant::ZERO,
+        }
     }
 
     /// Why a packet must go, if one must.
     fn excess(&self) -> Option<DropReason> {
-        if self.queues.len() > self.config.limit as usize {
+        if self.queues.len() + usize::from(self.taken_ahead) > self.config.limit as usize {
             Some(DropReason::Overlimit)
         } else if self.queues.bytes() > self.config.memory_limit {
             Some(DropReason::Overmemory)
@@ -318,6 +326,10 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.now = self.now.max(now);
         let FqCodelConfig { quantum, params, variant, .. } = &self.config;
         self.queues.pop(self.now, *quantum, params, variant.is_linux(), drops)
+    }
+
+    fn set_taken_ahead(&mut self, taken: bool) {
+        self.taken_ahead = taken;
     }
 
     fn len(&self) -> usize {

@@ -46,6 +46,8 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Prio<P> {
     bands: Vec<Leaf<P>>,
+    /// Latest time seen (contract rule 1): what one child is told, all know.
+    now: Instant,
     salt: u32,
     random: Source,
     /// Counters of bands that are no more.
@@ -107,7 +109,7 @@ impl<P: Packet + Flow> Prio<P> {
     /// Empty bands.
     #[must_use]
     pub fn new(config: PrioConfig, salt: u32, random: Source) -> Self {
-        let mut prio = Self { bands: Vec::new(), salt, random, gone: Stats::default() };
+        let mut prio = Self { bands: Vec::new(), now: Instant::ZERO, salt, random, gone: Stats::default() };
         prio.add_bands(config.bands);
         prio
     }
@@ -130,6 +132,8 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     type Config = PrioConfig;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         let chosen = packet.class().map(|class| (class as usize).wrapping_sub(1));
         let index = chosen.filter(|&index| index < self.bands.len()).unwrap_or(DEFAULT_BAND);
         if let Some(band) = self.bands.get_mut(index) {
@@ -138,10 +142,13 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let now = self.now;
         self.bands.iter_mut().find_map(|band| if band.is_empty() { None } else { band.dequeue(now, drops) })
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
+        let now = self.now.max(now);
         self.bands.iter().fold(None, |first, band| leaf::earlier(first, band.next_event(now)))
     }
 
@@ -166,6 +173,8 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     }
 
     fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         while self.bands.len() > config.bands.len() {
             let Some(mut band) = self.bands.pop() else { break };
             band.purge(now, drops);
@@ -183,6 +192,8 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     }
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
         for band in &mut self.bands {
             band.purge(now, drops);
         }

@@ -165,6 +165,8 @@ disciplines! {
     Prio = crate::prio::Prio<P>, crate::prio::PrioConfig;
     Drr = crate::drr::Drr<P>, crate::drr::DrrConfig;
     Tbf = crate::tbf::Tbf<P>, crate::tbf::TbfConfig;
+    Htb = crate::htb::Htb<P>, crate::htb::HtbConfig;
+    Netem = crate::netem::Netem<P>, crate::netem::NetemConfig;
 }
 
 /// The names of all disciplines.

@@ -3,7 +3,8 @@
 use goodqueue::config::Kind;
 use goodqueue::{AnyConfig, Duration, Ecn, Link, Settings, registry};
 use goodqueue_testkit::check::{Checked, round_trip};
-use goodqueue_testkit::operation::{Operation, Step, config, config_and_link};
+use goodqueue_testkit::operation::{Operation, Step, config, config_and_link, tree};
+use proptest::prelude::{Just, Strategy};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 /// Sequences per discipline; `PROPTEST_CASES` asks for more.
@@ -45,6 +46,16 @@ fn invariants_hold_with_any_configuration() {
         let outcome = runner().run(&cases, |(config, operations)| holds(config, &operations));
         assert!(outcome.is_ok(), "{}: {}", kind.name, outcome.unwrap_err());
     }
+}
+
+#[test]
+fn invariants_hold_in_trees_of_disciplines() {
+    let cases = tree(4).prop_flat_map(|config| {
+        let operations = Operation::sequence(config.kind(), 200);
+        (Just(config), operations)
+    });
+    let outcome = runner().run(&cases, |(config, operations)| holds(config, &operations));
+    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
 }
 
 #[test]

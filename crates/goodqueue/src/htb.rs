@@ -1,0 +1,986 @@
+//! Hierarchical token bucket: `htb`.
+//!
+//! # What it does
+//! A tree of classes, each with a rate that it is assured of and a ceiling. A class below its rate may send; one between
+//! rate and ceiling may borrow from its parent, if that may send or borrow in turn; one at its ceiling waits. Packets queue
+//! in the disciplines of the leaves. Leaves that borrow from the same ancestor are served by priority, and at one priority
+//! in turn, a quantum of bytes each.
+//!
+//! # Reference
+//! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 6.1 `net/sched/sch_htb.c`.
+//!
+//! # State
+//! ```text
+//! class: tokens and ctokens (ns), mode (can send, may borrow, cannot send), prios at which it or one below it is active
+//! row[level][prio]: classes of that level that can send and are active     feed[class][prio]: its children that borrow
+//! waiting[level]: classes that cannot send on their own, by the time at which their mode changes
+//! direct: packets of no class, sent before all others
+//! ```
+//! Leaves are at level 0, classes with children at level 7 if they have no parent, and below that one by one.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `default` | class | 0: none | tc | hexadecimal |
+//! | `r2q` | number | 10 | tc | 1 to 2^32 - 1 |
+//! | `direct_qlen` | packets | 1000 | Linux: the device's txqueuelen | 1 to 2^32 - 1 |
+//! | class `rate` | rate | tc wants one | | 8 bit/s or more |
+//! | class `ceil` | rate | `rate` | tc | 8 bit/s or more |
+//! | class `burst`, `cburst` | bytes | 1600 | tc: MTU and rate / HZ, HZ being 10^9 | 1 to 2^32 - 1 |
+//! | class `prio` | number | 0 | tc | 0 to 7, the lowest first |
+//! | class `quantum` | bytes | rate / r2q, 1000 to 200000 | Linux sch_htb | 1 to 2^31 - 1 |
+//!
+//! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit: fq_codel]]`; a leaf without a
+//! discipline holds a `pfifo` of 1000 packets.
+//!
+//! # Deviations
+//! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight through, unshaped, as in
+//! Linux. From Linux: no filters, `overhead`, `mpu` or hardware offload, and no limit to the changes of mode in one call.
+//! Debts are forgotten beyond 60 s, as there. A change of the classes begins with full buckets.
+//!
+//! # Cost
+//! Constant per packet but for the depth of the tree (at most 8) and the logarithm of the number of classes.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Rate, Settings, config::{Child, Value}, htb::HtbConfig};
+//! let rate = Settings::new().with("rate", Value::Rate(Rate::from_bps(1_000_000)));
+//! let settings = Settings::new().with_child(Child { class: 1, settings: rate, ..Child::default() });
+//! assert!(HtbConfig::from_settings(&settings, &Link::default()).is_ok());
+//! ```
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use crate::bucket::ByteCost;
+use crate::config::{
+    Build, Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value,
+};
+use crate::leaf::{self, Leaf};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::random::Source;
+use crate::registry::AnyConfig;
+use crate::time::{Duration, Instant, Rate};
+
+/// Hierarchical token bucket.
+#[derive(Clone, Debug)]
+pub struct Htb<P> {
+    config: HtbConfig,
+    /// In the order of their numbers: `Index` counts here.
+    classes: Vec<Class>,
+    /// The discipline of each class that is a leaf.
+    leaves: Vec<Option<Leaf<P>>>,
+    rows: [[Turn; PRIOS]; LEVELS],
+    /// Classes by the time at which their mode changes; equal times in the order in which they came.
+    waiting: [BTreeSet<(i64, u64, Index)>; LEVELS],
+    waits: u64,
+    direct: Fifo<P>,
+    now: Instant,
+    salt: u32,
+    random: Source,
+    len: usize,
+    bytes: u64,
+    /// Packets of no class, and the counters of leaves that are no more.
+    beside: Stats,
+}
+
+type Index = u32;
+
+/// Classes served in turn.
+#[derive(Clone, Default, Debug)]
+struct Turn {
+    classes: BTreeSet<Index>,
+    /// Whose turn it is.
+    at: Option<Index>,
+    /// Whose turn it was when it left.
+    left: Option<Index>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    CanSend,
+    MayBorrow,
+    CannotSend,
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    terms: Terms,
+    parent: Option<Index>,
+    level: usize,
+    tokens: i64,
+    ctokens: i64,
+    filled_at: i64,
+    mode: Mode,
+    /// Bit `p` is set: active at priority `p`.
+    active: u8,
+    /// Where it stands in `waiting`.
+    wait: Option<(i64, u64)>,
+    deficit: [i64; LEVELS],
+    feed: [Turn; PRIOS],
+}
+
+/// What a class is assured of, in the units of the buckets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Terms {
+    rate: ByteCost,
+    ceil: ByteCost,
+    depth: i64,
+    cdepth: i64,
+    prio: usize,
+    quantum: u32,
+}
+
+/// Configuration of [`Htb`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct HtbConfig {
+    default: u32,
+    r2q: u32,
+    direct_qlen: u32,
+    /// In the order of their numbers.
+    classes: Vec<HtbClass>,
+}
+
+/// One class of an [`HtbConfig`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct HtbClass {
+    minor: u32,
+    parent: u32,
+    rate: Rate,
+    ceil: Rate,
+    burst: u32,
+    cburst: u32,
+    prio: u32,
+    quantum: u32,
+    terms: Terms,
+    /// `None`: it has classes below it.
+    leaf: Option<AnyConfig>,
+}
+
+impl HtbConfig {
+    /// The classes, in the order of their numbers.
+    #[must_use]
+    pub fn classes(&self) -> &[HtbClass] {
+        &self.classes
+    }
+
+    fn position(&self, minor: u32) -> Option<usize> {
+        self.classes.binary_search_by_key(&minor, |class| class.minor).ok()
+    }
+}
+
+impl HtbClass {
+    /// The minor number.
+    #[must_use]
+    pub const fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// The rate that it is assured of.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The rate that it never exceeds for long.
+    #[must_use]
+    pub const fn ceil(&self) -> Rate {
+        self.ceil
+    }
+
+    fn from_child(child: &Child, is_leaf: bool, r2q: u32, link: &Link) -> Result<Self, ConfigError> {
+        let settings = &child.settings;
+        let number = |name, low: u64, high: u64| -> Result<Option<u32>, ConfigError> {
+            Ok(settings.number(name, low, high)?.and_then(|value| u32::try_from(value).ok()))
+        };
+        let rate = settings
+            .rate("rate")
+            .ok_or_else(|| ConfigError::new("rate", "", "a rate; every class has one"))?;
+        let ceil = settings.rate("ceil").unwrap_or(rate);
+        let cost = |name, rate: Rate| {
+            ByteCost::new(rate).ok_or_else(|| ConfigError::new(name, alloc::format!("{rate}"), RATE_RANGE))
+        };
+        let (rate_cost, ceil_cost) = (cost("rate", rate)?, cost("ceil", ceil)?);
+        let burst = number("burst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let cburst = number("cburst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let prio = number("prio", 0, u64::from(u32::MAX))?.unwrap_or(0).min(7);
+        let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
+        let quantum = number("quantum", 1, u64::from(i32::MAX.unsigned_abs()))?
+            .unwrap_or_else(|| u32::try_from(derived).unwrap_or(1));
+        let terms = Terms {
+            rate: rate_cost,
+            ceil: ceil_cost,
+            depth: rate_cost.depth(burst),
+            cdepth: ceil_cost.depth(cburst),
+            prio: prio as usize,
+            quantum,
+        };
+        let leaf = match leaf::qdisc_of(child, link)? {
+            Some(_) if !is_leaf => {
+                return Err(ConfigError::new("qdisc", "", "none, since there are classes below it"));
+            }
+            given if is_leaf => Some(given.unwrap_or_else(leaf::default_leaf)),
+            _ => None,
+        };
+        let (minor, parent) = (child.class, child.parent);
+        Ok(Self { minor, parent, rate, ceil, burst, cburst, prio, quantum, terms, leaf })
+    }
+}
+
+impl Configure for HtbConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
+            Ok(settings.number(name, low, u64::from(u32::MAX))?.and_then(|value| u32::try_from(value).ok()))
+        };
+        let default = match settings.get("default") {
+            Some(Value::Class(minor)) => minor,
+            _ => 0,
+        };
+        let r2q = number("r2q", 1)?.unwrap_or(10);
+        let direct_qlen = number("direct_qlen", 1)?.unwrap_or(1000);
+        let children = settings.children();
+        leaf::check_minors(children)?;
+        let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
+        let mut classes = Vec::new();
+        for child in children {
+            let is_leaf = !parents.contains(&child.class);
+            let class = HtbClass::from_child(child, is_leaf, r2q, link);
+            classes.push(class.map_err(|error| error.in_class(child.class))?);
+        }
+        classes.sort_by_key(|class| class.minor);
+        let config = Self { default, r2q, direct_qlen, classes };
+        for class in &config.classes {
+            let (mut above, mut depth) = (class.parent, 1);
+            while above != 0 {
+                let position = config.position(above).filter(|_| depth < LEVELS);
+                let parent = position.and_then(|index| config.classes.get(index)).ok_or_else(|| {
+                    let allowed = alloc::format!("a class, with at most {} others above it", LEVELS - 2);
+                    ConfigError::new("parent", alloc::format!("{above:x}"), allowed).in_class(class.minor)
+                })?;
+                above = parent.parent;
+                depth += 1;
+            }
+        }
+        Ok(config)
+    }
+
+    fn to_settings(&self) -> Settings {
+        let settings = Settings::new()
+            .with("default", Value::Class(self.default))
+            .with("r2q", Value::Integer(u64::from(self.r2q)))
+            .with("direct_qlen", Value::Packets(u64::from(self.direct_qlen)));
+        self.classes.iter().fold(settings, |all, class| {
+            let own = Settings::new()
+                .with("rate", Value::Rate(class.rate))
+                .with("ceil", Value::Rate(class.ceil))
+                .with("burst", Value::Bytes(u64::from(class.burst)))
+                .with("cburst", Value::Bytes(u64::from(class.cburst)))
+                .with("prio", Value::Integer(u64::from(class.prio)))
+                .with("quantum", Value::Bytes(u64::from(class.quantum)));
+            let qdisc = class.leaf.as_ref().map(|leaf| (leaf.kind().name, leaf.to_settings()));
+            all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
+        })
+    }
+}
+
+impl Turn {
+    /// The turn passes to the next class; past the last one there is none until the next look.
+    fn pass(&mut self) {
+        if let Some(at) = self.at {
+            self.at = self.classes.range(at + 1..).next().copied();
+        }
+    }
+}
+
+impl Class {
+    fn new(terms: Terms, parent: Option<Index>, now: i64) -> Self {
+        Self {
+            terms,
+            parent,
+            level: 0,
+            tokens: terms.depth,
+            ctokens: terms.cdepth,
+            filled_at: now,
+            mode: Mode::CanSend,
+            active: 0,
+            wait: None,
+            deficit: [0; LEVELS],
+            feed: core::array::from_fn(|_| Turn::default()),
+        }
+    }
+
+    fn elapsed(&self, now: i64) -> i64 {
+        now.saturating_sub(self.filled_at).min(LONGEST_WAIT)
+    }
+
+    /// Its mode once `elapsed` has gone by, and how long until that changes.
+    fn mode_after(&self, elapsed: i64) -> (Mode, i64) {
+        let ctokens = self.ctokens.saturating_add(elapsed);
+        if ctokens < 0 {
+            return (Mode::CannotSend, ctokens.saturating_neg());
+        }
+        let tokens = self.tokens.saturating_add(elapsed);
+        if tokens >= 0 { (Mode::CanSend, elapsed) } else { (Mode::MayBorrow, tokens.saturating_neg()) }
+    }
+}
+
+/// A bucket after `elapsed` and a packet that costs `cost`.
+fn charged(tokens: i64, elapsed: i64, depth: i64, cost: i64) -> i64 {
+    tokens.saturating_add(elapsed).min(depth).saturating_sub(cost).max(1 - LONGEST_WAIT)
+}
+
+fn prios(mask: u8) -> impl Iterator<Item = usize> {
+    (0..PRIOS).filter(move |prio| mask & (1 << prio) != 0)
+}
+
+impl<P: Packet + Flow> Htb<P> {
+    /// Full buckets and nothing queued.
+    #[must_use]
+    pub fn new(config: HtbConfig, salt: u32, random: Source) -> Self {
+        let mut htb = Self {
+            classes: Vec::new(),
+            leaves: Vec::new(),
+            rows: core::array::from_fn(|_| core::array::from_fn(|_| Turn::default())),
+            waiting: core::array::from_fn(|_| BTreeSet::new()),
+            waits: 0,
+            direct: Fifo::default(),
+            now: Instant::ZERO,
+            salt,
+            random,
+            len: 0,
+            bytes: 0,
+            beside: Stats::default(),
+            config,
+        };
+        htb.classes = htb.fresh_classes();
+        for class in &htb.config.classes {
+            let config = class.leaf.clone();
+            htb.leaves.push(config.map(|config| Leaf::new(config, class.minor, salt, &mut htb.random)));
+        }
+        htb
+    }
+
+    /// The classes of the configuration with full buckets, none of them active.
+    fn fresh_classes(&self) -> Vec<Class> {
+        let now = self.clock();
+        let index = |minor| self.config.position(minor).and_then(|index| Index::try_from(index).ok());
+        let mut classes: Vec<Class> = self
+            .config
+            .classes
+            .iter()
+            .map(|class| Class::new(class.terms, index(class.parent), now))
+            .collect();
+        for position in 0..classes.len() {
+            let inner = self.config.classes.get(position).is_some_and(|class| class.leaf.is_none());
+            let mut level = LEVELS - 1;
+            let mut above = classes.get(position).and_then(|class| class.parent);
+            while let Some(parent) = above {
+                level = level.saturating_sub(1);
+                above = classes.get(parent as usize).and_then(|class| class.parent);
+            }
+            if let Some(class) = classes.get_mut(position).filter(|_| inner) {
+                class.level = level;
+            }
+        }
+        classes
+    }
+
+    /// The time as the buckets count it.
+    fn clock(&self) -> i64 {
+        i64::try_from(self.now.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    fn class(&self, index: Index) -> Option<&Class> {
+        self.classes.get(index as usize)
+    }
+
+    fn class_mut(&mut self, index: Index) -> Option<&mut Class> {
+        self.classes.get_mut(index as usize)
+    }
+
+    fn leaf_mut(&mut self, index: Index) -> Option<&mut Leaf<P>> {
+        self.leaves.get_mut(index as usize)?.as_mut()
+    }
+
+    /// The leaf that takes `packet`; `None`: straight through.
+    fn classify(&self, packet: &P) -> Option<Index> {
+        let leaf = |minor| {
+            let position = self.config.position(minor)?;
+            self.leaves.get(position)?.as_ref()?;
+            Index::try_from(position).ok()
+        };
+        match packet.class() {
+            Some(0) => None,
+            chosen => chosen.and_then(leaf).or_else(|| leaf(self.config.default)),
+        }
+    }
+
+    /// Puts `index`, whose mode is new, into the rows or the feeds of its ancestors at its active priorities.
+    fn join(&mut self, index: Index) {
+        let mut index = index;
+        let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
+        loop {
+            let Some(class) = self.class(index) else { return };
+            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            match (mode, parent) {
+                _ if mask == 0 => return,
+                (Mode::MayBorrow, Some(above)) => {
+                    let Some(parent) = self.class_mut(above) else { return };
+                    for prio in prios(mask) {
+                        let Some(feed) = parent.feed.get_mut(prio) else { continue };
+                        if !feed.classes.is_empty() {
+                            mask &= !(1 << prio);
+                        }
+                        feed.classes.insert(index);
+                    }
+                    parent.active |= mask;
+                    index = above;
+                }
+                (Mode::CanSend, _) => {
+                    for prio in prios(mask) {
+                        if let Some(row) = self.rows.get_mut(level).and_then(|row| row.get_mut(prio)) {
+                            row.classes.insert(index);
+                        }
+                    }
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Takes `index`, whose mode is still the old one, out of rows and feeds.
+    fn part(&mut self, index: Index) {
+        let mut index = index;
+        let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
+        loop {
+            let Some(class) = self.class(index) else { return };
+            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            match (mode, parent) {
+                _ if mask == 0 => return,
+                (Mode::MayBorrow, Some(above)) => {
+                    let Some(parent) = self.class_mut(above) else { return };
+                    let mut emptied = 0;
+                    for prio in prios(mask) {
+                        let Some(feed) = parent.feed.get_mut(prio) else { continue };
+                        if feed.at == Some(index) {
+                            (feed.at, feed.left) = (None, Some(index));
+                        }
+                        feed.classes.remove(&index);
+                        if feed.classes.is_empty() {
+                            emptied |= 1 << prio;
+                        }
+                    }
+                    mask = emptied;
+                    parent.active &= !mask;
+                    index = above;
+                }
+                (Mode::CanSend, _) => {
+                    for prio in prios(mask) {
+                        let Some(row) = self.rows.get_mut(level).and_then(|row| row.get_mut(prio)) else {
+                            continue;
+                        };
+                        if row.at == Some(index) {
+                            row.pass();
+                        }
+                        row.classes.remove(&index);
+                    }
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn activate(&mut self, index: Index) {
+        if let Some(class) = self.class_mut(index).filter(|class| class.active == 0) {
+            class.active = 1 << class.terms.prio;
+            self.join(index);
+        }
+    }
+
+    fn deactivate(&mut self, index: Index) {
+        if self.class(index).is_some_and(|class| class.active != 0) {
+            self.part(index);
+            if let Some(class) = self.class_mut(index) {
+                class.active = 0;
+            }
+        }
+    }
+
+    /// Gives `index` the mode that it has once `elapsed` has gone by; says how long that lasts.
+    fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
+        let Some(class) = self.class(index) else { return 0 };
+        let (old, active) = (class.mode, class.active != 0);
+        let (new, lasts) = class.mode_after(elapsed);
+        if new == old {
+            return lasts;
+        }
+        if active && old != Mode::CannotSend {
+            self.part(index);
+        }
+        if let Some(class) = self.class_mut(index) {
+            class.mode = new;
+        }
+        if active && new != Mode::CannotSend {
+            self.join(index);
+        }
+        lasts
+    }
+
+    fn wait(&mut self, index: Index, span: i64) {
+        let due = self.clock().saturating_add(span.max(1));
+        self.waits = self.waits.wrapping_add(1);
+        let place = (due, self.waits);
+        let Some(class) = self.class_mut(index) else { return };
+        class.wait = Some(place);
+        let level = class.level;
+        if let Some(waiting) = self.waiting.get_mut(level) {
+            waiting.insert((place.0, place.1, index));
+        }
+    }
+
+    fn wait_no_more(&mut self, index: Index) {
+        let Some(class) = self.class_mut(index) else { return };
+        let level = class.level;
+        if let Some((due, number)) = class.wait.take()
+            && let Some(waiting) = self.waiting.get_mut(level)
+        {
+            waiting.remove(&(due, number, index));
+        }
+    }
+
+    /// Changes of mode that are due at `level`: at most one for each class, since each lasts.
+    fn change_due_modes(&mut self, level: usize) {
+        let now = self.clock();
+        let bound = self.classes.len();
+        for _ in 0..bound {
+            let first = self.waiting.get(level).and_then(|waiting| waiting.first().copied());
+            let Some((_, _, index)) = first.filter(|first| first.0 <= now) else { return };
+            self.wait_no_more(index);
+            let Some(elapsed) = self.class(index).map(|class| class.elapsed(now)) else { return };
+            let lasts = self.change_mode(index, elapsed);
+            if self.class(index).is_some_and(|class| class.mode != Mode::CanSend) {
+                self.wait(index, lasts);
+            }
+        }
+    }
+
+    /// Books a packet of `bytes` that leaf `index` sent, borrowing from `level`: every class on the way up pays at its
+    /// ceiling, those from `level` on at their rate.
+    fn charge(&mut self, index: Index, level: usize, bytes: u32) {
+        let now = self.clock();
+        let mut next = Some(index);
+        while let Some(index) = next {
+            let Some(class) = self.class_mut(index) else { return };
+            let terms = class.terms;
+            let elapsed = class.elapsed(now);
+            class.tokens = if class.level >= level {
+                charged(class.tokens, elapsed, terms.depth, terms.rate.nanos(bytes))
+            } else {
+                class.tokens.saturating_add(elapsed)
+            };
+            class.ctokens = charged(class.ctokens, elapsed, terms.cdepth, terms.ceil.nanos(bytes));
+            class.filled_at = now;
+            let old = class.mode;
+            next = class.parent;
+            let lasts = self.change_mode(index, 0);
+            let Some(new) = self.class(index).map(|class| class.mode) else { return };
+            if old != new {
+                if old != Mode::CanSend {
+                    self.wait_no_more(index);
+                }
+                if new != Mode::CanSend {
+                    self.wait(index, lasts);
+                }
+            }
+        }
+    }
+
+    /// The row or feed below which a search is.
+    fn turn(&mut self, place: Place, prio: usize) -> Option<&mut Turn> {
+        match place {
+            Place::Row(level) => self.rows.get_mut(level)?.get_mut(prio),
+            Place::Feed(index) => self.class_mut(index)?.feed.get_mut(prio),
+        }
+    }
+
+    /// The leaf whose turn it is, down from the row of `level`.
+    fn leaf_in_turn(&mut self, level: usize, prio: usize) -> Option<Index> {
+        let mut path = [Place::Row(level); LEVELS + 1];
+        let mut depth = 0;
+        // Each step goes down, or up at the end of a feed: no feed is looked at more than twice.
+        for _ in 0..4 * LEVELS + 4 {
+            let place = *path.get(depth)?;
+            let turn = self.turn(place, prio)?;
+            if turn.at.is_none()
+                && let Some(left) = turn.left
+            {
+                turn.at = turn.classes.range(left..).next().copied();
+            }
+            turn.left = None;
+            let Some(at) = turn.at else {
+                // At the end: from the first one again, and the turn passes one level up.
+                turn.at = Some(*turn.classes.first()?);
+                if depth > 0 {
+                    depth -= 1;
+                    let above = *path.get(depth)?;
+                    self.turn(above, prio)?.pass();
+                }
+                continue;
+            };
+            if self.class(at)?.level == 0 {
+                return Some(at);
+            }
+            depth += 1;
+            *path.get_mut(depth)? = Place::Feed(at);
+        }
+        None
+    }
+
+    /// The turn at `level` passes on from leaf `index`.
+    fn pass_turn(&mut self, index: Index, level: usize, prio: usize) {
+        let place = match self.class(index).and_then(|class| class.parent) {
+            Some(parent) if level > 0 => Place::Feed(parent),
+            _ => Place::Row(0),
+        };
+        if let Some(turn) = self.turn(place, prio) {
+            turn.pass();
+        }
+    }
+
+    fn dequeue_from(&mut self, level: usize, prio: usize, drops: &mut impl Drops<P>) -> Option<P> {
+        let mut start = self.leaf_in_turn(level, prio)?;
+        let mut index = start;
+        // Once round at most; leaves that turn out empty shorten the round.
+        for _ in 0..=self.classes.len() {
+            let now = self.now;
+            let leaf = self.leaf_mut(index)?;
+            let before = (leaf.len(), leaf.backlog());
+            let packet = if before.0 > 0 { leaf.dequeue(now, drops) } else { None };
+            self.settle(index, before);
+            let empty = self.leaf_mut(index)?.is_empty();
+            if let Some(packet) = packet {
+                let bytes = packet.len();
+                let class = self.class_mut(index)?;
+                let quantum = i64::from(class.terms.quantum);
+                let deficit = class.deficit.get_mut(level)?;
+                *deficit = deficit.saturating_sub(i64::from(bytes));
+                if *deficit < 0 {
+                    *deficit = deficit.saturating_add(quantum);
+                    self.pass_turn(index, level, prio);
+                }
+                if empty {
+                    self.deactivate(index);
+                }
+                self.charge(index, level, bytes);
+                return Some(packet);
+            }
+            if empty {
+                self.deactivate(index);
+                let next = self.leaf_in_turn(level, prio)?;
+                if index == start {
+                    start = next;
+                }
+                index = next;
+                continue;
+            }
+            // It has packets, but not now.
+            self.pass_turn(index, level, prio);
+            index = self.leaf_in_turn(level, prio)?;
+            if index == start {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Brings the totals up to date after leaf `index` held `before`.
+    fn settle(&mut self, index: Index, before: (usize, u64)) {
+        let Some(leaf) = self.leaf_mut(index) else { return };
+        let after = (leaf.len(), leaf.backlog());
+        self.len = (self.len + after.0).saturating_sub(before.0);
+        self.bytes = self.bytes.saturating_add(after.1).saturating_sub(before.1);
+    }
+
+    /// Forgets who is active and waits; buckets are full.
+    fn forget(&mut self) {
+        self.classes = self.fresh_classes();
+        self.rows = core::array::from_fn(|_| core::array::from_fn(|_| Turn::default()));
+        self.waiting = core::array::from_fn(|_| BTreeSet::new());
+    }
+
+    fn drop_direct(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let queued = if why == DropReason::Purged { self.direct.pop_front() } else { self.direct.pop_back() };
+        let Some(packet) = queued.map(|queued| queued.packet) else { return false };
+        self.len = self.len.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(u64::from(packet.len()));
+        self.beside.dropped_after.add(packet.len());
+        drops.dropped(packet, why);
+        true
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Row(usize),
+    Feed(Index),
+}
+
+impl<P: Packet + Flow> Build<P, Source> for Htb<P> {
+    fn build(config: HtbConfig, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
+    type Config = HtbConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let now = self.now;
+        let bytes = packet.len();
+        let Some(index) = self.classify(&packet) else {
+            self.beside.offered.add(bytes);
+            if self.direct.len() >= self.config.direct_qlen as usize {
+                self.beside.dropped_before.add(bytes);
+                drops.dropped(packet, DropReason::Overlimit);
+                return;
+            }
+            self.beside.enqueued.add(bytes);
+            self.len += 1;
+            self.bytes = self.bytes.saturating_add(u64::from(bytes));
+            self.direct.push_back(now, packet);
+            return;
+        };
+        let Some(leaf) = self.leaf_mut(index) else { return };
+        let before = (leaf.len(), leaf.backlog());
+        leaf.enqueue(now, packet, drops);
+        let queued = !leaf.is_empty();
+        self.settle(index, before);
+        if queued {
+            self.activate(index);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        if let Some(queued) = self.direct.pop_front() {
+            let bytes = queued.packet.len();
+            self.len = self.len.saturating_sub(1);
+            self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+            self.beside.dequeued.add(bytes);
+            return Some(queued.packet);
+        }
+        if self.len == 0 {
+            return None;
+        }
+        for level in 0..LEVELS {
+            self.change_due_modes(level);
+            for prio in 0..PRIOS {
+                let turn = self.rows.get(level).and_then(|row| row.get(prio));
+                if turn.is_none_or(|turn| turn.classes.is_empty()) {
+                    continue;
+                }
+                if let Some(packet) = self.dequeue_from(level, prio, drops) {
+                    return Some(packet);
+                }
+            }
+        }
+        None
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        if self.len == 0 {
+            return None;
+        }
+        let now = self.now.max(now);
+        let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
+        let change =
+            change.map(|due| Instant::from_nanos(due.unsigned_abs()).max(now + Duration::from_nanos(1)));
+        let waiting = self.leaves.iter().flatten().filter(|leaf| !leaf.is_empty());
+        waiting.fold(change, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bytes
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.beside;
+        for leaf in self.leaves.iter().flatten() {
+            leaf::add(&mut stats, &leaf.stats());
+        }
+        stats
+    }
+
+    /// Leaves that are no more are purged; the others keep their packets. All buckets are filled.
+    fn reconfigure(&mut self, now: Instant, config: HtbConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
+        let old_config = core::mem::replace(&mut self.config, config);
+        let mut old = core::mem::take(&mut self.leaves);
+        for position in 0..self.config.classes.len() {
+            let Some(class) = self.config.classes.get(position) else { break };
+            let (minor, wanted) = (class.minor, class.leaf.clone());
+            let kept = old_config.position(minor).and_then(|before| old.get_mut(before)?.take());
+            let leaf = match (kept, wanted) {
+                (Some(mut leaf), Some(wanted)) => {
+                    leaf.reconfigure(self.now, wanted, drops);
+                    Some(leaf)
+                }
+                (Some(leaf), None) => {
+                    self.remove(leaf, drops);
+                    None
+                }
+                (None, Some(wanted)) => Some(Leaf::new(wanted, minor, self.salt, &mut self.random)),
+                (None, None) => None,
+            };
+            self.leaves.push(leaf);
+        }
+        for leaf in old.into_iter().flatten() {
+            self.remove(leaf, drops);
+        }
+        self.forget();
+        self.len = self.direct.len() + self.leaves.iter().flatten().map(Leaf::len).sum::<usize>();
+        self.bytes = self.direct.bytes() + self.leaves.iter().flatten().map(Leaf::backlog).sum::<u64>();
+        for position in 0..self.leaves.len() {
+            let queued = self
+                .leaves
+                .get(position)
+                .is_some_and(|leaf| leaf.as_ref().is_some_and(|leaf| !leaf.is_empty()));
+            if let Some(index) = Index::try_from(position).ok().filter(|_| queued) {
+                self.activate(index);
+            }
+        }
+        while self.direct.len() > self.config.direct_qlen as usize
+            && self.drop_direct(DropReason::Overlimit, drops)
+        {}
+    }
+
+    fn config(&self) -> HtbConfig {
+        self.config.clone()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while self.drop_direct(DropReason::Purged, drops) {}
+        let now = self.now;
+        for leaf in self.leaves.iter_mut().flatten() {
+            leaf.purge(now, drops);
+        }
+        (self.len, self.bytes) = (0, 0);
+        self.forget();
+    }
+}
+
+impl<P: Packet + Flow> Htb<P> {
+    fn remove(&mut self, mut leaf: Leaf<P>, drops: &mut impl Drops<P>) {
+        leaf.purge(self.now, drops);
+        leaf::add(&mut self.beside, &leaf.stats());
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "htb",
+    summary: "Hierarchical token bucket: classes with assured rates that may borrow up to their ceilings",
+    reference: "Devera 2002; tc-htb(8)",
+    variants: &[],
+    children: Children::Classes(&[
+        Parameter {
+            name: "rate",
+            unit: Unit::Rate,
+            default: "none",
+            source: "tc wants one",
+            range: RATE_RANGE,
+            doc: "rate that the class is assured of",
+        },
+        Parameter {
+            name: "ceil",
+            unit: Unit::Rate,
+            default: "rate",
+            source: "tc",
+            range: RATE_RANGE,
+            doc: "rate up to which it may borrow",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Bytes,
+            default: "1600",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "bytes that may go at once at the rate",
+        },
+        Parameter {
+            name: "cburst",
+            unit: Unit::Bytes,
+            default: "1600",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "bytes that may go at once at the ceiling",
+        },
+        Parameter {
+            name: "prio",
+            unit: Unit::Integer,
+            default: "0",
+            source: "tc",
+            range: "0 to 7; more counts as 7",
+            doc: "who borrows first: the lowest",
+        },
+        Parameter {
+            name: "quantum",
+            unit: Unit::Bytes,
+            default: "rate / r2q, from 1000 to 200000",
+            source: "Linux sch_htb",
+            range: "1 to 2147483647",
+            doc: "bytes that a leaf borrows in its turn",
+        },
+    ]),
+    parameters: &[
+        Parameter {
+            name: "default",
+            unit: Unit::Class,
+            default: "0",
+            source: "tc",
+            range: "",
+            doc: "class of packets that choose none; 0: they go straight through",
+        },
+        Parameter {
+            name: "r2q",
+            unit: Unit::Integer,
+            default: "10",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "divides a class's rate in bytes per second into its quantum",
+        },
+        Parameter {
+            name: "direct_qlen",
+            unit: Unit::Packets,
+            default: "1000p",
+            source: "Linux: txqueuelen of Ethernet",
+            range: "1 to 4294967295",
+            doc: "packets that may wait to go straight through",
+        },
+    ],
+};
+
+const RATE_RANGE: &str = "8bit or more";
+/// Linux `TC_HTB_MAXDEPTH`.
+const LEVELS: usize = 8;
+/// Linux `TC_HTB_NUMPRIO`.
+const PRIOS: usize = 8;
+/// Nanoseconds beyond which debts are forgotten.
+const LONGEST_WAIT: i64 = 60_000_000_000;
+const DEFAULT_BURST: u32 = 1600;
+const MIN_QUANTUM: u64 = 1000;
+const MAX_QUANTUM: u64 = 200_000;

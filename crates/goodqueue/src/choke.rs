@@ -447,6 +447,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         packet
     }
 
+    fn next_len(&self) -> Option<u32> {
+        self.ring.packet(0).map(Packet::len)
+    }
+
     fn len(&self) -> usize {
         self.ring.packets
     }

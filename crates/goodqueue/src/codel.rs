@@ -27,6 +27,8 @@
 //! | `interval` | time | 100 ms | RFC 8289 §4.3 | 1 ns to 584 years; linux: 1024 ns to 2199 s |
 //! | `ecn` | flag | off | Linux sch_codel | |
 //! | `ce_threshold` | time | off | Linux sch_codel | |
+//! | `recall` | word | that of the variant | RFC 8289 §5.5 and Linux: c; 2012 article: a; ns-2: b | `a`, `b`, `c` |
+//! | `startup` | word | `zero` | RFC 8289 §5.3; ns-2: `ns2` | `zero`, `ns2` |
 //! | `variant` | | `rfc8289` | | `rfc8289`, `linux`, `cacm2012`, `ns2` |
 //!
 //! # Deviations
@@ -36,8 +38,9 @@
 //!   the second spacing is 50 ms where the law says 70.7. A packet that carries CE already is not counted as marked.
 //! * `cacm2012`: `count - 1` is recalled within 16 intervals, and "a packet left" means at most the largest packet seen.
 //! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals; a drop that ends the episode is not
-//!   counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. The generator of ns-2 starts with
-//!   `first_above_time` at -1; here every variant starts in "below".
+//!   counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. ns-2 starts with
+//!   `first_above_time` at -1, "above target for long": so does `startup ns2`, with any variant; without it every variant
+//!   starts in "below".
 //!
 //! # Cost
 //! Constant per packet, plus the packets dropped. At a drop: one 128-bit integer root (`linux`: one Newton step).
@@ -51,7 +54,7 @@
 //! assert_eq!(third, Instant::ZERO + Duration::from_nanos(57_735_026)); // 100 ms / sqrt(3)
 //! ```
 
-mod exact;
+pub(crate) mod exact;
 mod linux;
 #[cfg(test)]
 mod tests;
@@ -100,6 +103,30 @@ pub struct CodelParams {
     pub mtu: u32,
     /// Whose decisions.
     pub variant: CodelVariant,
+    /// Where the count goes on from in a new episode; `None`: as the variant does.
+    pub recall: Option<Recall>,
+    /// How a queue begins; `None`: below target.
+    pub startup: Option<Startup>,
+}
+
+/// What is remembered of the last episode of dropping when the next one begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recall {
+    /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
+    A,
+    /// ns-2 of May 2012 and the first drafts: `count - 2` within 8 intervals.
+    B,
+    /// Linux and RFC 8289: what the last episode added to the count, within 16 intervals.
+    C,
+}
+
+/// What a queue that has seen no packet believes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Startup {
+    /// It is below target.
+    Zero,
+    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes out late, it is dropped.
+    Ns2,
 }
 
 /// Whose CoDel it is.
@@ -175,6 +202,17 @@ impl CodelVars {
         }
     }
 
+    /// The state of a queue that has seen no packet.
+    #[must_use]
+    pub fn starting(params: &CodelParams) -> Self {
+        let fresh = Self::new(params.variant);
+        match (params.startup, params.variant) {
+            (Some(Startup::Ns2), CodelVariant::Linux) => Self { first_above: 1, ..fresh },
+            (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
+            _ => fresh,
+        }
+    }
+
     /// Takes the next packet to send from `source`, dropping and marking as CoDel says.
     #[inline]
     pub fn dequeue<P: Packet, S: Source<P>>(
@@ -205,6 +243,18 @@ impl CodelVars {
     pub const fn is_dropping(&self) -> bool {
         self.dropping
     }
+}
+
+/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so many intervals ago.
+fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn(N) -> bool) -> u32 {
+    let (intervals, recalled) = match params.recall() {
+        Recall::A => (16, vars.count.saturating_sub(1)),
+        Recall::B => (8, vars.count.saturating_sub(2)),
+        Recall::C => (16, vars.count.wrapping_sub(vars.lastcount)),
+    };
+    // RFC 8289 §5.5 asks for more than one; the others for a count that leaves at least one.
+    let enough = if params.recall() == Recall::C { 2 } else { 1 };
+    if recalled >= enough && within(N::from(intervals)) { recalled } else { 1 }
 }
 
 /// Marks `packet`; true if it now carries the signal (RFC 3168 §5).
@@ -256,7 +306,19 @@ impl CodelParams {
             ce_threshold: None,
             mtu,
             variant: CodelVariant::Rfc8289,
+            recall: None,
+            startup: None,
         }
+    }
+
+    /// The rule of recall in force.
+    #[must_use]
+    pub fn recall(&self) -> Recall {
+        self.recall.unwrap_or(match self.variant {
+            CodelVariant::Cacm2012 => Recall::A,
+            CodelVariant::Ns2 => Recall::B,
+            CodelVariant::Rfc8289 | CodelVariant::Linux => Recall::C,
+        })
     }
 
     /// Checks ranges.
@@ -290,6 +352,8 @@ impl CodelParams {
             ce_threshold: settings.time("ce_threshold"),
             mtu: link.mtu,
             variant,
+            recall: settings.choice("recall").and_then(Recall::by_name),
+            startup: settings.choice("startup").and_then(Startup::by_name),
         };
         params.check()?;
         Ok(params)
@@ -304,6 +368,12 @@ impl CodelParams {
             .with("ecn", Value::Flag(self.ecn));
         if let Some(threshold) = self.ce_threshold {
             all.set("ce_threshold", Value::Time(threshold));
+        }
+        if let Some(recall) = self.recall {
+            all.set("recall", Value::Choice(recall.name()));
+        }
+        if let Some(startup) = self.startup {
+            all.set("startup", Value::Choice(startup.name()));
         }
         all
     }
@@ -331,6 +401,41 @@ impl CodelVariant {
             Self::Rfc8289 => "rfc8289",
             Self::Linux => "linux",
             Self::Cacm2012 => "cacm2012",
+            Self::Ns2 => "ns2",
+        }
+    }
+}
+
+impl Recall {
+    /// The rule called `name`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::A, Self::B, Self::C].into_iter().find(|rule| rule.name() == name)
+    }
+
+    /// Its name after the keyword `recall`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
+            Self::C => "c",
+        }
+    }
+}
+
+impl Startup {
+    /// The start called `name`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Zero, Self::Ns2].into_iter().find(|start| start.name() == name)
+    }
+
+    /// Its name after the keyword `startup`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Zero => "zero",
             Self::Ns2 => "ns2",
         }
     }
@@ -368,6 +473,8 @@ impl Configure for CodelConfig {
                 doc: "mark ECN-capable packets instead of dropping them",
             },
             CE_THRESHOLD,
+            RECALL,
+            STARTUP,
         ],
     };
 
@@ -393,7 +500,7 @@ impl<P: Packet> Codel<P> {
     pub fn new(config: CodelConfig) -> Self {
         Self {
             config,
-            vars: CodelVars::new(config.params.variant),
+            vars: CodelVars::starting(&config.params),
             queue: Fifo::default(),
             taken_ahead: false,
             stats: Stats::default(),
@@ -460,7 +567,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     fn reconfigure(&mut self, _now: Instant, config: CodelConfig, drops: &mut impl Drops<P>) {
         if config.params.variant != self.config.params.variant {
             // The variants keep time in different units: what one remembers means nothing to the other.
-            self.vars = CodelVars::new(config.params.variant);
+            self.vars = CodelVars::starting(&config.params);
         }
         self.config = config;
         while self.queue.len() > self.config.limit as usize {
@@ -480,7 +587,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             self.stats.dropped_after.add(queued.packet.len());
             drops.dropped(queued.packet, DropReason::Purged);
         }
-        self.vars = CodelVars::new(self.config.params.variant);
+        self.vars = CodelVars::starting(&self.config.params);
     }
 }
 
@@ -539,6 +646,26 @@ pub const CE_THRESHOLD: Parameter = Parameter {
     source: "Linux sch_codel",
     range: "any",
     doc: "mark every ECN-capable packet that was queued for longer than this",
+};
+
+/// `recall` of every discipline that lets its user choose.
+pub const RECALL: Parameter = Parameter {
+    name: "recall",
+    unit: Unit::Choice(&["a", "b", "c"]),
+    default: "rfc8289, linux: c; cacm2012: a; ns2: b",
+    source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",
+    range: "a: count - 1 within 16 intervals; b: count - 2 within 8; c: what the last episode added, within 16",
+    doc: "where the count goes on from when dropping begins again",
+};
+
+/// `startup` of every discipline that lets its user choose.
+pub const STARTUP: Parameter = Parameter {
+    name: "startup",
+    unit: Unit::Choice(&["zero", "ns2"]),
+    default: "zero",
+    source: "RFC 8289 §5.3; ns-2 codel.cc",
+    range: "zero: below target; ns2: above it for long",
+    doc: "what a queue believes that has seen no packet",
 };
 
 /// RFC 8289 §4.2.

@@ -268,7 +268,7 @@ impl<P: Packet + Flow> FqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
     pub fn new(config: FqCodelConfig, salt: u32) -> Self {
-        let aqm = CodelVars::new(config.params.variant);
+        let aqm = CodelVars::starting(&config.params);
         Self {
             config,
             salt,
@@ -354,7 +354,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         }
         if config.params.variant != self.config.params.variant {
             for codel in self.queues.aqms() {
-                *codel = CodelVars::new(config.params.variant);
+                *codel = CodelVars::starting(&config.params);
             }
         }
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
@@ -366,7 +366,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     }
 
     fn purge(&mut self, _now: Instant, drops: &mut impl Drops<P>) {
-        self.queues.purge(&CodelVars::new(self.config.params.variant), drops);
+        self.queues.purge(&CodelVars::starting(&self.config.params), drops);
     }
 }
 

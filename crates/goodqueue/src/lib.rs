@@ -38,6 +38,7 @@ pub mod choke;
 pub mod cobalt;
 pub mod cake;
 pub mod codel;
+pub mod codel_dt;
 pub mod config;
 pub mod drr;
 pub mod fifo;

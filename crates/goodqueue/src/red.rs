@@ -575,6 +575,10 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         packet
     }
 
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
     fn len(&self) -> usize {
         self.queue.len()
     }

@@ -150,6 +150,7 @@ macro_rules! disciplines {
 
 disciplines! {
     Codel = crate::codel::Codel<P>, crate::codel::CodelConfig;
+    CodelDt = crate::codel_dt::CodelDt<P>, crate::codel_dt::CodelDtConfig;
     FqCodel = crate::fq_codel::FqCodel<P>, crate::fq_codel::FqCodelConfig;
     FqPie = crate::fq_pie::FqPie<P, Source>, crate::fq_pie::FqPieConfig;
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;

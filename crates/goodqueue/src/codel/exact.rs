@@ -1,6 +1,6 @@
 //! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
 
-use super::{CodelParams, CodelVariant, CodelVars, NEVER, Source, mark};
+use super::{CodelParams, CodelVariant, CodelVars, NEVER, Recall, Source, mark};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 
@@ -74,10 +74,7 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
                 delivered = take(vars, now, params, source);
             }
         }
-        vars.dropping = true;
-        vars.count = recalled_count(vars, now, params);
-        vars.lastcount = vars.count;
-        vars.drop_next = control_law(now, params.interval, vars.count).as_nanos();
+        enter(vars, now, params);
         taken = delivered?;
     }
     if params.ce_threshold.is_some_and(|threshold| taken.sojourn > threshold) {
@@ -100,14 +97,28 @@ fn take<P: Packet, S: Source<P>>(
     };
     let sojourn = now.since(queued.at);
     let packet = queued.packet;
+    let ok_to_drop = judge(vars, now, params, sojourn, packet.len(), source.bytes_left());
+    Some(Taken { packet, sojourn, ok_to_drop })
+}
+
+/// Whether a packet of `bytes` may be dropped that was queued for `sojourn` and leaves `bytes_left` behind.
+#[inline]
+pub(crate) fn judge(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    sojourn: Duration,
+    bytes: u32,
+    bytes_left: u64,
+) -> bool {
     let small = match params.variant {
         CodelVariant::Cacm2012 | CodelVariant::Ns2 => {
-            vars.max_packet = vars.max_packet.max(packet.len());
+            vars.max_packet = vars.max_packet.max(bytes);
             vars.max_packet
         }
         _ => params.mtu,
     };
-    let ok_to_drop = if sojourn < params.target || source.bytes_left() <= u64::from(small) {
+    if sojourn < params.target || bytes_left <= u64::from(small) {
         vars.first_above = NEVER;
         false
     } else if vars.first_above == NEVER {
@@ -115,8 +126,36 @@ fn take<P: Packet, S: Source<P>>(
         false
     } else {
         now.as_nanos() >= vars.first_above
-    };
-    Some(Taken { packet, sojourn, ok_to_drop })
+    }
+}
+
+/// Begins an episode of dropping at `now`.
+pub(crate) fn enter(vars: &mut CodelVars, now: Instant, params: &CodelParams) {
+    vars.dropping = true;
+    vars.count = recalled_count(vars, now, params);
+    vars.lastcount = vars.count;
+    vars.drop_next = control_law(now, params.interval, vars.count).as_nanos();
+}
+
+/// Goes on with it, if the next drop is due at `now`.
+pub(crate) fn is_due(vars: &mut CodelVars, now: Instant, params: &CodelParams) -> bool {
+    let due = now.as_nanos() >= vars.drop_next;
+    if due {
+        vars.count = vars.count.wrapping_add(1);
+        vars.drop_next = next_drop(vars, params.interval);
+    }
+    due
+}
+
+/// One packet below target ends it.
+pub(crate) fn leave(vars: &mut CodelVars) {
+    vars.dropping = false;
+}
+
+/// The queue is empty.
+pub(crate) fn emptied(vars: &mut CodelVars) {
+    vars.first_above = NEVER;
+    vars.dropping = false;
 }
 
 /// How long the queue must stay above target before dropping begins.
@@ -133,24 +172,12 @@ fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
 fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
-    match params.variant {
-        CodelVariant::Cacm2012 if vars.count > 1 && within(16) => vars.count.saturating_sub(1),
-        CodelVariant::Ns2 if vars.count > 2 && within(8) => {
-            let reduced = vars.count.saturating_sub(2);
-            if reduced > 126 {
-                // ns-2 codel.cc: above 126 the count is scaled by 0.9844 instead.
-                u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(reduced)
-            } else {
-                reduced
-            }
-        }
-        CodelVariant::Cacm2012 | CodelVariant::Ns2 => 1,
-        _ => {
-            // RFC 8289 §5.5: what the last episode added, if it was within 16 intervals.
-            let delta = vars.count.wrapping_sub(vars.lastcount);
-            if delta > 1 && within(16) { delta } else { 1 }
-        }
+    let recalled = super::recalled(vars, params, within);
+    if params.variant == CodelVariant::Ns2 && params.recall() == Recall::B && recalled > 126 {
+        // ns-2 codel.cc: above 126 the count is scaled by 0.9844 instead.
+        return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(recalled);
     }
+    recalled
 }
 
 fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {

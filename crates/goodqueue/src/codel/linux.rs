@@ -1,6 +1,6 @@
 //! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square root of 16 bits.
 
-use super::{CodelParams, CodelVars, Source, mark, out_of_range};
+use super::{CodelParams, CodelVars, Source, mark, out_of_range, recalled};
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -66,13 +66,12 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
             take(vars, clock, params, source)
         };
         vars.dropping = true;
-        let delta = vars.count.wrapping_sub(vars.lastcount);
         let since_last = clock.wrapping_sub(drop_next(vars));
-        if delta > 1 && is_before(since_last, interval.wrapping_mul(16)) {
-            vars.count = delta;
+        vars.count =
+            recalled(vars, params, |intervals| is_before(since_last, interval.wrapping_mul(intervals)));
+        if vars.count > 1 {
             newton_step(vars);
         } else {
-            vars.count = 1;
             vars.rec_inv_sqrt = u16::MAX;
         }
         vars.lastcount = vars.count;

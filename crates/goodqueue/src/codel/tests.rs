@@ -266,3 +266,62 @@ fn long_flows_at_ten_megabit_leave_the_queue_no_lower_than_the_target_for_long()
     }
     assert!(worst < 1_500 * MS, "{worst}");
 }
+
+/// An episode of ten drops, a pause, and a new one: the count with which that begins.
+fn count_after_pause(params: CodelParams, pause: u64) -> u32 {
+    let mut queue = Codel::<Numbered>::new(CodelConfig::new(u32::MAX, params).unwrap());
+    queue.vars.count = 10;
+    queue.vars.lastcount = 1;
+    let (then, now) = (10_000 * MS, (10_000 + pause) * MS);
+    queue.vars.drop_next = match params.variant {
+        CodelVariant::Linux => then >> 10,
+        _ => then,
+    };
+    // The episode is over; packets have been above target for more than an interval.
+    fill(&mut queue, now - 500 * MS, 0..10, Ecn::NotEct);
+    queue.vars.first_above = match params.variant {
+        CodelVariant::Linux => (now - 200 * MS) >> 10,
+        _ => now - 200 * MS,
+    };
+    assert_eq!(step(&mut queue, now).1, [0]);
+    queue.vars().count()
+}
+
+#[test]
+fn the_rule_of_recall_can_be_chosen_with_any_variant() {
+    for variant in [CodelVariant::Rfc8289, CodelVariant::Linux, CodelVariant::Cacm2012, CodelVariant::Ns2] {
+        let with = |recall| CodelParams { variant, recall: Some(recall), ..CodelParams::new(1514) };
+        let counts = |recall| [700, 900, 1_500, 1_700].map(|pause| count_after_pause(with(recall), pause));
+        assert_eq!(counts(Recall::A), [9, 9, 9, 1], "{variant:?}");
+        assert_eq!(counts(Recall::B), [8, 1, 1, 1], "{variant:?}");
+        assert_eq!(counts(Recall::C), [9, 9, 9, 1], "{variant:?}");
+    }
+    let own = |variant| CodelParams { variant, ..CodelParams::new(1514) }.recall();
+    assert_eq!(own(CodelVariant::Cacm2012), Recall::A);
+    assert_eq!(own(CodelVariant::Ns2), Recall::B);
+    assert_eq!(own(CodelVariant::Linux), Recall::C);
+}
+
+#[test]
+fn a_late_first_packet_is_dropped_only_if_the_queue_starts_as_in_ns2() {
+    for variant in [CodelVariant::Rfc8289, CodelVariant::Linux, CodelVariant::Ns2] {
+        for (startup, dropped) in [(None, 0), (Some(Startup::Zero), 0), (Some(Startup::Ns2), 1)] {
+            let params = CodelParams { variant, startup, ..CodelParams::new(1514) };
+            let mut queue = Codel::new(CodelConfig::new(100, params).unwrap());
+            fill(&mut queue, MS, 0..10, Ecn::NotEct);
+            assert_eq!(step(&mut queue, 7 * MS).1.len(), dropped, "{variant:?} {startup:?}");
+            let mut early = Codel::new(CodelConfig::new(100, params).unwrap());
+            fill(&mut early, MS, 0..10, Ecn::NotEct);
+            assert_eq!(step(&mut early, MS), (Some(0), [].into()), "no delay");
+            assert_eq!(step(&mut early, 7 * MS), (Some(1), [].into()), "the first packet was on time");
+        }
+    }
+}
+
+#[test]
+fn recall_and_startup_are_read_and_written() {
+    let settings = Settings::new().with("recall", Value::Choice("b")).with("startup", Value::Choice("ns2"));
+    let config = CodelConfig::from_settings(&settings, &Link::default()).unwrap();
+    assert_eq!((config.params.recall, config.params.startup), (Some(Recall::B), Some(Startup::Ns2)));
+    assert_eq!(CodelConfig::from_settings(&config.to_settings(), &Link::default()), Ok(config));
+}

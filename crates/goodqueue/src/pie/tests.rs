@@ -363,7 +363,7 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
     assert_eq!(queue.config.of_packet(ONE * 13, 64), ONE / 16 * 13);
     assert_eq!(queue.config.of_packet(ONE * 13, 1514), ONE / 100 * 85);
     let mut high = congested(variant("docsis"), Recorded::default(), ONE * 2);
-    let config = high.config;
+    let config = queue.config;
     for _ in 0..2_000 {
         high.vars.update(&config, 1_000_000_000);
     }
@@ -371,8 +371,7 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
     // Low delays fade, though not zero: 2 ms.
     let mut low = congested(variant("docsis").with("alpha", Value::Integer(0)), Recorded::default(), ONE / 2);
     low.vars.delay = 2_000_000;
-    let config = low.config;
-    low.vars.update(&config, 2_500);
+    low.vars.update(&low.config, 2_500);
     assert_eq!(low.vars.probability, ONE / 100 * 49);
 }
 

@@ -1,0 +1,328 @@
+//! CoDel that drops at the tail: `codel_dt`.
+//!
+//! # What it does
+//! Judges the queue as CoDel does, by the time that packets spent in it, when they leave; but drops (or marks) packets that
+//! arrive. It is for links that have promised to send what is queued, as a cable modem that has asked for its bytes
+//! already. The signal reaches the sender later than CoDel's, by the time that the queue takes.
+//!
+//! # Reference
+//! G. White and D. Rice, "Active Queue Management Algorithms for DOCSIS 3.0", CableLabs, 2013 (CoDel-DT); RFC 8289 for the
+//! law.
+//!
+//! # State
+//! ```text
+//! departure: sojourn >= target for `interval`: above;  one packet below target, or <= 1 MTU left: not above, law at rest
+//! arrival:   above, at rest: drop, drop_next = now + interval / sqrt(count)
+//!            above, now >= drop_next: drop, drop_next += interval / sqrt(++count)
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 1000 | Linux sch_codel | 1 to 2^32 - 1 |
+//! | `target` | time | 5 ms | RFC 8289 §4.2 | 0 to 584 years |
+//! | `interval` | time | 100 ms | RFC 8289 §4.3 | 1 ns to 584 years |
+//! | `ecn` | flag | off | Linux sch_codel | |
+//! | `recall` | word | c | RFC 8289 §5.5 | `a`, `b`, `c` |
+//!
+//! # Deviations
+//! The report leaves open how the law meets arrivals; here each arrival takes at most one step of it, and a law that is
+//! behind catches up packet by packet.
+//!
+//! # Cost
+//! Constant per packet; at a drop one 128-bit integer root. At most one drop per call.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, codel_dt::CodelDtConfig};
+//! let config = CodelDtConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.params().target.to_string(), "5ms");
+//! ```
+
+use crate::codel::exact::{emptied, enter, is_due, judge, leave};
+use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, TARGET};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::time::Instant;
+
+/// A FIFO under CoDel's law, which is executed on arriving packets.
+#[derive(Clone, Debug)]
+pub struct CodelDt<P> {
+    config: CodelDtConfig,
+    vars: CodelVars,
+    /// The packet that left last was above target, as all were for an interval.
+    above: bool,
+    queue: Fifo<P>,
+    stats: Stats,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+}
+
+/// Configuration of [`CodelDt`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelDtConfig(CodelConfig);
+
+impl CodelDtConfig {
+    /// The parameters of the law.
+    #[must_use]
+    pub const fn params(&self) -> &CodelParams {
+        self.0.params()
+    }
+
+    /// Packets that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.0.limit()
+    }
+}
+
+impl Configure for CodelDtConfig {
+    const KIND: Kind = Kind {
+        name: "codel_dt",
+        summary: "CoDel's law, executed on packets that arrive instead of those that leave",
+        reference: "White and Rice 2013; RFC 8289",
+        variants: &[],
+        children: Children::None,
+        parameters: &[
+            Parameter {
+                name: "limit",
+                unit: Unit::Packets,
+                default: "1000p",
+                source: "Linux sch_codel",
+                range: "1 to 4294967295",
+                doc: "packets that the queue holds",
+            },
+            TARGET,
+            INTERVAL,
+            Parameter {
+                name: "ecn",
+                unit: Unit::Flag { off: Some("noecn") },
+                default: "noecn",
+                source: "Linux sch_codel",
+                range: "",
+                doc: "mark ECN-capable packets instead of dropping them",
+            },
+            Parameter { default: "c", source: "RFC 8289 §5.5", ..RECALL },
+        ],
+    };
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let limit = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let params = CodelParams::from_settings(settings, link, false, CodelVariant::Rfc8289)?;
+        CodelConfig::new(limit.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_LIMIT), params).map(Self)
+    }
+
+    fn to_settings(&self) -> Settings {
+        let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit())));
+        self.params().add_to_settings(limit)
+    }
+}
+
+impl<P: Packet> CodelDt<P> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(config: CodelDtConfig) -> Self {
+        Self {
+            config,
+            vars: CodelVars::starting(config.params()),
+            above: false,
+            queue: Fifo::default(),
+            stats: Stats::default(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// The state of the law.
+    #[must_use]
+    pub const fn vars(&self) -> &CodelVars {
+        &self.vars
+    }
+
+    /// Whether the law wants a packet that arrives now.
+    fn signals(&mut self) -> bool {
+        if !self.above {
+            return false;
+        }
+        let (now, params) = (self.now, self.config.params());
+        if self.vars.is_dropping() {
+            return is_due(&mut self.vars, now, params);
+        }
+        enter(&mut self.vars, now, params);
+        true
+    }
+
+    fn lose(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        self.stats.dropped_after.add(packet.len());
+        drops.dropped(packet, why);
+    }
+}
+
+impl<P: Packet, R> Build<P, R> for CodelDt<P> {
+    fn build(config: CodelDtConfig, _salt: u32, _random: R) -> Self {
+        Self::new(config)
+    }
+}
+
+impl<P: Packet> Qdisc<P> for CodelDt<P> {
+    type Config = CodelDtConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let why = if self.queue.len() >= self.config.limit() as usize {
+            DropReason::Overlimit
+        } else {
+            let already = packet.ecn() == Ecn::Ce;
+            let signals = self.signals();
+            if !signals || (self.config.params().ecn && packet.set_ce()) {
+                if signals && !already {
+                    self.stats.marked.add(bytes);
+                }
+                self.stats.enqueued.add(bytes);
+                self.queue.push_back(self.now, packet);
+                return;
+            }
+            DropReason::Congested
+        };
+        self.stats.dropped_before.add(bytes);
+        drops.dropped(packet, why);
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let Some(oldest) = self.queue.pop_front() else {
+            self.above = false;
+            emptied(&mut self.vars);
+            return None;
+        };
+        let (sojourn, bytes) = (self.now.since(oldest.at), oldest.packet.len());
+        let left = self.queue.bytes();
+        self.above = judge(&mut self.vars, self.now, self.config.params(), sojourn, bytes, left);
+        if !self.above {
+            leave(&mut self.vars);
+        }
+        self.stats.dequeued.add(bytes);
+        Some(oldest.packet)
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: CodelDtConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.config = config;
+        while self.queue.len() > config.limit() as usize {
+            let Some(youngest) = self.queue.pop_back() else { break };
+            self.lose(youngest.packet, DropReason::Overlimit, drops);
+        }
+    }
+
+    fn config(&self) -> CodelDtConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while let Some(oldest) = self.queue.pop_front() {
+            self.lose(oldest.packet, DropReason::Purged, drops);
+        }
+        self.vars = CodelVars::starting(self.config.params());
+        self.above = false;
+    }
+}
+
+/// Linux sch_codel.
+const DEFAULT_LIMIT: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[derive(Clone, Copy, Debug)]
+    struct Numbered(u64, Ecn);
+
+    impl Packet for Numbered {
+        fn len(&self) -> u32 {
+            1514
+        }
+        fn ecn(&self) -> Ecn {
+            self.1
+        }
+        fn set_ce(&mut self) -> bool {
+            if self.1.is_capable() {
+                self.1 = Ecn::Ce;
+            }
+            self.1.is_capable()
+        }
+    }
+
+    /// The times in ms at which packets are lost: one comes and one leaves every ms, behind a standing queue of 20.
+    fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Numbered>) {
+        let config = CodelDtConfig::from_settings(settings, &Link::default()).unwrap();
+        let (mut queue, mut lost) = (CodelDt::new(config), Vec::new());
+        for n in 0..20 {
+            queue.enqueue(Instant::ZERO, Numbered(n, ecn), &mut |_: Numbered, _: DropReason| {});
+        }
+        for ms in 1..1_000 {
+            let at = Instant::from_nanos(ms * 1_000_000);
+            queue.enqueue(at, Numbered(20 + ms, ecn), &mut |packet: Numbered, why: DropReason| {
+                assert_eq!((packet.0, why), (20 + ms, DropReason::Congested), "only what arrives is lost");
+                lost.push(ms);
+            });
+            if queue.len() > 19 {
+                queue.dequeue(at, &mut |_: Numbered, _: DropReason| {});
+            }
+        }
+        (lost, queue)
+    }
+
+    #[test]
+    fn arrivals_are_lost_by_the_schedule_of_codel() {
+        let (lost, _) = losses(Ecn::NotEct, &Settings::new());
+        // Target is exceeded at 5 ms, for an interval at 105; the next arrival is the first victim.
+        assert_eq!(lost[0], 106);
+        let exact = [0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99, 401.79];
+        for (ours, law) in lost.iter().zip(exact) {
+            let late = (ours - lost[0]) as f64 - law;
+            assert!((0.0..1.01).contains(&late), "{ours} is late by {late}");
+        }
+        assert!((26..=28).contains(&lost.len()), "{}", lost.len());
+    }
+
+    #[test]
+    fn capable_packets_are_marked_instead() {
+        let (lost, queue) = losses(Ecn::Ect0, &Settings::new().with("ecn", Value::Flag(true)));
+        assert!(lost.is_empty() && (26..=28).contains(&queue.stats().marked.packets));
+    }
+
+    #[test]
+    fn one_departure_below_target_lets_everybody_in() {
+        let (_, mut queue) = losses(Ecn::NotEct, &Settings::new());
+        assert!(queue.vars().is_dropping());
+        let at = Instant::from_nanos(2_000_000_000);
+        let mut ignore = |_: Numbered, _: DropReason| {};
+        while queue.dequeue(at, &mut ignore).is_some() {}
+        assert!(!queue.vars().is_dropping());
+        for n in 0..100 {
+            queue.enqueue(at, Numbered(n, Ecn::NotEct), &mut |_: Numbered, _: DropReason| panic!("dropped"));
+        }
+    }
+}

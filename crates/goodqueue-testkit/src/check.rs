@@ -25,7 +25,7 @@ pub struct Checked {
     next_id: u64,
     queued: BTreeMap<u64, TestPacket>,
     /// Who chooses a class for each packet may reorder a flow between classes.
-    last_of_flow: BTreeMap<(u32, Option<u32>, usize), u64>,
+    last_of_flow: BTreeMap<(u32, Option<u32>, usize, bool), u64>,
     /// The first packet after each change of a discipline with classes: a flow may be in another one from then on.
     epochs: Vec<u64>,
     offered: Count,
@@ -174,7 +174,12 @@ impl Checked {
             self.dequeued.add(packet.len);
             self.marked.sent += u64::from(packet.ecn != packet.came_with);
             let epoch = self.epochs.partition_point(|&first| first <= packet.id);
-            let last = self.last_of_flow.insert((packet.flow, packet.class, epoch), packet.id);
+            // `dualpi2` has two queues, between which the ECN field chooses.
+            let config = self.qdisc.config();
+            let low_latency = holds("dualpi2", config.kind().name, &config.to_settings())
+                && matches!(packet.came_with, Ecn::Ect1 | Ecn::Ce);
+            let flow = (packet.flow, packet.class, epoch, low_latency);
+            let last = self.last_of_flow.insert(flow, packet.id);
             let orderly = last.is_none_or(|last| last < packet.id);
             ensure(orderly || reorders(&self.qdisc.config().to_settings()), || {
                 format!("I4: {} of flow {} leaves after {last:?}", packet.id, packet.flow)
@@ -287,6 +292,12 @@ fn perform(
     };
     debug_assert!(sent.is_none_or(|p| p.len() == p.len));
     Outcome { sent, dropped }
+}
+
+/// True if the discipline called `name`, or one inside it, is called `wanted`.
+fn holds(wanted: &str, name: &str, settings: &Settings) -> bool {
+    let inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
+    name == wanted || inner.into_iter().any(|(name, settings)| holds(wanted, name, settings))
 }
 
 /// What a discipline need not change while packets are queued (Linux fq_codel does not).

@@ -41,6 +41,7 @@ pub mod codel;
 pub mod codel_dt;
 pub mod config;
 pub mod drr;
+pub mod dualpi2;
 pub mod fifo;
 pub mod flow_queue;
 pub mod fq_codel;

@@ -155,6 +155,7 @@ disciplines! {
     FqPie = crate::fq_pie::FqPie<P, Source>, crate::fq_pie::FqPieConfig;
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
     Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;
+    DualPi2 = crate::dualpi2::DualPi2<P, Source>, crate::dualpi2::DualPi2Config;
     Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
     Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;

@@ -60,6 +60,8 @@ pub mod random;
 pub mod red;
 pub mod registry;
 pub mod sfq;
+pub mod sfq_codel;
+pub mod sfq_pie;
 pub mod tbf;
 pub mod time;
 

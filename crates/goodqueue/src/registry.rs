@@ -156,6 +156,8 @@ disciplines! {
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
     Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;
     DualPi2 = crate::dualpi2::DualPi2<P, Source>, crate::dualpi2::DualPi2Config;
+    SfqCodel = crate::sfq_codel::SfqCodel<P>, crate::sfq_codel::SfqCodelConfig;
+    SfqPie = crate::sfq_pie::SfqPie<P, Source>, crate::sfq_pie::SfqPieConfig;
     Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
     Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;

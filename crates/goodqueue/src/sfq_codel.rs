@@ -1,0 +1,662 @@
+//! SFQ-CoDel: CoDel in each bin of a stochastic fair queue, as Nichols wrote it for ns-2.
+//!
+//! # What it does
+//! Hashes packets to bins and serves the bins in turn, one packet each (or `quantum` bytes), each under its own CoDel. A bin
+//! that becomes active goes ahead of those that are served already, behind other new ones.
+//!
+//! # Reference
+//! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its later version at CableLabs; used by Järvinen & Kojo, LCN 2014.
+//!
+//! # State
+//! ```text
+//! arrival --> hash --> bin: FIFO, CoDel     round: sched -> bin -> bin -> ... -> sched
+//! a bin not in the round: in front of the first bin that is not new; behind the last one if all before it are
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 1000 | ours; ns-2's scripts set it | 1 to 2^24 |
+//! | `flows` | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
+//! | `quantum` | bytes | 0 (a packet a turn) | ns-2 sfqcodel | 0 to 2^30; `cablelabs` only |
+//! | `target`, `interval` | time | 5 ms, 100 ms | ns-2 sfqcodel | as for `codel` |
+//! | `ns2_init_quirk` | flag | off | ours; on in ns-2 | |
+//! | `variant` | | `ns2` | | `ns2`, `cablelabs` |
+//!
+//! # Deviations
+//! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by dropping the arriving
+//! packet. With `ns2_init_quirk` the first packet served from a bin is dropped if it waited for `target`, as in ns-2, where
+//! `first_above_time` begins at -1; without, a bin begins below the target. `cablelabs`: an overflow takes the youngest
+//! packet of the bin with the most packets, the last of equals; that it is not the bin of the last time is not asked for,
+//! and CoDel is that of `ns2`. A packet of no bytes is charged for one.
+//!
+//! # Cost
+//! Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at most `flows`. A
+//! dequeue visits at most `flows * (packet / quantum + 2)` bins.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, sfq_codel::SfqCodelConfig};
+//! let config = SfqCodelConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.to_settings().number("quantum", 0, 9), Ok(Some(0)), "packet by packet");
+//! ```
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, Source, Startup, TARGET};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::flow_queue::{Backlogs, FlowAqm};
+use crate::packet::{Flow, Packet, scale_hash};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Chain, Pool, Queued};
+use crate::time::Instant;
+
+/// ns-2's round of bins, whatever the AQM in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Bins<P, A> {
+    bins: Vec<Bin<A>>,
+    /// Packets in each bin, the last bin first: of equals the last is found.
+    packets: Backlogs,
+    pool: Pool<P>,
+    /// The bin to serve next.
+    turn: u32,
+    len: usize,
+    bytes: u64,
+    pub(crate) stats: Stats,
+}
+
+#[derive(Clone, Debug)]
+struct Bin<A> {
+    packets: Chain,
+    bytes: u64,
+    /// What it may still send before the next one's turn.
+    deficit: i64,
+    aqm: A,
+    before: u32,
+    next: u32,
+    listed: bool,
+    new: bool,
+}
+
+const NIL: u32 = u32::MAX;
+
+impl<P: Packet, A: FlowAqm> Bins<P, A> {
+    pub(crate) fn new(bins: u32, aqm: A) -> Self {
+        let bin = Bin {
+            packets: Chain::default(),
+            bytes: 0,
+            deficit: 0,
+            aqm,
+            before: NIL,
+            next: NIL,
+            listed: false,
+            new: false,
+        };
+        Self {
+            bins: vec![bin; bins as usize],
+            packets: Backlogs::new(bins),
+            pool: Pool::default(),
+            turn: NIL,
+            len: 0,
+            bytes: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The bin of `packet`: its class if that names one, else by hash.
+    pub(crate) fn classify(&self, packet: &P, salt: u32) -> u32
+    where
+        P: Flow,
+    {
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        match packet.class() {
+            Some(class) if (1..=bins).contains(&class) => class.saturating_sub(1),
+            _ => scale_hash(packet.flow_hash(salt), bins),
+        }
+    }
+
+    /// Bytes in bin `index`.
+    pub(crate) fn backlog(&self, index: u32) -> u64 {
+        self.bins.get(index as usize).map_or(0, |bin| bin.bytes)
+    }
+
+    /// Packets in bin `index`.
+    pub(crate) fn packets_of(&self, index: u32) -> u32 {
+        self.bins.get(index as usize).map_or(0, |bin| bin.packets.len())
+    }
+
+    pub(crate) fn aqm_mut(&mut self, index: u32) -> Option<&mut A> {
+        self.bins.get_mut(index as usize).map(|bin| &mut bin.aqm)
+    }
+
+    pub(crate) fn aqms(&mut self) -> impl Iterator<Item = &mut A> {
+        self.bins.iter_mut().map(|bin| &mut bin.aqm)
+    }
+
+    /// Queues `packet`, already counted as offered, in bin `index`.
+    pub(crate) fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
+        let bytes = packet.len();
+        let Some(bin) = self.bins.get_mut(index as usize) else { return };
+        self.stats.enqueued.add(bytes);
+        self.pool.push_back(&mut bin.packets, now, packet);
+        bin.bytes = bin.bytes.saturating_add(u64::from(bytes));
+        self.packets.add(self.mirrored(index), 1);
+        self.len = self.len.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(u64::from(bytes));
+        let Some(bin) = self.bins.get_mut(index as usize) else { return };
+        if !bin.listed {
+            (bin.listed, bin.new, bin.deficit) = (true, true, i64::from(quantum));
+            self.join(index);
+        }
+    }
+
+    /// Puts a bin into the round: behind other new bins, ahead of the rest.
+    fn join(&mut self, index: u32) {
+        let Some(mut at) = self.bins.get(self.turn as usize).map(|_| self.turn) else {
+            self.turn = index;
+            if let Some(bin) = self.bins.get_mut(index as usize) {
+                (bin.before, bin.next) = (index, index);
+            }
+            return;
+        };
+        while let Some(bin) = self.bins.get(at as usize)
+            && bin.new
+            && bin.next != self.turn
+        {
+            at = bin.next;
+        }
+        let Some((next, before)) = self.bins.get(at as usize).map(|bin| (bin.next, bin.before)) else {
+            return;
+        };
+        if next == self.turn {
+            self.link(at, index, next);
+        } else {
+            self.link(before, index, at);
+            if at == self.turn {
+                self.turn = index;
+            }
+        }
+    }
+
+    fn link(&mut self, before: u32, index: u32, next: u32) {
+        if let Some(bin) = self.bins.get_mut(index as usize) {
+            (bin.before, bin.next) = (before, next);
+        }
+        if let Some(bin) = self.bins.get_mut(before as usize) {
+            bin.next = index;
+        }
+        if let Some(bin) = self.bins.get_mut(next as usize) {
+            bin.before = index;
+        }
+    }
+
+    /// Takes the bin whose turn it is out of the round.
+    fn leave(&mut self) {
+        let index = self.turn;
+        let Some(bin) = self.bins.get_mut(index as usize) else { return };
+        bin.listed = false;
+        let (before, next) = (bin.before, bin.next);
+        if next == index {
+            self.turn = NIL;
+            return;
+        }
+        if let Some(bin) = self.bins.get_mut(before as usize) {
+            bin.next = next;
+        }
+        if let Some(bin) = self.bins.get_mut(next as usize) {
+            bin.before = before;
+        }
+        self.turn = next;
+    }
+
+    /// The next packet to send. A `quantum` of 0 serves packet by packet. With `whole`, the AQM is told the bytes left in all
+    /// bins.
+    pub(crate) fn pop(
+        &mut self,
+        now: Instant,
+        quantum: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        loop {
+            let index = self.turn;
+            let mirrored = self.mirrored(index);
+            let bin = self.bins.get_mut(index as usize)?;
+            if bin.packets.is_empty() {
+                // An emptied bin stays for a round, so that its flow is not new again at once.
+                self.leave();
+                continue;
+            }
+            bin.new = false;
+            if quantum > 0 && bin.deficit <= 0 {
+                bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
+                self.turn = bin.next;
+                continue;
+            }
+            let mut source = BinSource {
+                bin_packets: &mut bin.packets,
+                bin_bytes: &mut bin.bytes,
+                mirrored,
+                packets: &mut self.packets,
+                pool: &mut self.pool,
+                len: &mut self.len,
+                bytes: &mut self.bytes,
+                whole,
+                stats: &mut self.stats,
+                drops,
+            };
+            match bin.aqm.take(now, params, &mut source) {
+                Some(packet) => {
+                    bin.deficit = bin.deficit.saturating_sub(i64::from(packet.len().max(1)));
+                    if quantum == 0 {
+                        self.turn = bin.next;
+                    }
+                    self.stats.dequeued.add(packet.len());
+                    return Some(packet);
+                }
+                // The AQM dropped what there was.
+                None => self.leave(),
+            }
+        }
+    }
+
+    /// The bin with the most packets loses its youngest.
+    pub(crate) fn drop_from_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let mirrored = self.packets.fattest();
+        let index = self.mirrored(mirrored);
+        let Some(bin) = self.bins.get_mut(index) else { return false };
+        let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
+        let bytes = lost.packet.len();
+        bin.bytes = bin.bytes.saturating_sub(u64::from(bytes));
+        self.packets.subtract(mirrored as usize, 1);
+        self.len = self.len.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+        self.stats.dropped_after.add(bytes);
+        drops.dropped(lost.packet, why);
+        true
+    }
+
+    /// Gives every packet to `drops` and begins anew, the statistics apart.
+    pub(crate) fn purge(&mut self, aqm: A, drops: &mut impl Drops<P>) {
+        for bin in &mut self.bins {
+            while let Some(queued) = self.pool.pop_front(&mut bin.packets) {
+                self.stats.dropped_after.add(queued.packet.len());
+                drops.dropped(queued.packet, DropReason::Purged);
+            }
+        }
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        *self = Self { stats: self.stats, ..Self::new(bins, aqm) };
+    }
+
+    /// The last bin first.
+    fn mirrored(&self, index: u32) -> usize {
+        self.bins.len().wrapping_sub(1).wrapping_sub(index as usize)
+    }
+}
+
+/// One bin, as its AQM sees it.
+struct BinSource<'a, P, D> {
+    bin_packets: &'a mut Chain,
+    bin_bytes: &'a mut u64,
+    mirrored: usize,
+    packets: &'a mut Backlogs,
+    pool: &'a mut Pool<P>,
+    len: &'a mut usize,
+    bytes: &'a mut u64,
+    whole: bool,
+    stats: &'a mut Stats,
+    drops: &'a mut D,
+}
+
+impl<P: Packet, D: Drops<P>> Source<P> for BinSource<'_, P, D> {
+    fn pop(&mut self) -> Option<Queued<P>> {
+        let queued = self.pool.pop_front(self.bin_packets)?;
+        let bytes = u64::from(queued.packet.len());
+        self.packets.subtract(self.mirrored, 1);
+        *self.bin_bytes = self.bin_bytes.saturating_sub(bytes);
+        *self.len = self.len.saturating_sub(1);
+        *self.bytes = self.bytes.saturating_sub(bytes);
+        Some(queued)
+    }
+
+    fn bytes_left(&self) -> u64 {
+        if self.whole { *self.bytes } else { *self.bin_bytes }
+    }
+
+    fn drop_congested(&mut self, packet: P) {
+        self.stats.dropped_after.add(packet.len());
+        self.drops.dropped(packet, DropReason::Congested);
+    }
+
+    fn marked(&mut self, bytes: u32) {
+        self.stats.marked.add(bytes);
+    }
+}
+
+/// The discipline `sfq_codel`.
+#[derive(Clone, Debug)]
+pub struct SfqCodel<P> {
+    config: SfqCodelConfig,
+    salt: u32,
+    bins: Bins<P, CodelVars>,
+    now: Instant,
+}
+
+/// Configuration of [`SfqCodel`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SfqCodelConfig {
+    limit: u32,
+    flows: u32,
+    quantum: u32,
+    params: CodelParams,
+    cablelabs: bool,
+    quirk: bool,
+}
+
+impl SfqCodelConfig {
+    fn fresh(&self) -> CodelVars {
+        CodelVars::starting(&self.params)
+    }
+}
+
+/// `limit`, `flows` and `quantum` of the disciplines that serve bins.
+pub(crate) fn shape(settings: &Settings, quanta: bool) -> Result<(u32, u32, u32), ConfigError> {
+    let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
+        let given = settings.number(name, low, high)?;
+        Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+    };
+    let quantum = number("quantum", 0, MAX_QUANTUM, 0)?;
+    if quantum > 0 && !quanta {
+        return Err(ConfigError::new("quantum", alloc::format!("{quantum}"), "0 but with variant cablelabs"));
+    }
+    Ok((number("limit", 1, MAX_LIMIT, 1000)?, number("flows", 1, 65_536, 1024)?, quantum))
+}
+
+impl Configure for SfqCodelConfig {
+    const KIND: Kind = Kind {
+        name: "sfq_codel",
+        summary: "Stochastic fairness with CoDel in each bin, as in ns-2",
+        reference: "ns-2 sfqcodel.cc (Nichols 2012)",
+        children: crate::config::Children::None,
+        variants: &[
+            Variant {
+                name: "ns2",
+                doc: "Nichols' ns-2 code of 2012: packet by packet, arrivals dropped when full",
+            },
+            Variant {
+                name: "cablelabs",
+                doc: "the later one: quantum, the longest bin loses its youngest packet",
+            },
+        ],
+        parameters: &[
+            LIMIT,
+            FLOWS,
+            Parameter {
+                name: "quantum",
+                unit: Unit::Bytes,
+                default: "0",
+                source: "ns-2 sfqcodel",
+                range: "0 to 1073741824; with variant cablelabs only",
+                doc: "bytes that a bin sends before the next one's turn; 0: one packet",
+            },
+            TARGET,
+            INTERVAL,
+            Parameter {
+                name: "ns2_init_quirk",
+                unit: Unit::Flag { off: None },
+                default: "off",
+                source: "on in ns-2 sfqcodel",
+                range: "",
+                doc: "drop the first packet of a bin if it waited for target",
+            },
+        ],
+    };
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let cablelabs = settings.choice("variant") == Some("cablelabs");
+        let (limit, flows, quantum) = shape(settings, cablelabs)?;
+        let quirk = settings.flag("ns2_init_quirk").unwrap_or(false);
+        let mut params = CodelParams::from_settings(settings, link, false, CodelVariant::Ns2)?;
+        params.startup = quirk.then_some(Startup::Ns2);
+        Ok(Self { limit, flows, quantum, params, cablelabs, quirk })
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new()
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("flows", Value::Integer(u64::from(self.flows)))
+            .with("quantum", Value::Bytes(u64::from(self.quantum)))
+            .with("target", Value::Time(self.params.target))
+            .with("interval", Value::Time(self.params.interval))
+            .with("ns2_init_quirk", Value::Flag(self.quirk))
+            .with("variant", Value::Choice(if self.cablelabs { "cablelabs" } else { "ns2" }))
+    }
+}
+
+impl<P: Packet + Flow> SfqCodel<P> {
+    /// An empty queue; `salt` seeds the hash of flows.
+    #[must_use]
+    pub fn new(config: SfqCodelConfig, salt: u32) -> Self {
+        Self { config, salt, bins: Bins::new(config.flows, config.fresh()), now: Instant::ZERO }
+    }
+}
+
+impl<P: Packet + Flow, R> Build<P, R> for SfqCodel<P> {
+    fn build(config: SfqCodelConfig, salt: u32, _random: R) -> Self {
+        Self::new(config, salt)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
+    type Config = SfqCodelConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        self.bins.stats.offered.add(bytes);
+        let full = self.bins.len() >= self.config.limit as usize;
+        if full && !self.config.cablelabs {
+            self.bins.stats.dropped_before.add(bytes);
+            drops.dropped(packet, DropReason::Overlimit);
+            return;
+        }
+        let index = self.bins.classify(&packet, self.salt);
+        self.bins.push(self.now, index, packet, self.config.quantum);
+        if full {
+            self.bins.drop_from_longest(DropReason::Overlimit, drops);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        self.bins.pop(self.now, self.config.quantum, &self.config.params, true, drops)
+    }
+
+    fn len(&self) -> usize {
+        self.bins.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bins.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.bins.stats
+    }
+
+    /// The number of bins stays as it is while packets are queued.
+    fn reconfigure(&mut self, now: Instant, config: SfqCodelConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config.flows != self.config.flows && self.bins.len() == 0 {
+            let stats = self.bins.stats;
+            self.bins = Bins { stats, ..Bins::new(config.flows, config.fresh()) };
+            self.config = config;
+            return;
+        }
+        self.config = SfqCodelConfig { flows: self.config.flows, ..config };
+        while self.bins.len() > self.config.limit as usize
+            && self.bins.drop_from_longest(DropReason::Overlimit, drops)
+        {}
+    }
+
+    fn config(&self) -> SfqCodelConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.bins.purge(self.config.fresh(), drops);
+    }
+}
+
+pub(crate) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "ours; ns-2's scripts set it",
+    range: "1 to 16777216",
+    doc: "packets that all bins together hold",
+};
+pub(crate) const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "ns-2 sfqcodel",
+    range: "1 to 65536",
+    doc: "number of bins; fixed while packets are queued",
+};
+
+const MAX_LIMIT: u64 = 1 << 24;
+const MAX_QUANTUM: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+    use crate::time::Duration;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Of(u32, u32);
+
+    impl Packet for Of {
+        fn len(&self) -> u32 {
+            self.1
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) -> bool {
+            false
+        }
+    }
+
+    impl Flow for Of {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+        fn class(&self) -> Option<u32> {
+            Some(self.0 + 1)
+        }
+    }
+
+    fn queue(settings: &Settings) -> SfqCodel<Of> {
+        SfqCodel::new(SfqCodelConfig::from_settings(settings, &Link::default()).expect("valid"), 0)
+    }
+
+    fn put(queue: &mut SfqCodel<Of>, flows: &[u32]) -> Vec<u32> {
+        let mut lost = Vec::new();
+        for flow in flows {
+            queue.enqueue(Instant::ZERO, Of(*flow, 1000), &mut |packet: Of, _| lost.push(packet.0));
+        }
+        lost
+    }
+
+    fn order(queue: &mut SfqCodel<Of>, count: usize) -> Vec<u32> {
+        (0..count)
+            .filter_map(|_| queue.dequeue(Instant::ZERO, &mut |_, _| ()))
+            .map(|packet| packet.0)
+            .collect()
+    }
+
+    #[test]
+    fn two_bins_alternate_packet_by_packet() {
+        let mut queue = queue(&Settings::new());
+        put(&mut queue, &[0, 0, 0, 1, 1, 1]);
+        assert_eq!(order(&mut queue, 6), [0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_new_flow_goes_ahead_of_three_old_ones_but_not_of_a_single_one() {
+        let mut three = queue(&Settings::new());
+        put(&mut three, &[0, 0, 0, 1, 1, 1, 2, 2, 2]);
+        order(&mut three, 3);
+        put(&mut three, &[9]);
+        assert_eq!(order(&mut three, 2), [9, 0]);
+        let mut one = queue(&Settings::new());
+        put(&mut one, &[0, 0, 0]);
+        order(&mut one, 1);
+        put(&mut one, &[9]);
+        assert_eq!(order(&mut one, 2), [0, 9]);
+    }
+
+    #[test]
+    fn no_drop_while_the_whole_queue_is_no_more_than_a_packet() {
+        let mut queue = queue(&Settings::new());
+        for n in 0..1_000_u64 {
+            let now = Instant::ZERO + Duration::from_millis(n * 20);
+            queue.enqueue(now, Of(0, 1000), &mut |_, _| ());
+            let late = now + Duration::from_millis(15);
+            assert!(queue.dequeue(late, &mut |_, _| panic!("nothing is to be dropped")).is_some());
+        }
+    }
+
+    #[test]
+    fn when_full_ns2_drops_arrivals_and_cablelabs_the_longest_bins_youngest() {
+        let settings = Settings::new().with("limit", Value::Packets(4));
+        assert_eq!(put(&mut queue(&settings), &[0, 0, 0, 1, 2]), [2]);
+        let later = settings.with("variant", Value::Choice("cablelabs"));
+        assert_eq!(put(&mut queue(&later), &[0, 0, 0, 1, 2]), [0]);
+        assert_eq!(put(&mut queue(&later), &[0, 0, 1, 1, 2]), [1], "of equals the last");
+    }
+
+    #[test]
+    fn ns2_drops_the_first_packet_of_a_bin_that_is_late_from_the_start() {
+        for (quirk, expected) in [(true, 1), (false, 0)] {
+            let mut queue = queue(&Settings::new().with("ns2_init_quirk", Value::Flag(quirk)));
+            put(&mut queue, &[0, 0, 0, 0]);
+            let mut lost = 0;
+            queue.dequeue(Instant::ZERO + Duration::from_millis(6), &mut |_, _| lost += 1);
+            assert_eq!(lost, expected, "{quirk}");
+        }
+    }
+
+    #[test]
+    fn with_a_quantum_shares_are_of_bytes() {
+        let settings = Settings::new()
+            .with("variant", Value::Choice("cablelabs"))
+            .with("quantum", Value::Bytes(1514))
+            .with("limit", Value::Packets(100_000));
+        let mut queue = queue(&settings);
+        for _ in 0..3_000 {
+            queue.enqueue(Instant::ZERO, Of(0, 1500), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Of(1, 500), &mut |_, _| ());
+        }
+        let mut bytes = [0_u32; 2];
+        for _ in 0..2_000 {
+            let packet = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("backlogged");
+            bytes[packet.0 as usize] += packet.1;
+        }
+        assert!(bytes[0].abs_diff(bytes[1]) <= 1514 + 1500, "{bytes:?}");
+    }
+}

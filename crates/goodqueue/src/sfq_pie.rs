@@ -1,0 +1,289 @@
+//! SFQ-PIE: PIE in each bin of a stochastic fair queue.
+//!
+//! # What it does
+//! Serves bins packet by packet as `sfq_codel` does, with a PIE in each that decides about arriving packets from that
+//! bin's own delay and backlog.
+//!
+//! # Reference
+//! The scheduler of ns-2's `sfqcodel.cc` (Nichols 2012) with PIE (RFC 8033) in the place of CoDel.
+//!
+//! # State
+//! As `sfq_codel`, and per bin what `fq_pie` has per flow.
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 1000 | ours | 1 to 2^24 |
+//! | `flows` | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
+//! | `target`, `tupdate`, `alpha`, `beta`, `ecn`, `ecn_prob`, `bytemode`, `dq_rate_estimator` | | as for `fq_pie` | RFC 8033; Linux | as for `fq_pie` |
+//! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
+//!
+//! # Deviations
+//! Those of `pie` for each bin. When full, the arriving packet is dropped.
+//!
+//! # Cost
+//! As `sfq_codel`; an update visits the bins that are not at rest, each for at most 2048 missed updates.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, sfq_pie::SfqPieConfig};
+//! let config = SfqPieConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.to_settings().number("flows", 0, 9999), Ok(Some(1024)));
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::fq_pie::{
+    ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
+    pie_settings, updates_due,
+};
+use crate::packet::{Flow, Packet};
+use crate::pie::PieConfig;
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::random::Random;
+use crate::sfq_codel::{Bins, FLOWS, LIMIT, shape};
+use crate::time::Instant;
+
+/// The discipline `sfq_pie`.
+#[derive(Clone, Debug)]
+pub struct SfqPie<P, R> {
+    config: SfqPieConfig,
+    salt: u32,
+    random: R,
+    bins: Bins<P, PieFlow>,
+    /// Bins that an update can change.
+    awake: Vec<u32>,
+    /// When the probabilities are updated next; set by the first call.
+    update_at: Option<Instant>,
+    now: Instant,
+}
+
+/// Configuration of [`SfqPie`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SfqPieConfig {
+    limit: u32,
+    flows: u32,
+    ecn_percent: u32,
+    pie: PieConfig,
+}
+
+impl Configure for SfqPieConfig {
+    const KIND: Kind = Kind {
+        name: "sfq_pie",
+        summary: "Stochastic fairness with PIE in each bin",
+        reference: "ns-2 sfqcodel.cc (Nichols 2012); RFC 8033",
+        children: crate::config::Children::None,
+        variants: VARIANTS,
+        parameters: &[LIMIT, FLOWS, TARGET, TUPDATE, ALPHA, BETA, ECN_PROB, ECN, BYTEMODE, ESTIMATOR],
+    };
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let (limit, flows, _) = shape(settings, false)?;
+        let percent = settings.number("ecn_prob", 0, 100)?;
+        Ok(Self {
+            limit,
+            flows,
+            ecn_percent: percent.and_then(|n| u32::try_from(n).ok()).unwrap_or(10),
+            pie: inner_pie(settings, limit, link)?,
+        })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("flows", Value::Integer(u64::from(self.flows)))
+            .with("ecn_prob", Value::Integer(u64::from(self.ecn_percent)));
+        if let Some(variant) = self.pie.to_settings().get("variant") {
+            settings.set("variant", variant);
+        }
+        settings
+    }
+}
+
+impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
+    /// An empty queue; `salt` seeds the hash of flows, PIE draws from `random`.
+    #[must_use]
+    pub fn new(config: SfqPieConfig, salt: u32, random: R) -> Self {
+        Self {
+            config,
+            salt,
+            random,
+            bins: Bins::new(config.flows, PieFlow::new(&config.pie)),
+            awake: Vec::new(),
+            update_at: None,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    pub fn update(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        if self.update_at.is_some_and(|at| at > self.now) {
+            return;
+        }
+        let pie = &self.config.pie;
+        let (due, next) = updates_due(pie, self.update_at, self.now);
+        self.update_at = Some(next);
+        if due == 0 {
+            return;
+        }
+        let bins = &mut self.bins;
+        self.awake.retain(|&index| {
+            let (backlog, packets) = (bins.backlog(index), bins.packets_of(index));
+            let Some(bin) = bins.aqm_mut(index) else { return false };
+            bin.awake = bin.update(pie, backlog, due) || packets > 0;
+            bin.awake
+        });
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Build<P, R> for SfqPie<P, R> {
+    fn build(config: SfqPieConfig, salt: u32, random: R) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
+    type Config = SfqPieConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.update(now);
+        let bytes = packet.len();
+        self.bins.stats.offered.add(bytes);
+        let index = self.bins.classify(&packet, self.salt);
+        let backlog = self.bins.backlog(index);
+        let full = self.bins.len() >= self.config.limit as usize;
+        let SfqPieConfig { pie, ecn_percent, .. } = &self.config;
+        let Some(bin) = self.bins.aqm_mut(index) else { return };
+        let why = if full {
+            bin.vars.lost_one();
+            Some(DropReason::Overlimit)
+        } else {
+            match bin.arrives(pie, backlog, &mut packet, *ecn_percent, &mut self.random) {
+                Arrival::Queued => None,
+                Arrival::Marked => {
+                    self.bins.stats.marked.add(bytes);
+                    None
+                }
+                Arrival::Dropped => Some(DropReason::Congested),
+            }
+        };
+        if let Some(why) = why {
+            self.bins.stats.dropped_before.add(bytes);
+            drops.dropped(packet, why);
+            return;
+        }
+        if let Some(bin) = self.bins.aqm_mut(index)
+            && !bin.awake
+        {
+            bin.awake = true;
+            self.awake.push(index);
+        }
+        self.bins.push(self.now, index, packet, 0);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.update(now);
+        self.bins.pop(self.now, 0, &self.config.pie, false, drops)
+    }
+
+    fn len(&self) -> usize {
+        self.bins.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bins.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.bins.stats
+    }
+
+    /// The number of bins stays as it is while packets are queued.
+    fn reconfigure(&mut self, now: Instant, config: SfqPieConfig, drops: &mut impl Drops<P>) {
+        self.update(now);
+        let resize = config.flows != self.config.flows && self.bins.len() == 0;
+        let flows = if resize { config.flows } else { self.config.flows };
+        let old = core::mem::replace(&mut self.config, SfqPieConfig { flows, ..config });
+        if resize {
+            let stats = self.bins.stats;
+            self.bins = Bins::new(flows, PieFlow::new(&config.pie));
+            self.bins.stats = stats;
+            self.awake.clear();
+        } else if old.pie.variant() != config.pie.variant() {
+            for bin in self.bins.aqms() {
+                bin.vars = config.pie.fresh();
+            }
+        }
+        if old.pie.tupdate() != config.pie.tupdate() {
+            let soon = config.pie.next_update(self.now);
+            self.update_at = self.update_at.map(|at| at.min(soon));
+        }
+        while self.bins.len() > self.config.limit as usize
+            && self.bins.drop_from_longest(DropReason::Overlimit, drops)
+        {}
+    }
+
+    fn config(&self) -> SfqPieConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.update(now);
+        self.bins.purge(PieFlow::new(&self.config.pie), drops);
+        self.awake.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+    use crate::random::Xoshiro256PlusPlus;
+
+    struct Of(u32);
+
+    impl Packet for Of {
+        fn len(&self) -> u32 {
+            1514
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) -> bool {
+            false
+        }
+    }
+
+    impl Flow for Of {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+        fn class(&self) -> Option<u32> {
+            Some(self.0 + 1)
+        }
+    }
+
+    #[test]
+    fn the_flow_that_overloads_the_link_loses_and_the_sparse_one_does_not() {
+        let config = SfqPieConfig::from_settings(&Settings::new(), &Link::default()).expect("valid");
+        let mut queue = SfqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
+        let mut lost = [0_u64; 2];
+        for step in 0..8_000_u64 {
+            // One packet leaves per 1.2 ms, 1.2 arrive.
+            let now = Instant::from_nanos(step * 1_200_000);
+            let mut drops = |packet: Of, _| lost[packet.0 as usize] += 1;
+            queue.enqueue(now, Of(0), &mut drops);
+            if step % 5 == 0 {
+                queue.enqueue(now, Of(0), &mut drops);
+            }
+            if step % 20 == 0 {
+                queue.enqueue(now, Of(1), &mut drops);
+            }
+            queue.dequeue(now, &mut drops);
+        }
+        assert!(lost[0] > 800 && lost[1] == 0, "{lost:?}");
+    }
+}

@@ -194,7 +194,11 @@ impl Link {
             dropped(&packet);
         });
         monitor.length_is(self.qdisc.len());
-        if self.ask_at.is_some() || self.qdisc.is_empty() {
+        // A link that waits for a shaper or a delay is free all the same: what came may be sent now.
+        let waits = self.free_at.is_none()
+            && matches!(&self.server, Server::Rate { .. })
+            && self.ask_at.is_some_and(|ask| ask > now);
+        if (self.ask_at.is_some() && !waits) || self.qdisc.is_empty() {
             return None;
         }
         let when = self.next_service(now);
@@ -237,7 +241,9 @@ impl Link {
                 }
                 let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped) else {
                     self.free_at = None;
-                    self.ask_at = self.qdisc.next_event(now);
+                    // An event that is due already must not stop time.
+                    let later = now + Duration::from_nanos(1);
+                    self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
                     return Progress { sent: None, call_at: self.ask_at };
                 };
                 let end = now + rate.serialization(packet.len);
@@ -269,7 +275,9 @@ impl Link {
                 // The rest of this opportunity is lost, and those that pass before the next packet comes.
                 *next += 1;
                 self.free_at = None;
-                return Progress { sent: None, call_at: None };
+                // What a shaper or a delay holds back is asked for at every opportunity.
+                self.ask_at = (!self.qdisc.is_empty()).then(|| opportunities.time_of(*next));
+                return Progress { sent: None, call_at: self.ask_at };
             };
             if bytes > budget {
                 *in_transit = Some((packet, bytes - budget));

@@ -9,6 +9,7 @@ use proptest::sample::select;
 
 /// One thing that happens to a queue.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a test holds a few hundred of them")]
 pub enum Operation {
     /// A packet arrives.
     Enqueue {

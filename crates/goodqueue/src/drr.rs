@@ -138,8 +138,8 @@ impl Configure for DrrConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let quantum_of = |settings: &Settings, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number("quantum", 1, MAX_QUANTUM)?;
+        let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
+            let given = given_settings.number("quantum", 1, MAX_QUANTUM)?;
             Ok(given.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(default))
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
@@ -243,7 +243,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         let index = self.classify(&packet);
         let Some(class) = self.classes.get_mut(index) else {
             self.beside.offered.add(packet.len());
@@ -251,7 +251,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
             drops.dropped(packet, DropReason::Overlimit);
             return;
         };
-        class.leaf.enqueue(now, packet, drops);
+        class.leaf.enqueue(clock, packet, drops);
         if !class.active && !class.leaf.is_empty() {
             class.active = true;
             class.deficit = u64::from(class.quantum);
@@ -261,15 +261,15 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         let (mut short, mut waiting) = (0, 0);
         loop {
             let index = *self.active.front()?;
             let class = self.classes.get_mut(index as usize)?;
-            match class.leaf.peek_len(now, drops) {
+            match class.leaf.peek_len(clock, drops) {
                 Some(len) if charge(len) <= class.deficit => {
                     class.deficit -= charge(len);
-                    let packet = class.leaf.dequeue(now, drops);
+                    let packet = class.leaf.dequeue(clock, drops);
                     if class.leaf.is_empty() {
                         class.active = false;
                         self.active.pop_front();
@@ -286,7 +286,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
                     class.active = false;
                     self.active.pop_front();
                 }
-                // It has packets, but not now.
+                // It has packets, but not clock.
                 None => {
                     waiting += 1;
                     self.rotate();
@@ -303,8 +303,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        let now = self.now.max(now);
-        self.queued().fold(None, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
+        let clock = self.now.max(now);
+        self.queued().fold(None, |first, leaf| leaf::earlier(first, leaf.next_event(clock)))
     }
 
     fn len(&self) -> usize {
@@ -326,7 +326,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.
     fn reconfigure(&mut self, now: Instant, config: DrrConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         if config == self.config {
             return;
         }
@@ -340,7 +340,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         for wanted in self.config.all_classes() {
             while old.front().is_some_and(|class| class.minor < wanted.minor) {
                 let Some(gone) = old.pop_front() else { break };
-                self.remove(now, gone, drops);
+                self.remove(clock, gone, drops);
             }
             let class = match old.front() {
                 Some(class) if class.minor == wanted.minor => old.pop_front(),
@@ -349,7 +349,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
             let class = match class {
                 Some(mut class) => {
                     class.quantum = wanted.quantum;
-                    class.leaf.reconfigure(now, wanted.qdisc, drops);
+                    class.leaf.reconfigure(clock, wanted.qdisc, drops);
                     class
                 }
                 None => self.class(wanted),
@@ -357,7 +357,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
             self.classes.push(class);
         }
         for gone in old {
-            self.remove(now, gone, drops);
+            self.remove(clock, gone, drops);
         }
         for class in &mut self.classes {
             class.active = false;
@@ -377,11 +377,11 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         self.active.clear();
         for class in &mut self.classes {
             class.active = false;
-            class.leaf.purge(now, drops);
+            class.leaf.purge(clock, drops);
         }
     }
 }

@@ -199,8 +199,8 @@ impl HtbClass {
             .rate("rate")
             .ok_or_else(|| ConfigError::new("rate", "", "a rate; every class has one"))?;
         let ceil = settings.rate("ceil").unwrap_or(rate);
-        let cost = |name, rate: Rate| {
-            ByteCost::new(rate).ok_or_else(|| ConfigError::new(name, alloc::format!("{rate}"), RATE_RANGE))
+        let cost = |name, given: Rate| {
+            ByteCost::new(given).ok_or_else(|| ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE))
         };
         let (rate_cost, ceil_cost) = (cost("rate", rate)?, cost("ceil", ceil)?);
         let burst = number("burst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
@@ -358,8 +358,8 @@ impl<P: Packet + Flow> Htb<P> {
         };
         htb.classes = htb.fresh_classes();
         for class in &htb.config.classes {
-            let config = class.leaf.clone();
-            htb.leaves.push(config.map(|config| Leaf::new(config, class.minor, salt, &mut htb.random)));
+            let inner = class.leaf.clone();
+            htb.leaves.push(inner.map(|inner| Leaf::new(inner, class.minor, salt, &mut htb.random)));
         }
         htb
     }
@@ -429,15 +429,15 @@ impl<P: Packet + Flow> Htb<P> {
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
-                    let Some(parent) = self.class_mut(above) else { return };
+                    let Some(lender) = self.class_mut(above) else { return };
                     for prio in prios(mask) {
-                        let Some(feed) = parent.feed.get_mut(prio) else { continue };
+                        let Some(feed) = lender.feed.get_mut(prio) else { continue };
                         if !feed.classes.is_empty() {
                             mask &= !(1 << prio);
                         }
                         feed.classes.insert(index);
                     }
-                    parent.active |= mask;
+                    lender.active |= mask;
                     index = above;
                 }
                 (Mode::CanSend, _) => {
@@ -463,10 +463,10 @@ impl<P: Packet + Flow> Htb<P> {
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
-                    let Some(parent) = self.class_mut(above) else { return };
+                    let Some(lender) = self.class_mut(above) else { return };
                     let mut emptied = 0;
                     for prio in prios(mask) {
-                        let Some(feed) = parent.feed.get_mut(prio) else { continue };
+                        let Some(feed) = lender.feed.get_mut(prio) else { continue };
                         if feed.at == Some(index) {
                             (feed.at, feed.left) = (None, Some(index));
                         }
@@ -476,7 +476,7 @@ impl<P: Packet + Flow> Htb<P> {
                         }
                     }
                     mask = emptied;
-                    parent.active &= !mask;
+                    lender.active &= !mask;
                     index = above;
                 }
                 (Mode::CanSend, _) => {
@@ -523,8 +523,8 @@ impl<P: Packet + Flow> Htb<P> {
         if active && old != Mode::CannotSend {
             self.part(index);
         }
-        if let Some(class) = self.class_mut(index) {
-            class.mode = new;
+        if let Some(changed) = self.class_mut(index) {
+            changed.mode = new;
         }
         if active && new != Mode::CannotSend {
             self.join(index);
@@ -570,11 +570,11 @@ impl<P: Packet + Flow> Htb<P> {
         }
     }
 
-    /// Books a packet of `bytes` that leaf `index` sent, borrowing from `level`: every class on the way up pays at its
+    /// Books a packet of `bytes` that `leaf` sent, borrowing from `level`: every class on the way up pays at its
     /// ceiling, those from `level` on at their rate.
-    fn charge(&mut self, index: Index, level: usize, bytes: u32) {
+    fn charge(&mut self, leaf: Index, level: usize, bytes: u32) {
         let now = self.clock();
-        let mut next = Some(index);
+        let mut next = Some(leaf);
         while let Some(index) = next {
             let Some(class) = self.class_mut(index) else { return };
             let terms = class.terms;
@@ -589,7 +589,7 @@ impl<P: Packet + Flow> Htb<P> {
             let old = class.mode;
             next = class.parent;
             let lasts = self.change_mode(index, 0);
-            let Some(new) = self.class(index).map(|class| class.mode) else { return };
+            let Some(new) = self.class(index).map(|changed| changed.mode) else { return };
             if old != new {
                 if old != Mode::CanSend {
                     self.wait_no_more(index);
@@ -742,7 +742,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         let bytes = packet.len();
         let Some(index) = self.classify(&packet) else {
             self.beside.offered.add(bytes);
@@ -754,12 +754,12 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
             self.beside.enqueued.add(bytes);
             self.len += 1;
             self.bytes = self.bytes.saturating_add(u64::from(bytes));
-            self.direct.push_back(now, packet);
+            self.direct.push_back(clock, packet);
             return;
         };
         let Some(leaf) = self.leaf_mut(index) else { return };
         let before = (leaf.len(), leaf.backlog());
-        leaf.enqueue(now, packet, drops);
+        leaf.enqueue(clock, packet, drops);
         let queued = !leaf.is_empty();
         self.settle(index, before);
         if queued {
@@ -875,9 +875,9 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         while self.drop_direct(DropReason::Purged, drops) {}
-        let now = self.now;
+        let clock = self.now;
         for leaf in self.leaves.iter_mut().flatten() {
-            leaf.purge(now, drops);
+            leaf.purge(clock, drops);
         }
         (self.len, self.bytes) = (0, 0);
         self.forget();

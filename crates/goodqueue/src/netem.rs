@@ -412,12 +412,15 @@ impl<P: Packet + Flow> Netem<P> {
         };
         let Some(rate) = self.config.rate else { return later(self.now, delay) };
         let on_wire = i64::try_from(rate.serialization(bytes).as_nanos()).unwrap_or(i64::MAX);
-        let last = self.front.back().map(|last| last.0).into_iter();
-        let last = last
-            .chain(self.tree.last_key_value().map(|(key, _)| key.0))
-            .chain(self.line.back().map(|last| last.0));
+        let youngest = [
+            self.front.back().map(|waiting| waiting.0),
+            self.tree.last_key_value().map(|(key, _)| key.0),
+            self.line.back().map(|waiting| waiting.0),
+        ];
         // It follows the last one; what that one still waits is part of the delay.
-        let Some(last) = last.max() else { return later(later(self.now, delay), on_wire) };
+        let Some(last) = youngest.into_iter().flatten().max() else {
+            return later(later(self.now, delay), on_wire);
+        };
         let ahead = i64::try_from(last.since(self.now).as_nanos()).unwrap_or(i64::MAX);
         let behind = i64::try_from(self.now.since(last).as_nanos()).unwrap_or(i64::MAX);
         let rest = delay.saturating_sub(ahead).saturating_add(behind).max(0);
@@ -598,7 +601,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             } else {
                 self.tree.pop_last().map(|last| last.1)
             };
-            if let Some(packet) = last.or_else(|| self.front.pop_back().map(|last| last.1)) {
+            if let Some(packet) = last.or_else(|| self.front.pop_back().map(|waiting| waiting.1)) {
                 self.drop_queued(packet, DropReason::Overlimit, drops);
             } else if let Some(inner) = &mut self.inner {
                 let held = (inner.len(), inner.backlog());
@@ -619,7 +622,8 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         self.now = self.now.max(now);
         loop {
             let next = self.front.pop_front().or_else(|| self.line.pop_front());
-            let Some(packet) = next.map(|next| next.1).or_else(|| self.tree.pop_first().map(|next| next.1))
+            let Some(packet) =
+                next.map(|waiting| waiting.1).or_else(|| self.tree.pop_first().map(|waiting| waiting.1))
             else {
                 break;
             };

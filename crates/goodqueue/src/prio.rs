@@ -133,23 +133,23 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         let chosen = packet.class().map(|class| (class as usize).wrapping_sub(1));
         let index = chosen.filter(|&index| index < self.bands.len()).unwrap_or(DEFAULT_BAND);
         if let Some(band) = self.bands.get_mut(index) {
-            band.enqueue(now, packet, drops);
+            band.enqueue(clock, packet, drops);
         }
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let now = self.now;
-        self.bands.iter_mut().find_map(|band| if band.is_empty() { None } else { band.dequeue(now, drops) })
+        let clock = self.now;
+        self.bands.iter_mut().find_map(|band| if band.is_empty() { None } else { band.dequeue(clock, drops) })
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        let now = self.now.max(now);
-        self.bands.iter().fold(None, |first, band| leaf::earlier(first, band.next_event(now)))
+        let clock = self.now.max(now);
+        self.bands.iter().fold(None, |first, band| leaf::earlier(first, band.next_event(clock)))
     }
 
     fn next_len(&self) -> Option<u32> {
@@ -174,15 +174,15 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
 
     fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         while self.bands.len() > config.bands.len() {
             let Some(mut band) = self.bands.pop() else { break };
-            band.purge(now, drops);
+            band.purge(clock, drops);
             leaf::add(&mut self.gone, &band.stats());
         }
         let mut configs = config.bands.into_iter();
         for (band, new) in self.bands.iter_mut().zip(configs.by_ref()) {
-            band.reconfigure(now, new, drops);
+            band.reconfigure(clock, new, drops);
         }
         self.add_bands(configs);
     }
@@ -193,9 +193,9 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let clock = self.now;
         for band in &mut self.bands {
-            band.purge(now, drops);
+            band.purge(clock, drops);
         }
     }
 }

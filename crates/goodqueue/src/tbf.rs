@@ -158,17 +158,17 @@ impl Configure for TbfConfig {
             (Some(_), None) => {
                 return Err(ConfigError::new("mtu", "", "a size, since `peakrate` is given"));
             }
-            (Some(peak), Some(mtu)) => Some((peak, mtu)),
+            (Some(peak), Some(most)) => Some((peak, most)),
         };
-        let peak_cost = peak.and_then(|(peak, mtu)| {
-            let cost = ByteCost::new(peak)?;
-            Some((cost, cost.nanos(mtu)))
+        let peak_cost = peak.and_then(|(at, most)| {
+            let peak_rate = ByteCost::new(at)?;
+            Some((peak_rate, peak_rate.nanos(most)))
         });
         let costs = Costs {
             rate: cost,
             depth: cost.nanos(burst),
             peak: peak_cost,
-            longest: peak.map_or(burst, |(_, mtu)| burst.min(mtu)),
+            longest: peak.map_or(burst, |(_, most)| burst.min(most)),
         };
         let inner = match settings.children() {
             [] => Inner::Limit(match bytes("limit")? {
@@ -176,8 +176,8 @@ impl Configure for TbfConfig {
                 None => {
                     let latency = settings.time("latency").unwrap_or(DEFAULT_LATENCY);
                     let at =
-                        |rate: Rate, more: u32| rate.bytes_in(latency).saturating_add(u64::from(more)).max(1);
-                    let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(peak, mtu)| at(peak, mtu)));
+                        |pace: Rate, more: u32| pace.bytes_in(latency).saturating_add(u64::from(more)).max(1);
+                    let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(pace, most)| at(pace, most)));
                     u32::try_from(limit).unwrap_or(u32::MAX)
                 }
             }),

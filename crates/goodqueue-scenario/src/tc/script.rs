@@ -190,7 +190,7 @@ fn expand_loop<'i>(
 fn written_out(words: Vec<String>) -> Vec<String> {
     let numbers = |first: &str, last: &str| -> Option<Vec<String>> {
         let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        (last.saturating_sub(first) < MOST_COMMANDS as u32)
+        (last.saturating_sub(first) as usize <= MOST_COMMANDS)
             .then(|| (first..=last).map(|number| number.to_string()).collect())
     };
     let parts: Vec<&str> = words.iter().map(String::as_str).collect();

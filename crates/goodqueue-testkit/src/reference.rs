@@ -1,6 +1,8 @@
 //! Slow, literal models of the published algorithms: vectors, real numbers and scans where the disciplines have lists,
 //! integers and indices. They are written from the documents, not from the disciplines.
 
+pub mod blue;
+pub mod choke;
 pub mod codel;
 pub mod pie;
 pub mod red;

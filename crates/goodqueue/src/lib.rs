@@ -33,6 +33,7 @@
 
 extern crate alloc;
 
+pub mod blue;
 mod bucket;
 pub mod choke;
 pub mod cobalt;

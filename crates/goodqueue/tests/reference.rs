@@ -1,6 +1,8 @@
 //! The disciplines against slow models written from the documents: the same decision about every packet, given the same
 //! random draws.
 
+use goodqueue::blue::{Blue, BlueConfig};
+use goodqueue::choke::{Choke, ChokeConfig};
 use goodqueue::codel::{Codel, CodelConfig, CodelParams};
 use goodqueue::config::Value;
 use goodqueue::pie::{Pie, PieConfig};
@@ -130,6 +132,27 @@ impl Model for Drawing<reference::red::Red> {
     }
 }
 
+impl Model for Drawing<reference::blue::Blue> {
+    fn enqueue(&mut self, now: u64, _: u32, item: Item) -> Vec<u64> {
+        let dropped = self.0.enqueue(now, item, || uniform_32(&mut self.1));
+        Vec::from_iter(dropped.then_some(item.id))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.0.dequeue(now))
+    }
+}
+
+impl Model for Drawing<reference::choke::Choke> {
+    fn enqueue(&mut self, now: u64, flow: u32, item: Item) -> Vec<u64> {
+        self.0.enqueue(now, flow, item, || uniform_32(&mut self.1))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.0.dequeue(now))
+    }
+}
+
 impl Model for reference::codel::Codel {
     fn enqueue(&mut self, _: u64, _: u32, item: Item) -> Vec<u64> {
         self.enqueue(item);
@@ -216,6 +239,58 @@ fn red_drops_as_floyd_and_jacobson_say() {
             count: -1,
             idle_since: 0,
         };
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn blue_drops_as_feng_says() {
+    differ_nowhere(200, |events, seed| {
+        let threshold = (seed & 1 == 1).then_some(10);
+        let mut settings = Settings::new()
+            .with("limit", Value::Packets(30))
+            .with("freeze_time", Value::Time(Duration::from_millis(10)));
+        if let Some(threshold) = threshold {
+            settings.set("threshold", Value::Packets(threshold));
+        }
+        let queue = Blue::new(configured::<BlueConfig>(&settings), Xoshiro256PlusPlus::new(seed));
+        let model = reference::blue::Blue {
+            limit: 30,
+            freeze_time: 10_000_000,
+            d1: 0.02,
+            d2: 0.002,
+            threshold: threshold.and_then(|packets| usize::try_from(packets).ok()),
+            queue: Vec::new(),
+            p_m: 0.0,
+            last_update: None,
+        };
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn choke_drops_as_pan_says() {
+    differ_nowhere(200, |events, seed| {
+        let settings = Settings::new()
+            .with("variant", Value::Choice("infocom2000"))
+            .with("limit", Value::Packets(60))
+            .with("min", Value::Packets(1))
+            .with("max", Value::Packets(2))
+            .with("probability", Value::Probability(0.1));
+        let queue = Choke::new(configured::<ChokeConfig>(&settings), Xoshiro256PlusPlus::new(seed));
+        let red = reference::red::Red {
+            weight: 0.002,
+            min: 1.0,
+            max: 2.0,
+            max_p: 0.1,
+            gentle: false,
+            packet_time: 800_000.0,
+            queue: Vec::new(),
+            average: 0.0,
+            count: -1,
+            idle_since: 0,
+        };
+        let model = reference::choke::Choke { limit: 60, red, flows: Vec::new() };
         agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
     });
 }

@@ -30,13 +30,7 @@ pub struct Red {
 impl Red {
     /// Arrival; `random` gives a number in 0..1. True if the packet is dropped.
     pub fn enqueue(&mut self, now: u64, item: Item, random: impl FnOnce() -> f64) -> bool {
-        if self.queue.is_empty() {
-            let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
-            self.average *= (1.0 - self.weight).powf(m);
-            self.idle_since = now;
-        } else {
-            self.average = (1.0 - self.weight) * self.average + self.weight * self.queue.len() as f64;
-        }
+        self.average(now);
         let drop = self.decide(random);
         if !drop {
             self.queue.push(item);
@@ -44,11 +38,31 @@ impl Red {
         drop
     }
 
+    /// Averages what an arriving packet finds.
+    pub fn average(&mut self, now: u64) {
+        if self.queue.is_empty() {
+            let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
+            self.average *= (1.0 - self.weight).powf(m);
+            self.idle_since = now;
+        } else {
+            self.average = (1.0 - self.weight) * self.average + self.weight * self.queue.len() as f64;
+        }
+    }
+
     fn decide(&mut self, random: impl FnOnce() -> f64) -> bool {
+        !self.is_below_min() && self.drops(random)
+    }
+
+    /// True if nobody is dropped.
+    pub fn is_below_min(&mut self) -> bool {
         if self.average < self.min {
             self.count = -1;
-            return false;
         }
+        self.average < self.min
+    }
+
+    /// Whether the arriving packet is dropped, with the average at min or above.
+    pub fn drops(&mut self, random: impl FnOnce() -> f64) -> bool {
         if self.average >= if self.gentle { 2.0 * self.max } else { self.max } {
             self.count = 0;
             return true;

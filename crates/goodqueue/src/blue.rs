@@ -1,0 +1,416 @@
+//! BLUE: drops by a probability that follows loss and idleness, not queue length.
+//!
+//! # What it does
+//! One probability for all packets that arrive. When the buffer overflows (or holds more than `threshold`), the probability
+//! grows by `increment`; when the link finds nothing to send, it shrinks by `decrement`; after each change it stands still
+//! for `freeze_time`. It settles where the queue neither overflows nor runs empty.
+//!
+//! # Reference
+//! W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM Transactions on
+//! Networking 10(4), 2002; the same, CSE-TR-387-99, 1999.
+//!
+//! # State
+//! ```text
+//! p, last_update
+//! loss, or more than `threshold` queued:  now - last_update > freeze_time:  p += increment, last_update = now
+//! queue empty when the link asks:         now - last_update > freeze_time:  p -= decrement, last_update = now
+//! arrival: dropped or marked with probability p
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `limit` | packets | 1000 | as the other queues | 1 to 2^32 - 1 |
+//! | `freeze_time` | time | 100 ms | Feng et al. 2002: 10 to 500 ms | 0 to 584 years |
+//! | `increment` | fraction | 0.02 | Feng et al. 2002: 0.02 or 0.0025 | 0 to 1 |
+//! | `decrement` | fraction | 0.002 | Feng et al. 2002: a tenth of increment | 0 to 1 |
+//! | `threshold` | packets | off | Feng et al. 2002: keeps room for bursts | 1 to 2^32 - 1 |
+//! | `ecn` | flag | off | | |
+//!
+//! # Deviations
+//! The first event may change the probability at once. The queue counts as idle when a `dequeue` leaves it empty or finds
+//! it so; a silence of any length is one such event until somebody asks again. A packet that carries CE already is not
+//! counted as marked.
+//!
+//! # Cost
+//! Constant per packet; one draw per arrival; at most one drop per call.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, blue::BlueConfig};
+//! let config = BlueConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.freeze_time().to_string(), "100ms");
+//! ```
+
+use alloc::format;
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::random::Random;
+use crate::time::{Duration, Instant};
+
+/// A queue under BLUE.
+#[derive(Clone, Debug)]
+pub struct Blue<P, R> {
+    config: BlueConfig,
+    random: R,
+    queue: Fifo<P>,
+    probability: f64,
+    last_update: Option<Instant>,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+    stats: Stats,
+}
+
+/// Configuration of [`Blue`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BlueConfig {
+    limit: u32,
+    freeze_time: Duration,
+    increment: f64,
+    decrement: f64,
+    threshold: Option<u32>,
+    ecn: bool,
+}
+
+impl BlueConfig {
+    /// Packets that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Time for which the probability stands still after a change.
+    #[must_use]
+    pub const fn freeze_time(&self) -> Duration {
+        self.freeze_time
+    }
+}
+
+impl Configure for BlueConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+        let packets = |name| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, 1, u64::from(u32::MAX))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let fraction = |name, default: f64| {
+            let given = settings.probability(name).unwrap_or(default);
+            let fits = (0.0..=1.0).contains(&given);
+            if fits { Ok(given) } else { Err(ConfigError::new(name, format!("{given}"), "0 to 1")) }
+        };
+        Ok(Self {
+            limit: packets("limit")?.unwrap_or(1000),
+            freeze_time: settings.time("freeze_time").unwrap_or(Duration::from_millis(100)),
+            increment: fraction("increment", 0.02)?,
+            decrement: fraction("decrement", 0.002)?,
+            threshold: packets("threshold")?,
+            ecn: settings.flag("ecn").unwrap_or(false),
+        })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = Settings::new()
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("freeze_time", Value::Time(self.freeze_time))
+            .with("increment", Value::Probability(self.increment))
+            .with("decrement", Value::Probability(self.decrement))
+            .with("ecn", Value::Flag(self.ecn));
+        if let Some(threshold) = self.threshold {
+            settings.set("threshold", Value::Packets(u64::from(threshold)));
+        }
+        settings
+    }
+}
+
+impl<P: Packet, R: Random> Blue<P, R> {
+    /// An empty queue that draws from `random`.
+    #[must_use]
+    pub fn new(config: BlueConfig, random: R) -> Self {
+        Self {
+            config,
+            random,
+            queue: Fifo::default(),
+            probability: 0.0,
+            last_update: None,
+            now: Instant::ZERO,
+            stats: Stats::default(),
+        }
+    }
+
+    /// The probability with which arrivals are dropped or marked.
+    #[must_use]
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// Moves the probability, unless it is frozen.
+    fn change(&mut self, by: f64) {
+        let frozen = |last: Instant| self.now.since(last) <= self.config.freeze_time;
+        if !self.last_update.is_some_and(frozen) {
+            self.probability = (self.probability + by).clamp(0.0, 1.0);
+            self.last_update = Some(self.now);
+        }
+    }
+
+    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.stats.dropped_after.add(oldest.packet.len());
+        drops.dropped(oldest.packet, why);
+        true
+    }
+}
+
+impl<P: Packet, R: Random> Build<P, R> for Blue<P, R> {
+    fn build(config: BlueConfig, _salt: u32, random: R) -> Self {
+        Self::new(config, random)
+    }
+}
+
+impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
+    type Config = BlueConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        let full = self.queue.len() >= self.config.limit as usize;
+        let long = self.config.threshold.is_some_and(|threshold| self.queue.len() > threshold as usize);
+        if full || long {
+            self.change(self.config.increment);
+        }
+        let why = if full {
+            DropReason::Overlimit
+        } else {
+            let signals = f64::from(self.random.next_u32()) / 4_294_967_296.0 < self.probability;
+            let already = packet.ecn() == Ecn::Ce;
+            if !signals || (self.config.ecn && packet.set_ce()) {
+                if signals && !already {
+                    self.stats.marked.add(bytes);
+                }
+                self.stats.enqueued.add(bytes);
+                self.queue.push_back(self.now, packet);
+                return;
+            }
+            DropReason::Congested
+        };
+        self.stats.dropped_before.add(bytes);
+        drops.dropped(packet, why);
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let packet = self.queue.pop_front().map(|queued| queued.packet);
+        if self.queue.is_empty() {
+            self.change(-self.config.decrement);
+        }
+        if let Some(packet) = &packet {
+            self.stats.dequeued.add(packet.len());
+        }
+        packet
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: BlueConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.config = config;
+        while self.queue.len() > config.limit as usize {
+            let Some(youngest) = self.queue.pop_back() else { break };
+            self.stats.dropped_after.add(youngest.packet.len());
+            drops.dropped(youngest.packet, DropReason::Overlimit);
+        }
+    }
+
+    fn config(&self) -> BlueConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while self.drop_oldest(DropReason::Purged, drops) {}
+        self.probability = 0.0;
+        self.last_update = None;
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "blue",
+    summary: "Drops arrivals with a probability that overflows raise and an idle link lowers",
+    reference: "Feng, Shin, Kandlur and Saha 2002",
+    variants: &[],
+    children: Children::None,
+    parameters: &[
+        Parameter {
+            name: "limit",
+            unit: Unit::Packets,
+            default: "1000p",
+            source: "as the other queues",
+            range: "1 to 4294967295",
+            doc: "packets that the queue holds",
+        },
+        Parameter {
+            name: "freeze_time",
+            unit: Unit::Time,
+            default: "100ms",
+            source: "Feng et al. 2002: 10 to 500 ms",
+            range: "any",
+            doc: "time for which the probability stands still after a change",
+        },
+        Parameter {
+            name: "increment",
+            unit: Unit::Probability,
+            default: "0.02",
+            source: "Feng et al. 2002",
+            range: "0 to 1",
+            doc: "what an overflow adds to the probability (d1)",
+        },
+        Parameter {
+            name: "decrement",
+            unit: Unit::Probability,
+            default: "0.002",
+            source: "Feng et al. 2002",
+            range: "0 to 1",
+            doc: "what an idle link takes from the probability (d2)",
+        },
+        Parameter {
+            name: "threshold",
+            unit: Unit::Packets,
+            default: "off",
+            source: "Feng et al. 2002: L",
+            range: "1 to 4294967295",
+            doc: "queue above which the probability rises, too, so that there is room for bursts",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Flag { off: Some("noecn") },
+            default: "noecn",
+            source: "as the other queues",
+            range: "",
+            doc: "mark ECN-capable packets instead of dropping them",
+        },
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Xoshiro256PlusPlus;
+
+    struct Datagram(Ecn);
+
+    impl Packet for Datagram {
+        fn len(&self) -> u32 {
+            1000
+        }
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+        fn set_ce(&mut self) -> bool {
+            if self.0.is_capable() {
+                self.0 = Ecn::Ce;
+            }
+            self.0.is_capable()
+        }
+    }
+
+    fn blue(settings: &Settings) -> Blue<Datagram, Xoshiro256PlusPlus> {
+        Blue::new(BlueConfig::from_settings(settings, &Link::default()).unwrap(), Xoshiro256PlusPlus::new(1))
+    }
+
+    fn one_packet() -> Settings {
+        Settings::new().with("limit", Value::Packets(1))
+    }
+
+    const fn micros(n: u64) -> Instant {
+        Instant::from_nanos(n * 1_000)
+    }
+
+    #[test]
+    fn overflows_raise_the_probability_once_per_freeze_time() {
+        // One every 50 ms and a bit: every second one counts. At 50 ms sharp it is every third: 100 ms are still frozen.
+        for (period, rises) in [(50_001, 10), (50_000, 7)] {
+            let mut queue = blue(&one_packet());
+            queue.enqueue(micros(0), Datagram(Ecn::NotEct), &mut |_: Datagram, _: DropReason| {});
+            for n in 1..=20 {
+                queue.enqueue(
+                    micros(n * period),
+                    Datagram(Ecn::NotEct),
+                    &mut |_: Datagram, _: DropReason| {},
+                );
+            }
+            assert!((queue.probability() - 0.02 * f64::from(rises)).abs() < 1e-9, "{}", queue.probability());
+        }
+    }
+
+    #[test]
+    fn only_an_idle_link_lowers_it() {
+        let mut queue = blue(&Settings::new());
+        queue.probability = 0.05;
+        let mut ignore = |_: Datagram, _: DropReason| {};
+        for n in 0..100 {
+            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
+            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
+            queue.dequeue(micros(n * 200_000), &mut ignore);
+        }
+        let before = queue.probability();
+        while queue.dequeue(micros(30_000_000), &mut ignore).is_some() {}
+        assert!((before - 0.05).abs() < 1e-9 && (queue.probability() - 0.048).abs() < 1e-9);
+        for n in 0..100 {
+            queue.dequeue(micros(40_000_000 + n * 200_000), &mut ignore);
+        }
+        assert!(queue.probability() <= 0.0, "it stops at nothing");
+    }
+
+    #[test]
+    fn a_threshold_raises_it_before_the_buffer_is_full() {
+        let mut queue = blue(&Settings::new().with("threshold", Value::Packets(5)));
+        for n in 0..7 {
+            let mut ignore = |_: Datagram, _: DropReason| {};
+            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
+            assert!((queue.probability() > 0.0) == (n == 6), "{n}");
+        }
+    }
+
+    #[test]
+    fn it_finds_the_probability_that_fits_the_load() {
+        // Twice as much comes as can leave: half must go, with a queue that is rarely full.
+        let settings = Settings::new()
+            .with("limit", Value::Packets(200))
+            .with("freeze_time", Value::Time(Duration::from_millis(10)))
+            .with("ecn", Value::Flag(true));
+        let mut queue = blue(&settings);
+        let (mut overlimit, mut congested) = (0, 0);
+        for n in 0..400_000_u64 {
+            let mut count = |_: Datagram, why: DropReason| match why {
+                DropReason::Overlimit => overlimit += u32::from(n > 200_000),
+                _ => congested += u32::from(n > 200_000),
+            };
+            queue.enqueue(micros(n * 500), Datagram(Ecn::NotEct), &mut count);
+            if n % 2 == 0 {
+                queue.dequeue(micros(n * 500), &mut count);
+            }
+        }
+        assert!((0.45..0.55).contains(&queue.probability()), "{}", queue.probability());
+        assert!(congested > 90_000 && overlimit < 5_000, "{congested} {overlimit}");
+        assert_eq!(queue.stats().marked.packets, 0, "nobody was capable");
+    }
+}

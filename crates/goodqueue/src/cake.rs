@@ -895,7 +895,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         let Some((node, ecn)) = found else { return };
         let adjacent = behind_found == last && ecn == trigger.ecn;
-        if !spare && !(self.config.ack_filter == AckFilter::Aggressive && adjacent) {
+        let aggressive = self.config.ack_filter == AckFilter::Aggressive;
+        if !(spare || aggressive && adjacent) {
             return;
         }
         let Some(flow) = self.tins.get_mut(tin).and_then(|tin| tin.flows.get_mut(index as usize)) else {
@@ -1151,7 +1152,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
                 if spent {
                     self.send_back(chosen, list, index);
                     visits = visits.saturating_add(1);
-                    if visits % FRUITLESS_FLOWS == 0
+                    if visits.is_multiple_of(FRUITLESS_FLOWS)
                         && let Some(tin) = self.tins.get_mut(chosen)
                         && tin.new_flows.head == NIL
                     {

@@ -251,7 +251,7 @@ impl CobaltVars {
     /// `drop_next += interval / sqrt(count)`.
     fn step(&mut self, params: &CobaltParams) {
         let scaled = (u128::from(params.interval.as_nanos()) * u128::from(self.rec_inv_sqrt)) >> 32;
-        self.drop_next = self.drop_next + Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX));
+        self.drop_next += Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX));
     }
 
     /// Small counts are looked up, since one Newton step would be far off there; above, one step is enough.
@@ -281,7 +281,6 @@ const ROOTS: [u32; 16] = {
 };
 
 /// One step of Newton's iteration for 1/sqrt(count), in fractions of 2^32; overflow wraps, as in Linux.
-#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what Linux keeps")]
 const fn newton_step(root: u32, count: u32) -> u32 {
     let root = root as u64;
     let square = (root * root) >> 32;

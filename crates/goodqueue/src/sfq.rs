@@ -25,9 +25,11 @@
 //! | `quantum` | bytes | MTU | Linux sch_sfq | 1 to 2^31 - 1 |
 //! | `perturb` | seconds | 0 (off) | Linux sch_sfq; tc-sfq(8) advises 10 | 0 to 10^6 s |
 //! | `headdrop` | flag | off | Linux sch_sfq | |
+//! | `variant` | | `linux` | | `linux`, `mckenney1990` |
 //!
 //! # Deviations
-//! From McKenney: service by bytes, not by packets. From Linux: `limit 1` works (Linux 6.1 refuses it since
+//! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of several longest FIFOs
+//! loses, where a new one joins the round) is as in Linux. From Linux: `limit 1` works (Linux 6.1 refuses it since
 //! CVE-2024-57996); `redflowlimit` and the per-flow RED behind it are not there; a class chosen by the caller
 //! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. A packet
 //! of no bytes is charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux 6.1.192 is
@@ -105,6 +107,8 @@ pub struct SfqConfig {
     quantum: u32,
     perturb: Duration,
     head_drop: bool,
+    /// McKenney 1990: a turn is a packet, whatever its length.
+    by_packets: bool,
 }
 
 impl SfqConfig {
@@ -170,6 +174,7 @@ impl Configure for SfqConfig {
             quantum: number("quantum", MAX_QUANTUM, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?,
             perturb,
             head_drop: settings.flag("headdrop").unwrap_or(false),
+            by_packets: settings.choice("variant") == Some("mckenney1990"),
         };
         Ok(config.consistent())
     }
@@ -183,6 +188,7 @@ impl Configure for SfqConfig {
             .with("quantum", Value::Bytes(u64::from(self.quantum)))
             .with("perturb", Value::Time(self.perturb))
             .with("headdrop", Value::Flag(self.head_drop))
+            .with("variant", Value::Choice(if self.by_packets { "mckenney1990" } else { "linux" }))
     }
 }
 
@@ -498,7 +504,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         let index = self.turn()?;
         let packet = self.take(index, false)?;
         let slot = self.slots.get_mut(index as usize)?;
-        slot.allot -= SfqConfig::charge(packet.len());
+        slot.allot -=
+            SfqConfig::charge(if self.config.by_packets { self.config.quantum } else { packet.len() });
         if slot.chain.is_empty() {
             self.leave_round();
         }
@@ -554,7 +561,10 @@ const KIND: Kind = Kind {
     name: "sfq",
     summary: "Stochastic fairness: flows hashed into FIFOs served in turn, the longest loses when full; no AQM",
     reference: "McKenney 1990; tc-sfq(8)",
-    variants: &[Variant { name: "linux", doc: "Linux 6.1: byte quanta, depth and headdrop" }],
+    variants: &[
+        Variant { name: "linux", doc: "Linux 6.1: byte quanta, depth and headdrop" },
+        Variant { name: "mckenney1990", doc: "the paper: a packet a turn, whatever its length" },
+    ],
     children: crate::config::Children::None,
     parameters: &[
         Parameter {

@@ -162,3 +162,17 @@ fn bad_values_are_refused() {
     assert_eq!(refused("quantum", Value::Bytes(0)), "quantum");
     assert_eq!(refused("perturb", Value::Time(Duration::MAX)), "perturb");
 }
+
+#[test]
+fn in_the_paper_a_turn_is_a_packet_whatever_its_length() {
+    let order = |variant| {
+        let mut queue = sfq(&Settings::new().with("variant", Value::Choice(variant)));
+        for id in 0..8 {
+            let (flow, len) = if id % 2 == 0 { (1, 1514) } else { (2, 500) };
+            queue.enqueue(Instant::ZERO, Datagram { id, flow, len }, &mut |_: Datagram, _: DropReason| ());
+        }
+        core::iter::from_fn(|| take(&mut queue, 0)).map(|packet| packet.flow).collect::<Vec<u32>>()
+    };
+    assert_eq!(order("mckenney1990"), [1, 2, 1, 2, 1, 2, 1, 2]);
+    assert_eq!(order("linux")[..5], [1, 2, 2, 2, 2]);
+}

@@ -44,7 +44,9 @@ const ROUNDS: usize = 7;
 const DEPTHS: [u32; 3] = [1, 100, 10_000];
 
 fn main() {
-    println!("ns per enqueue + dequeue, 100 flows, 1514-byte frames, and the ratio to the ring buffer of the same run");
+    println!(
+        "ns per enqueue + dequeue, 100 flows, 1514-byte frames, and the ratio to the ring buffer of the same run"
+    );
     println!("{:16} {:>18} {:>18} {:>18}", "", "1 queued", "100 queued", "10,000 queued");
     let ring = DEPTHS.map(|depth| fastest(|| time_ring(depth)));
     println!("{:16} {}", "ring buffer", ring.map(|nanos| format!("{nanos:11.1} ns     ")).join(" "));

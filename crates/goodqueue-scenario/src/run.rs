@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
-use goodqueue_tcp::AnyCongestionControl;
+use goodqueue_tcp::Profile;
 use rayon::prelude::*;
 
 use crate::diagnostic::Diagnostic;
@@ -202,7 +202,8 @@ fn traffic(traffic: &Traffic, direction: Direction) -> Result<sim::Traffic, Diag
             direction,
             size: *size,
             config: tcp_config(tcp)?,
-            congestion_control: AnyCongestionControl::by_name(&tcp.cc)
+            congestion_control: profile(tcp)?
+                .controller(&tcp.cc)
                 .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", tcp.cc)))?,
         },
         Traffic::Ping { interval, packet } => sim::Traffic::Ping { interval: *interval, bytes: *packet },
@@ -212,8 +213,13 @@ fn traffic(traffic: &Traffic, direction: Direction) -> Result<sim::Traffic, Diag
     })
 }
 
+fn profile(tcp: &Tcp) -> Result<&'static Profile, Diagnostic> {
+    Profile::by_name(&tcp.profile)
+        .ok_or_else(|| Diagnostic::new(format!("there is no TCP profile `{}`", tcp.profile)))
+}
+
 fn tcp_config(tcp: &Tcp) -> Result<goodqueue_tcp::Config, Diagnostic> {
-    let rfc = goodqueue_tcp::Config::default();
+    let base = profile(tcp)?.settings;
     let config = goodqueue_tcp::Config {
         mss: tcp.mss,
         iw: tcp.iw,
@@ -225,10 +231,11 @@ fn tcp_config(tcp: &Tcp) -> Result<goodqueue_tcp::Config, Diagnostic> {
         sack: tcp.sack,
         min_rto: tcp.min_rto,
         // A least time-out above the first or the greatest one lifts these with it.
-        initial_rto: rfc.initial_rto.max(tcp.min_rto),
-        max_rto: rfc.max_rto.max(tcp.min_rto),
-        ..rfc
+        initial_rto: base.initial_rto.max(tcp.min_rto),
+        max_rto: base.max_rto.max(tcp.min_rto),
+        ..base
     };
+    let config = config.suited_to(&tcp.cc);
     config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
     Ok(config)
 }

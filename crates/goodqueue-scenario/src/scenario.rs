@@ -36,7 +36,7 @@
 //! ecn = false                   # negotiate ECN (RFC 3168)
 //! sack = true                   # selective acknowledgements (RFC 2018, RFC 6675)
 //! min_rto = "200ms"             # least retransmission timeout; RFC 6298 says 1s, systems in use have 200ms
-//! profile = "rfc"               # whose TCP it is beside congestion control
+//! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
 //!
 //! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
 //! kind = "tcp"                  # "tcp", "ping" or "cbr"
@@ -301,7 +301,8 @@ impl Default for Names<'_> {
 /// Congestion controls known without asking `goodqueue-tcp`.
 pub const CONGESTION_CONTROLS: &[&str] = &["new_reno", "cubic"];
 /// TCP profiles known without asking `goodqueue-tcp`.
-pub const PROFILES: &[&str] = &["rfc"];
+pub const PROFILES: &[&str] =
+    &["rfc", "linux", "linux314", "linux32", "ns2_sack1", "ns2_newreno", "ns2_fulltcp"];
 
 /// One flow of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 
 use goodqueue::{ConfigError, Duration};
 
+use crate::registry::{CONTROLLERS, Needs};
 use crate::segment::TIMESTAMPS;
 
 /// Largest window that window scaling can express: 65535 · 2^14 bytes (RFC 7323 §2.2 and §2.3).
@@ -30,6 +31,39 @@ impl Default for DelayedAck {
     fn default() -> Self {
         Self { every: 2, timeout: Duration::from_millis(40) }
     }
+}
+
+/// How segments are found lost.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LossDetection {
+    /// By counting what was selectively acknowledged above them (RFC 6675 §4).
+    #[default]
+    Sacked,
+    /// By time: a segment sent long enough before one that arrived is lost (RACK, RFC 8985 §6).
+    Rack,
+}
+
+/// How the retransmission timeout follows from the RTT samples.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum RtoRule {
+    /// RFC 6298.
+    #[default]
+    Rfc6298,
+    /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which falls slowly and
+    /// never below `min_rto` / 4, so that the timeout is at least SRTT + `min_rto`.
+    Linux,
+}
+
+/// By how much an ACK lets the window grow.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Growth {
+    /// By what it acknowledges, in slow start at most one segment (RFC 5681 §3.1; RFC 3465 with L = 1).
+    #[default]
+    Abc,
+    /// By one segment's worth, whatever it acknowledges (ns-2; Linux up to 3.12).
+    PerAck,
+    /// By all segments that it says were delivered, selectively or not (Linux from 3.13 on).
+    Delivered,
 }
 
 /// Parameters of a connection; both ends get the same. The default is what the RFCs recommend.
@@ -65,6 +99,30 @@ pub struct Config {
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,
+    /// How segments are found lost. Default: by SACK counts; [`LossDetection::Rack`] needs SACK.
+    pub loss_detection: LossDetection,
+    /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs RACK.
+    pub tail_loss_probe: bool,
+    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and
+    /// F-RTO after a timeout (RFC 5682). Default off; needs RACK.
+    pub undo: bool,
+    /// How the retransmission timeout follows from the samples. Default RFC 6298.
+    pub rto_rule: RtoRule,
+    /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
+    pub tick: Duration,
+    /// How far an ACK lets the window grow. Default: bytes, with L = 1.
+    pub growth: Growth,
+    /// The window counts whole segments and is reduced from the window, not from what is in flight; marks reduce it
+    /// over a round trip as losses do; growth only while the window was what limited sending (Linux). Default off.
+    pub whole_segments: bool,
+    /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
+    pub quick_acks: u32,
+    /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default 0: they do not.
+    pub sack_delay: Duration,
+    /// What was SACKed is forgotten on a timeout (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
+    pub forget_on_timeout: bool,
+    /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2). Default off.
+    pub accurate_ecn_echo: bool,
 }
 
 impl Default for Config {
@@ -84,6 +142,17 @@ impl Default for Config {
             idle_restart: true,
             rwnd: MAX_WINDOW,
             initial_ssthresh: u64::MAX,
+            loss_detection: LossDetection::Sacked,
+            tail_loss_probe: false,
+            undo: false,
+            rto_rule: RtoRule::Rfc6298,
+            tick: Duration::ZERO,
+            growth: Growth::Abc,
+            whole_segments: false,
+            quick_acks: 0,
+            sack_delay: Duration::ZERO,
+            forget_on_timeout: false,
+            accurate_ecn_echo: false,
         }
     }
 }
@@ -96,6 +165,27 @@ impl Config {
         let options = if self.timestamps { TIMESTAMPS } else { 0 };
         let payload = self.mss.saturating_sub(options);
         if payload == 0 { 1 } else { payload }
+    }
+
+    /// Losses are found by time (RFC 8985).
+    #[inline]
+    pub(crate) const fn rack(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Rack)
+    }
+
+    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.
+    #[must_use]
+    pub fn suited_to(mut self, name: &str) -> Self {
+        let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);
+        match needs {
+            Some(Needs::Timestamps) => self.timestamps = true,
+            Some(Needs::AccurateEcn) => {
+                self.ecn = true;
+                self.accurate_ecn_echo = true;
+            }
+            Some(Needs::Nothing) | None => {}
+        }
+        self
     }
 
     /// Whether a connection can be made with these values.
@@ -113,6 +203,10 @@ impl Config {
             ("delayed_ack.every", self.delayed_ack.every >= 1, "at least 1 segment"),
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
+            ("loss_detection", self.sack || !self.rack(), "RACK only with SACK"),
+            ("tail_loss_probe", self.rack() || !self.tail_loss_probe, "only with RACK"),
+            ("undo", self.rack() || !self.undo, "only with RACK"),
+            ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
         ];
         for (field, good, allowed) in in_range {
             if !good {
@@ -126,6 +220,8 @@ impl Config {
             ("min_rto", self.min_rto, Duration::from_nanos(1), self.max_rto, "1ns to max_rto"),
             ("initial_rto", self.initial_rto, millisecond, self.max_rto, "1ms to max_rto"),
             ("max_rto", self.max_rto, millisecond, day, "1ms to 86400s"),
+            ("tick", self.tick, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
+            ("sack_delay", self.sack_delay, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("delayed_ack.timeout", self.delayed_ack.timeout, Duration::ZERO, day, "at most 86400s"),
         ];
         for (field, given, low, high, allowed) in times {
@@ -141,6 +237,9 @@ impl Config {
             "iw" => self.iw.to_string(),
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
+            "loss_detection" => String::from("RACK without SACK"),
+            "tail_loss_probe" | "undo" => String::from("true"),
+            "quick_acks" => self.quick_acks.to_string(),
             _ => self.initial_ssthresh.to_string(),
         }
     }

@@ -16,10 +16,12 @@ pub struct Ack {
     pub srtt: Duration,
     /// The RTT sample that this ACK gave, if it gave one.
     pub rtt: Option<Duration>,
-    /// Slow-start threshold in bytes.
+    /// Slow-start threshold in bytes. A controller that ends slow start by itself changes it.
     pub ssthresh: u64,
     /// Payload of a full segment in bytes.
     pub mss: u32,
+    /// Slow start may grow by all that was acknowledged, not by one segment at most.
+    pub whole: bool,
     /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661 §4.1), and the ACK
     /// echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,
@@ -33,7 +35,8 @@ impl Ack {
     #[must_use]
     #[inline]
     pub fn slow_start(&self, cwnd: u64) -> u64 {
-        cwnd.saturating_add(self.acked.min(u64::from(self.mss)))
+        let limit = if self.whole { self.acked } else { u64::from(self.mss) };
+        cwnd.saturating_add(self.acked.min(limit))
     }
 }
 
@@ -62,6 +65,84 @@ pub struct Congestion {
     pub in_flight: u64,
     /// Payload of a full segment in bytes.
     pub mss: u32,
+    /// The controller is to reduce from the window, in whole segments, rather than from what is in flight.
+    pub whole: bool,
+}
+
+impl Congestion {
+    /// What a reduction starts from, in bytes.
+    #[must_use]
+    pub fn basis(&self) -> u64 {
+        if self.whole { self.cwnd } else { self.in_flight }
+    }
+
+    /// `window`, in whole segments if the stack counts them.
+    #[must_use]
+    pub fn rounded(&self, window: u64) -> u64 {
+        if self.whole { window - window % u64::from(self.mss).max(1) } else { window }
+    }
+}
+
+/// All that an ACK told, for a controller that [wants it](CongestionControl::wants_feedback).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Feedback {
+    /// When it arrived.
+    pub now: Instant,
+    /// The first byte not yet cumulatively acknowledged, and the first not yet sent (SND.UNA, SND.NXT).
+    pub una: u64,
+    /// See `una`.
+    pub next: u64,
+    /// Bytes that it acknowledged cumulatively for the first time.
+    pub acked: u64,
+    /// Bytes that it acknowledged for the first time, selectively or not.
+    pub delivered: u64,
+    /// Bytes newly taken for lost.
+    pub lost: u64,
+    /// Bytes in the network after it, and before it.
+    pub pipe: u64,
+    /// See `pipe`.
+    pub pipe_before: u64,
+    /// The RTT of the newest segment that it acknowledged, if that was sent once.
+    pub rtt: Option<Duration>,
+    /// Smoothed and least RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// See `srtt`.
+    pub min_rtt: Duration,
+    /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): when the receiver sent this ACK less
+    /// when the segment was sent whose timestamp it returns. `None` without timestamps.
+    pub one_way_delay: Option<u32>,
+    /// It carried ECE on a connection that uses ECN.
+    pub ecn_echo: bool,
+    /// The sender is in fast recovery.
+    pub in_recovery: bool,
+    /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), if the sender takes them.
+    pub rate: Option<RateSample>,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+}
+
+/// A delivery rate sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the times in which they were sent and acknowledged.
+    pub interval: Duration,
+    /// Bytes that had been delivered when the newest of them was sent.
+    pub prior_delivered: u64,
+    /// Bytes delivered in all.
+    pub total: u64,
+    /// The application had too little to send.
+    pub app_limited: bool,
+}
+
+/// What a controller may set in answer to [`Feedback`], in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow-start threshold.
+    pub ssthresh: u64,
 }
 
 /// The part of TCP that decides how large the window is. Holds no clock and no window: both are passed in.
@@ -71,7 +152,7 @@ pub trait CongestionControl {
 
     /// New data was acknowledged; `cwnd` is the window in bytes. Returns the new one. Must not grow it unless
     /// [`Ack::may_grow`].
-    fn on_ack(&mut self, ack: &Ack, cwnd: u64) -> u64;
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64;
 
     /// Congestion was found. Returns the new slow-start threshold in bytes, which, after
     /// [`Signal::Loss`] and [`Signal::Ecn`], is also where the window goes.
@@ -79,4 +160,24 @@ pub trait CongestionControl {
 
     /// Nothing was sent for `idle`, and something is about to be.
     fn on_idle(&mut self, now: Instant, idle: Duration);
+
+    /// True if [`on_feedback`](Self::on_feedback) is to be called; asked once, when the connection is made.
+    fn wants_feedback(&self) -> bool {
+        false
+    }
+
+    /// An ACK, in recovery as well; comes before [`on_ack`](Self::on_ack).
+    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+        let _ = (feedback, window);
+    }
+
+    /// True if the controller sets the window in recovery too, and no rate reduction is to be made by the sender (BBR).
+    fn controls_all(&self) -> bool {
+        false
+    }
+
+    /// Bytes per second at which segments may leave; `None`: as the window lets them.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
 }

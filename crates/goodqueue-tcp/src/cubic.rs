@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::{Ack, Congestion, CongestionControl, Signal};
-use crate::registry::{About, Constant};
+use crate::registry::{About, Constant, Needs};
 
 /// C in segments per second cubed (RFC 9438 §5).
 const C: f64 = 0.4;
@@ -49,6 +49,7 @@ impl Cubic {
             Constant { name: "beta", value: "0.7", source: "RFC 9438 §4.6" },
             Constant { name: "alpha", value: "0.529", source: "RFC 9438 §4.3" },
         ],
+        needs: Needs::Nothing,
     };
 
     /// `W_cubic(t)` in bytes (RFC 9438 §4.2, equation 1), `t` seconds into the epoch.
@@ -80,7 +81,7 @@ impl CongestionControl for Cubic {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         let pause = ack.now.since(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {

@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::{Ack, Congestion, CongestionControl};
-use crate::registry::{About, Constant};
+use crate::registry::{About, Constant, Needs};
 
 /// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
 const MIN_SSTHRESH: u64 = 2;
@@ -25,6 +25,7 @@ impl NewReno {
             Constant { name: "increase", value: "1 segment per RTT", source: "RFC 5681 §3.1" },
             Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
         ],
+        needs: Needs::Nothing,
     };
 }
 
@@ -34,7 +35,7 @@ impl CongestionControl for NewReno {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if !ack.may_grow {
             return cwnd;
         }
@@ -52,7 +53,7 @@ impl CongestionControl for NewReno {
 
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
         self.acked = 0;
-        (event.in_flight / 2).max(MIN_SSTHRESH * u64::from(event.mss))
+        event.rounded(event.basis() / 2).max(MIN_SSTHRESH * u64::from(event.mss))
     }
 
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {}

@@ -9,6 +9,8 @@ pub(crate) struct Prr {
     out: u64,
     /// Flight at the start of recovery that can still be delivered (RecoverFS).
     recover_fs: u64,
+    /// Sizes are rounded up to segments.
+    whole_segments: bool,
 }
 
 /// What an ACK in recovery said, in bytes.
@@ -28,7 +30,17 @@ impl Prr {
     /// Recovery begins with `in_flight` bytes sent and not cumulatively acknowledged, of which `sacked` had been
     /// selectively acknowledged before the ACK that began it.
     pub(crate) fn begin(in_flight: u64, sacked: u64) -> Self {
-        Self { delivered: 0, out: 0, recover_fs: in_flight.saturating_sub(sacked).max(1) }
+        Self {
+            delivered: 0,
+            out: 0,
+            recover_fs: in_flight.saturating_sub(sacked).max(1),
+            whole_segments: false,
+        }
+    }
+
+    /// Recovery from a window of `cwnd` bytes, in whole segments, as Linux has it.
+    pub(crate) fn begin_whole(cwnd: u64) -> Self {
+        Self { delivered: 0, out: 0, recover_fs: cwnd.max(1), whole_segments: true }
     }
 
     /// Returns the window in bytes until the next ACK.
@@ -36,6 +48,7 @@ impl Prr {
         self.delivered += ack.delivered;
         let send = if ack.pipe > ack.ssthresh {
             let share = self.delivered.saturating_mul(ack.ssthresh).div_ceil(self.recover_fs);
+            let share = if self.whole_segments { share.next_multiple_of(ack.mss) } else { share };
             share.saturating_sub(self.out)
         } else {
             // Conservative bound; one segment more if things go well (slow-start bound).

@@ -8,6 +8,9 @@ use crate::reassembly::{Reassembly, Stored};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::timestamp;
 
+/// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
+const EAGER_DUPLICATES: u32 = 3;
+
 /// What a receiver counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReceiverStats {
@@ -62,6 +65,19 @@ pub struct Receiver {
     reassembly: Reassembly,
     /// The duplicate that the next ACK reports (RFC 2883 §4).
     duplicate: Option<(u64, u64)>,
+    /// So many ACKs are not delayed.
+    quick: u32,
+    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
+    eager: u32,
+    /// When data last came, and the gap after which ACKs are quick again.
+    last_data: Option<Instant>,
+    quick_after: Duration,
+    /// An ACK of what came before the marking changed: up to here, with this echo.
+    change: Option<(u64, bool)>,
+    /// When the last SYN/ACK went out.
+    answered: Instant,
+    /// The last segment carried a mark (RFC 8257 §3.2).
+    marked: bool,
     /// Timeout of the SYN/ACK now.
     syn_rto: Duration,
     config: Config,
@@ -93,6 +109,13 @@ impl Receiver {
             delayed_ack: config.delayed_ack,
             reassembly: Reassembly::default(),
             duplicate: None,
+            quick: config.quick_acks,
+            eager: 0,
+            last_data: None,
+            quick_after: config.initial_rto,
+            answered: Instant::ZERO,
+            marked: false,
+            change: None,
             syn_rto: config.initial_rto,
             config,
             stats: ReceiverStats::default(),
@@ -113,6 +136,7 @@ impl Receiver {
                 self.state = State::Established;
                 self.ack_due = false;
                 self.timer = None;
+                self.quick_after = now.since(self.answered) + self.config.min_rto;
             }
             State::SynReceived => return,
             State::Established => {}
@@ -137,13 +161,24 @@ impl Receiver {
 
     #[inline]
     fn on_data(&mut self, now: Instant, segment: &Segment) {
-        if self.ecn {
+        if self.config.quick_acks > 0 {
+            if self.last_data.is_some_and(|last| now.since(last) > self.quick_after) {
+                self.quick = self.config.quick_acks;
+            }
+            self.last_data = Some(now);
+        }
+        if self.ecn && self.config.accurate_ecn_echo {
+            self.echo_accurately(segment);
+        } else if self.ecn {
             // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
             if segment.flags.contains(Flags::CWR) {
                 self.echo = false;
             }
             if segment.ecn == Ecn::Ce {
                 self.stats.marked += 1;
+                if !self.echo && self.config.quick_acks > 0 {
+                    self.quick = self.quick.max(2); // Linux answers the first marks at once
+                }
                 self.echo = true;
             }
         }
@@ -159,7 +194,7 @@ impl Receiver {
             self.fin.get_or_insert(end);
         }
         if start > self.rcv_nxt {
-            self.store(segment, start, last);
+            self.store(now, segment, start, last);
             return;
         }
         if self.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
@@ -173,7 +208,14 @@ impl Receiver {
         self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
         self.edge = self.edge.max(self.rcv_nxt.saturating_add(u64::from(self.window)));
         self.unacknowledged += 1;
-        if filled_gap || self.fin_received || self.unacknowledged >= self.delayed_ack.every {
+        self.eager = 0;
+        if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() {
+            // A gap moved on, but another is left: as a duplicate.
+            self.acknowledge_gap(now);
+            return;
+        }
+        if filled_gap || self.quick > 0 || self.fin_received || self.unacknowledged >= self.delayed_ack.every
+        {
             self.ack_due = true; // RFC 5681 §4.2
         } else if self.timer.is_none() {
             self.timer = Some(now + self.delayed_ack.timeout);
@@ -184,6 +226,7 @@ impl Receiver {
     fn refuse(&mut self, start: u64, end: u64) {
         if end <= self.rcv_nxt {
             self.stats.duplicates += 1;
+            self.quick = self.quick.max(self.config.quick_acks);
             self.duplicate = Some((start, end));
         } else {
             self.stats.refused += 1;
@@ -192,7 +235,7 @@ impl Receiver {
     }
 
     /// Keeps a segment that came too early; such an ACK is never delayed (RFC 5681 §4.2).
-    fn store(&mut self, segment: &Segment, start: u64, end: u64) {
+    fn store(&mut self, now: Instant, segment: &Segment, start: u64, end: u64) {
         self.stats.out_of_order += 1;
         match self.reassembly.insert(start, end) {
             Stored::New => {}
@@ -207,7 +250,35 @@ impl Receiver {
                 }
             }
         }
-        self.ack_due = true;
+        self.acknowledge_gap(now);
+    }
+
+    /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
+    fn acknowledge_gap(&mut self, now: Instant) {
+        if self.config.sack_delay == Duration::ZERO
+            || self.eager < EAGER_DUPLICATES
+            || self.duplicate.is_some()
+        {
+            self.eager = self.eager.saturating_add(1);
+            self.ack_due = true;
+            return;
+        }
+        let due = now + self.config.sack_delay;
+        self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
+    }
+
+    /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC 8257 §3.2).
+    fn echo_accurately(&mut self, segment: &Segment) {
+        let marked = segment.ecn == Ecn::Ce;
+        self.stats.marked += u64::from(marked);
+        if marked != self.marked {
+            self.marked = marked;
+            if self.unacknowledged > 0 {
+                // What poll_transmit gives next covers what came before this segment only.
+                self.change = Some((self.rcv_nxt, self.echo));
+            }
+        }
+        self.echo = marked;
     }
 
     /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
@@ -224,11 +295,15 @@ impl Receiver {
             }
             self.ack_due = true;
         }
+        if let Some((ack, echo)) = self.change.take() {
+            return Some(self.answer_to_change(now, ack, echo));
+        }
         if !self.ack_due {
             return None;
         }
         self.ack_due = false;
         self.unacknowledged = 0;
+        self.quick = self.quick.saturating_sub(1);
         self.stats.sent += 1;
         let mut segment = Segment {
             seq: 1,
@@ -246,6 +321,7 @@ impl Receiver {
             // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
             segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
             self.timer = Some(now + self.syn_rto);
+            self.answered = now;
             return Some(segment);
         }
         self.timer = None;
@@ -253,6 +329,23 @@ impl Receiver {
             segment.sack = self.reassembly.blocks(self.rcv_nxt, self.duplicate.take());
         }
         Some(segment)
+    }
+
+    #[cold]
+    fn answer_to_change(&mut self, now: Instant, ack: u64, echo: bool) -> Segment {
+        self.stats.sent += 1;
+        self.unacknowledged = self.unacknowledged.min(1);
+        Segment {
+            seq: 1,
+            ack,
+            len: 0,
+            window: u32::try_from(self.edge.saturating_sub(ack)).unwrap_or(u32::MAX),
+            ts_val: if self.timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if self.timestamps { self.ts_recent } else { 0 },
+            sack: SackBlocks::NONE,
+            flags: Flags::ACK.and_if(echo, Flags::ECE),
+            ecn: Ecn::NotEct,
+        }
     }
 
     /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.

@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
 
 /// A congestion controller as its users see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,19 @@ pub struct About {
     pub reference: &'static str,
     /// What is built in.
     pub constants: &'static [Constant],
+    /// What it needs of both ends.
+    pub needs: Needs,
+}
+
+/// What a controller needs of both ends of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Nothing.
+    Nothing,
+    /// Timestamps, for one-way delays.
+    Timestamps,
+    /// ECN with an echo of each segment's own mark.
+    AccurateEcn,
 }
 
 /// A constant of a controller.
@@ -66,7 +79,7 @@ macro_rules! controllers {
             }
 
             #[inline]
-            fn on_ack(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+            fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
                 match self {
                     $(Self::$name(controller) => controller.on_ack(ack, cwnd)),+
                 }
@@ -83,6 +96,30 @@ macro_rules! controllers {
                     $(Self::$name(controller) => controller.on_idle(now, idle)),+
                 }
             }
+
+            fn wants_feedback(&self) -> bool {
+                match self {
+                    $(Self::$name(controller) => controller.wants_feedback()),+
+                }
+            }
+
+            fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+                match self {
+                    $(Self::$name(controller) => controller.on_feedback(feedback, window)),+
+                }
+            }
+
+            fn controls_all(&self) -> bool {
+                match self {
+                    $(Self::$name(controller) => controller.controls_all()),+
+                }
+            }
+
+            fn pacing_rate(&self) -> Option<u64> {
+                match self {
+                    $(Self::$name(controller) => controller.pacing_rate()),+
+                }
+            }
         }
 
         $(impl From<$controller> for AnyCongestionControl {
@@ -96,6 +133,8 @@ macro_rules! controllers {
 controllers! {
     NewReno = crate::new_reno::NewReno;
     Cubic = crate::cubic::Cubic;
+    CubicLinux = crate::cubic_linux::CubicLinux;
+    Reno = crate::reno::Reno;
 }
 
 /// The names of all controllers.

@@ -3,6 +3,7 @@
 use goodqueue::Duration;
 
 use crate::Config;
+use crate::config::RtoRule;
 
 /// Clock granularity G (RFC 6298 §2.3): one nanosecond here.
 const GRANULARITY: u64 = 1;
@@ -20,6 +21,21 @@ pub(crate) struct RttEstimator {
     rto: Duration,
     min_rto: Duration,
     max_rto: Duration,
+    /// Least RTT seen.
+    min_rtt: Duration,
+    tick: u64,
+    linux: Option<Linux>,
+}
+
+/// Variance by Linux's rule, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Linux {
+    /// Mean deviation.
+    mdev: u64,
+    /// The largest of this round trip.
+    mdev_max: u64,
+    /// The round trip ends when this is acknowledged.
+    round_end: u64,
 }
 
 impl RttEstimator {
@@ -31,13 +47,27 @@ impl RttEstimator {
             rto: config.initial_rto,
             min_rto: config.min_rto,
             max_rto: config.max_rto,
+            min_rtt: Duration::MAX,
+            tick: config.tick.as_nanos(),
+            linux: (config.rto_rule == RtoRule::Linux).then(Linux::default),
         }
     }
 
     /// Takes a sample from a segment that was sent once (Karn's algorithm, RFC 6298 §3) and undoes the back-off.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration) {
-        let r = rtt.as_nanos();
+        self.take(rtt, 0, 0);
+    }
+
+    /// The same; `una` and `next` are SND.UNA and SND.NXT, which mark round trips.
+    #[inline]
+    pub(crate) fn take(&mut self, rtt: Duration, una: u64, next: u64) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        let r = if self.tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(self.tick) * self.tick };
+        if self.linux.is_some() {
+            self.take_linux(r, una, next);
+            return;
+        }
         let (srtt, rttvar) = match self.srtt {
             // §2.2
             None => (r, r / 2),
@@ -53,6 +83,57 @@ impl RttEstimator {
         let rto = srtt.saturating_add(rttvar.saturating_mul(4).max(GRANULARITY));
         self.base = Duration::from_nanos(rto).clamp(self.min_rto, self.max_rto);
         self.rto = self.base;
+    }
+
+    fn take_linux(&mut self, r: u64, una: u64, next: u64) {
+        let floor = self.min_rto.as_nanos();
+        let Some(linux) = &mut self.linux else { return };
+        let (srtt, rttvar) = match self.srtt {
+            None => {
+                // All in units of four deviations: half the sample times four.
+                linux.mdev = r / 2;
+                let rttvar = r.saturating_mul(2).max(floor);
+                linux.mdev_max = rttvar;
+                linux.round_end = next;
+                (r, rttvar)
+            }
+            Some(old) => {
+                let old = old.as_nanos();
+                let srtt = old - old / 8 + r / 8;
+                let error = old.abs_diff(r);
+                if r < old && error > linux.mdev {
+                    // A shorter RTT raises the variance an eighth as fast.
+                    linux.mdev += (error - linux.mdev) / 32;
+                } else {
+                    linux.mdev = linux.mdev - linux.mdev / 4 + error / 4;
+                }
+                linux.mdev_max = linux.mdev_max.max(linux.mdev.saturating_mul(4));
+                let mut rttvar = self.rttvar.as_nanos().max(linux.mdev_max);
+                if una > linux.round_end {
+                    if linux.mdev_max < rttvar {
+                        rttvar -= (rttvar - linux.mdev_max) / 4;
+                    }
+                    linux.round_end = next;
+                    linux.mdev_max = floor;
+                }
+                (srtt, rttvar)
+            }
+        };
+        self.srtt = Some(Duration::from_nanos(srtt));
+        self.rttvar = Duration::from_nanos(rttvar);
+        self.base = Duration::from_nanos(srtt.saturating_add(rttvar)).clamp(self.min_rto, self.max_rto);
+        self.rto = self.base;
+    }
+
+    /// Least RTT seen; `MAX` before the first sample.
+    pub(crate) fn min_rtt(&self) -> Duration {
+        self.min_rtt
+    }
+
+    /// A sample that counts for the least RTT only.
+    #[inline]
+    pub(crate) fn note_least(&mut self, rtt: Duration) {
+        self.min_rtt = self.min_rtt.min(rtt);
     }
 
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.

@@ -6,10 +6,11 @@
 //!
 //! Positions are numbers that are never reused: the n-th segment ever sent has position n.
 
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
@@ -51,6 +52,39 @@ pub(crate) struct Acknowledged {
     pub(crate) delivered: u64,
     /// When the last of the segments was sent, if it can serve as an RTT sample.
     pub(crate) sent: Option<Instant>,
+    /// When the first of them was sent, likewise.
+    pub(crate) first_sent: Option<Instant>,
+}
+
+/// A delivered segment: the one sent last decides which others are lost (RFC 8985 §6.2 step 2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) sent: Instant,
+    /// Sequence number after it, which orders segments of the same instant.
+    pub(crate) end: u64,
+}
+
+/// What an ACK delivered, for time-based loss detection.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Arrivals {
+    /// The one of them that was sent last.
+    pub(crate) newest: Option<Delivered>,
+    /// When the first and the last that were newly SACKed, and sent but once, were sent.
+    pub(crate) first_sacked: Option<Instant>,
+    pub(crate) last_sacked: Option<Instant>,
+    /// One that was sent but once came after a later one.
+    pub(crate) reordered: bool,
+    /// One that was taken for lost came without having been sent again.
+    pub(crate) was_not_lost: bool,
+}
+
+/// What time-based detection found.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Found {
+    /// A retransmission was lost.
+    pub(crate) retransmission: bool,
+    /// So much later the next segment will be lost, unless it arrives.
+    pub(crate) next: Option<Duration>,
 }
 
 /// A block of an earlier ACK and the records within it, all of which are marked.
@@ -90,10 +124,22 @@ pub(crate) struct Scoreboard {
     /// Position after the highest SACKED record.
     high_sacked: u64,
     known: [Known; MAX_SACK_BLOCKS],
+    /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
+    rack: bool,
+    /// Positions that the ACK at hand delivered, if somebody asked for them.
+    log: Option<Vec<u64>>,
+    watched: bool,
+    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived.
+    arrivals: Arrivals,
+    recent: Instant,
+    /// Below this position no record that was sent once awaits [`detect`](Self::detect).
+    undecided: u64,
+    /// Retransmissions in the order in which they were sent.
+    resends: VecDeque<(u64, Instant)>,
 }
 
 impl Scoreboard {
-    pub(crate) fn new(mss: u32, seq: u64) -> Self {
+    pub(crate) fn new(mss: u32, seq: u64, rack: bool) -> Self {
         Self {
             records: vec![Record::default(); INITIAL_CAPACITY],
             mask: INITIAL_CAPACITY as u64 - 1,
@@ -112,7 +158,49 @@ impl Scoreboard {
             resend: 0,
             high_sacked: 0,
             known: [Known::default(); MAX_SACK_BLOCKS],
+            rack,
+            log: None,
+            watched: rack,
+            arrivals: Arrivals::default(),
+            recent: Instant::MAX,
+            undecided: 0,
+            resends: VecDeque::new(),
         }
+    }
+
+    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it acknowledges.
+    #[inline]
+    pub(crate) fn begin_ack(&mut self, recent: Instant) {
+        self.recent = recent;
+        self.arrivals = Arrivals::default();
+    }
+
+    /// From now on the positions that an ACK delivers are kept.
+    pub(crate) fn keep_log(&mut self) {
+        self.log = Some(Vec::new());
+        self.watched = true;
+    }
+
+    /// The positions delivered since the last call.
+    pub(crate) fn drain_log(&mut self) -> impl Iterator<Item = u64> {
+        self.log.as_mut().into_iter().flat_map(|log| log.drain(..))
+    }
+
+    /// Position of the oldest segment.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    fn note_delivered(&mut self, position: u64) {
+        if let Some(log) = &mut self.log {
+            log.push(position);
+        }
+    }
+
+    /// What the ACK delivered.
+    #[inline]
+    pub(crate) fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Bytes sent and not yet cumulatively acknowledged (FlightSize, RFC 5681 §2).
@@ -162,6 +250,7 @@ impl Scoreboard {
         let mut sent = None;
         let mut ambiguous = false;
         let plain = self.sacked == 0 && self.lost == 0;
+        let mut first_sent = None;
         while self.first < self.next {
             let record = *self.at(self.first);
             let len = u64::from(record.len);
@@ -172,8 +261,17 @@ impl Scoreboard {
             if record.marks == 0 {
                 delivered += len;
                 sent = Some(record.sent);
+                if self.watched {
+                    first_sent = first_sent.or(sent);
+                    self.arrivals.reordered |= self.first < self.high_sacked;
+                    self.note_delivered(self.first);
+                }
             } else {
                 ambiguous |= record.is(AMBIGUOUS);
+                self.note_marked_arrival(record);
+                if self.watched && !record.is(SACKED) {
+                    self.note_delivered(self.first);
+                }
                 delivered += self.forget(record);
             }
             self.first += 1;
@@ -183,7 +281,37 @@ impl Scoreboard {
         if !plain {
             self.high_sacked = self.high_sacked.max(self.first);
         }
-        Acknowledged { delivered, sent: if ambiguous { None } else { sent } }
+        if self.rack {
+            if let Some(sent) = sent {
+                self.note_arrival(Delivered { sent, end: self.seq_of_first() });
+            }
+            return Acknowledged { delivered, sent, first_sent: if ambiguous { None } else { first_sent } };
+        }
+        let sent = if ambiguous { None } else { sent };
+        Acknowledged { delivered, sent, first_sent: sent }
+    }
+
+    fn seq_of_first(&self) -> u64 {
+        if self.is_empty() { self.end_seq } else { self.at(self.first).seq }
+    }
+
+    fn note_arrival(&mut self, arrival: Delivered) {
+        self.arrivals.newest = self.arrivals.newest.max(Some(arrival));
+    }
+
+    /// A marked record arrived.
+    fn note_marked_arrival(&mut self, record: Record) {
+        if !self.rack || record.is(SACKED) {
+            return;
+        }
+        if record.is(AMBIGUOUS) {
+            if record.sent > self.recent {
+                return; // the first transmission arrived, whose time is forgotten (RFC 8985 §6.2 step 2)
+            }
+        } else {
+            self.arrivals.was_not_lost |= record.is(LOST);
+        }
+        self.note_arrival(Delivered { sent: record.sent, end: record.seq + u64::from(record.len) });
     }
 
     /// Takes the marks of the first record out of the counters; returns what its arrival adds to what was delivered.
@@ -231,7 +359,7 @@ impl Scoreboard {
             *slot = Known { start, end, low, high };
         }
         self.known = seen;
-        if bytes > 0 {
+        if bytes > 0 && !self.rack {
             self.mark_lost();
         }
         (bytes, invalid)
@@ -256,6 +384,9 @@ impl Scoreboard {
             }
             let len = u64::from(record.len);
             bytes += len;
+            if self.watched {
+                self.note_sacked(position, record);
+            }
             self.at_mut(position).marks |= SACKED;
             if record.is(LOST) {
                 self.lost -= len;
@@ -312,8 +443,10 @@ impl Scoreboard {
 
     /// The retransmission timer ran out: everything not SACKED is lost, and no retransmission is in the network. What
     /// is SACKED stays so, unless the oldest segment is SACKED: then the receiver reneged (RFC 2018 §8).
-    pub(crate) fn time_out(&mut self) {
-        let reneged = !self.is_empty() && self.at(self.first).is(SACKED);
+    ///
+    /// What was sent after `recent`, except the oldest segment, may still arrive and is kept (RFC 8985 §6.3).
+    pub(crate) fn time_out(&mut self, recent: Instant, forget: bool) {
+        let reneged = forget || (!self.is_empty() && self.at(self.first).is(SACKED));
         if reneged {
             self.known = [Known::default(); MAX_SACK_BLOCKS];
             self.high_sacked = self.first;
@@ -321,16 +454,23 @@ impl Scoreboard {
         self.sacked = 0;
         self.lost = 0;
         self.resent = 0;
+        let first = self.first;
         for position in self.first..self.next {
             let record = self.at_mut(position);
             let len = u64::from(record.len);
             if record.is(SACKED) && !reneged {
                 self.sacked += len;
+            } else if record.sent > recent && position != first {
+                record.marks &= AMBIGUOUS | RESENT | LOST;
+                let marks = record.marks;
+                self.lost += if marks & LOST != 0 { len } else { 0 };
+                self.resent += if marks & RESENT != 0 { len } else { 0 };
             } else {
                 record.marks = (record.marks & AMBIGUOUS) | LOST;
                 self.lost += len;
             }
         }
+        self.undecided = self.first;
         self.edge = self.next;
         self.sacked_above = 0;
         self.ranges_above = 0;
@@ -341,6 +481,17 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<(u64, Record)> {
         if self.lost == 0 {
+            return None;
+        }
+        if self.rack {
+            // Lost ones may lie beyond others that are not.
+            while self.resend < self.next {
+                let record = *self.at(self.resend);
+                if record.marks & (SACKED | RESENT | LOST) == LOST {
+                    return Some((self.resend, record));
+                }
+                self.resend += 1;
+            }
             return None;
         }
         let (position, record) = self.next_to_resend()?;
@@ -372,6 +523,9 @@ impl Scoreboard {
         record.sent = now;
         if before.marks & (SACKED | RESENT) == 0 {
             self.resent += u64::from(before.len);
+        }
+        if self.rack {
+            self.resends.push_back((position, now));
         }
     }
 
@@ -464,6 +618,8 @@ impl Scoreboard {
         self.mask = mask;
     }
 }
+
+mod timed;
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,22 @@
 //! The end that sends data: handshake, what may be sent when, timers. How it reacts to ACKs is in `reaction`,
 //! what can be seen of it from outside in `view`.
 
-use goodqueue::{ConfigError, Ecn, Instant};
+use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::congestion::{Congestion, CongestionControl, Signal};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{Record, Scoreboard};
+use crate::scoreboard::{Delivered, Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+mod rack;
+mod rates;
 mod reaction;
 mod view;
+
+use rates::Rates;
 
 pub use view::SenderStats;
 
@@ -39,6 +43,54 @@ enum Phase {
     Recovery,
     /// After a timeout (RFC 6675 §5.1).
     Loss,
+    /// The window shrinks over a round trip because of a mark; nothing is known to be lost.
+    Reduction,
+}
+
+/// What the timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    /// Retransmission, SYN or persist timer.
+    Timeout,
+    /// Tail loss probe (RFC 8985 §7).
+    Probe,
+    /// A segment will be lost then (RFC 8985 §6.3).
+    Reordering,
+}
+
+/// What time-based loss detection and all that goes with it remember (RFC 8985).
+#[derive(Clone, Copy, Debug)]
+struct Rack {
+    /// Of all delivered segments the one that was sent last, and its RTT.
+    newest: Option<Delivered>,
+    rtt: Duration,
+    /// Reordering was seen; then losses wait for a quarter of the least RTT, times `steps`.
+    reordered: bool,
+    steps: u32,
+    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a retransmission.
+    probed: Option<(u64, bool)>,
+    /// The last reduction may yet be taken back.
+    undo: Option<Undo>,
+    /// F-RTO: nothing since the timeout speaks against its having been spurious.
+    timeout_in_doubt: bool,
+    /// Was the window what limited sending, and the most that was out, in this round trip; it ends at `round_end`.
+    limited: bool,
+    most_out: u64,
+    round_end: u64,
+}
+
+/// What is needed to take a reduction back.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    cwnd: u64,
+    ssthresh: u64,
+    /// SND.UNA at the reduction.
+    since: u64,
+    /// Retransmissions made less duplicates reported; all of them: nothing was lost.
+    retransmissions: u64,
+    any: bool,
+    /// When the first of them was sent.
+    first: Instant,
 }
 
 /// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;
@@ -60,6 +112,8 @@ pub struct Sender<C = AnyCongestionControl> {
     /// The timer is the persist timer (RFC 9293 §3.8.6.1).
     persisting: bool,
     probe_due: bool,
+    /// A tail loss probe goes out whatever the window says: new data (true) or the last segment again.
+    tail_due: Option<bool>,
     /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
     rescued: bool,
     /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
@@ -83,6 +137,17 @@ pub struct Sender<C = AnyCongestionControl> {
     /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
     limited: u64,
     timer: Option<Instant>,
+    purpose: Purpose,
+    rack: Rack,
+    rates: Option<Rates>,
+    /// The controller wants all feedback; it sets the window in recovery too.
+    feedback: bool,
+    controls_all: bool,
+    /// With pacing: bytes per second, and when the next segment may leave.
+    pace: Option<u64>,
+    next_departure: Instant,
+    /// Segments wait for it.
+    paced_out: bool,
     last_sent: Instant,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
@@ -103,6 +168,13 @@ impl<C: CongestionControl> Sender<C> {
     pub fn new(config: Config, controller: C) -> Result<Self, ConfigError> {
         config.check()?;
         let mss = u64::from(config.payload());
+        let feedback = controller.wants_feedback();
+        let controls_all = controller.controls_all();
+        let pace = controller.pacing_rate();
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.rack());
+        if controls_all {
+            scoreboard.keep_log();
+        }
         Ok(Self {
             state: State::Closed,
             phase: Phase::Open,
@@ -115,6 +187,7 @@ impl<C: CongestionControl> Sender<C> {
             cwr_due: false,
             persisting: false,
             probe_due: false,
+            tail_due: None,
             rescued: false,
             first_partial: false,
             duplicate_acks: 0,
@@ -130,8 +203,27 @@ impl<C: CongestionControl> Sender<C> {
             reduction_point: 0,
             limited: 0,
             timer: None,
+            purpose: Purpose::Timeout,
+            rack: Rack {
+                newest: None,
+                rtt: Duration::ZERO,
+                reordered: false,
+                steps: 1,
+                probed: None,
+                undo: None,
+                timeout_in_doubt: false,
+                limited: false,
+                most_out: 0,
+                round_end: 0,
+            },
+            rates: controls_all.then(Rates::default),
+            feedback,
+            controls_all,
+            pace,
+            next_departure: Instant::ZERO,
+            paced_out: false,
             last_sent: Instant::ZERO,
-            scoreboard: Scoreboard::new(config.payload(), FIRST_BYTE),
+            scoreboard,
             rtt: RttEstimator::new(&config),
             prr: Prr::default(),
             controller,
@@ -174,6 +266,12 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.on_timer(now);
         }
+        if self.pace.is_some() && self.state == State::Established && !self.ack_due {
+            self.paced_out = now < self.next_departure;
+            if self.paced_out {
+                return None;
+            }
+        }
         if self.state != State::Established {
             return self.syn(now);
         }
@@ -187,15 +285,41 @@ impl<C: CongestionControl> Sender<C> {
                 return Some(self.retransmit(now, position, record));
             }
         }
+        if let Some(new) = self.tail_due {
+            return self.send_tail_probe(now, new);
+        }
         let pipe = self.scoreboard.pipe();
         if let Some((position, record)) = self.scoreboard.next_lost() {
             let fits = pipe == 0 || pipe + u64::from(record.len) <= self.cwnd;
-            return if fits { Some(self.retransmit(now, position, record)) } else { None };
+            if !fits {
+                self.note_use(pipe, true);
+                return None;
+            }
+            return Some(self.retransmit(now, position, record));
         }
         if self.snd_nxt < self.data_end || (self.closing && !self.fin_sent) {
             self.new_data(now, pipe)
         } else {
+            self.note_use(pipe, false);
             self.fill_hole(now, pipe)
+        }
+    }
+
+    /// Notes that nothing more is sent now, and whether the window is what forbids it.
+    #[inline]
+    fn note_use(&mut self, pipe: u64, limited: bool) {
+        if self.config.whole_segments {
+            let rack = &mut self.rack;
+            let out = self.snd_nxt - self.snd_una;
+            let limited = limited || pipe + self.mss > self.cwnd;
+            if self.snd_una >= rack.round_end || limited || (!rack.limited && out > rack.most_out) {
+                rack.limited = limited;
+                rack.most_out = out;
+                rack.round_end = self.snd_nxt;
+            }
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.note_app_limited(!limited && pipe < self.cwnd, pipe);
         }
     }
 
@@ -203,6 +327,10 @@ impl<C: CongestionControl> Sender<C> {
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
+        if self.pace.is_some() && self.paced_out {
+            let departure = self.next_departure;
+            return Some(self.timer.map_or(departure, |timer| timer.min(departure)));
+        }
         self.timer
     }
 
@@ -223,6 +351,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         let mut payload = self.mss.min(self.data_end - self.snd_nxt);
         if pipe + payload > cwnd {
+            self.note_use(pipe, true);
             return None;
         }
         let usable = self.window_edge.saturating_sub(self.snd_nxt);
@@ -255,6 +384,9 @@ impl<C: CongestionControl> Sender<C> {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
         }
+        if let Some(rates) = &mut self.rates {
+            rates.on_sent(now, self.scoreboard.is_empty());
+        }
         self.scoreboard.push(narrow(len), now);
         self.snd_nxt += len;
         self.stats.data_segments += 1;
@@ -262,6 +394,9 @@ impl<C: CongestionControl> Sender<C> {
             self.limited += len;
         }
         self.note_sent(now, len);
+        if self.config.tail_loss_probe {
+            self.schedule_probe(now, false);
+        }
         let mut segment = self.segment(now, seq, narrow(payload), flags);
         if self.ecn {
             segment.ecn = Ecn::Ect0;
@@ -271,9 +406,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
     fn retransmit(&mut self, now: Instant, position: u64, record: Record) -> Segment {
+        if let Some(rates) = &mut self.rates {
+            rates.on_resent(now, position);
+        }
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
+        if self.config.rack() {
+            self.note_resent(now, record);
+        }
         let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
         let payload = record.len - u32::from(has_fin);
         self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN))
@@ -282,7 +423,11 @@ impl<C: CongestionControl> Sender<C> {
     /// With no new data that may be sent, something that is only suspected (NextSeg rules 3 and 4, RFC 6675 §4).
     #[cold]
     fn fill_hole(&mut self, now: Instant, pipe: u64) -> Option<Segment> {
-        if self.phase != Phase::Recovery || !self.config.sack || pipe + self.mss > self.cwnd {
+        if self.phase != Phase::Recovery
+            || !self.config.sack
+            || self.config.rack()
+            || pipe + self.mss > self.cwnd
+        {
             return None;
         }
         if let Some((position, record)) = self.scoreboard.next_hole() {
@@ -320,12 +465,16 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn note_sent(&mut self, now: Instant, len: u64) {
         self.last_sent = now;
-        if self.phase == Phase::Recovery {
+        if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
+        }
+        if let Some(rate) = self.pace {
+            self.next_departure = departure(now, len, rate);
         }
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persisting {
             self.persisting = false;
+            self.purpose = Purpose::Timeout;
             self.timer = Some(now + self.rtt.rto());
         }
     }
@@ -376,6 +525,13 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn on_timer(&mut self, now: Instant) {
         self.timer = None;
+        let purpose = core::mem::replace(&mut self.purpose, Purpose::Timeout);
+        if purpose == Purpose::Probe && self.probe_tail(now) {
+            return;
+        }
+        if purpose == Purpose::Reordering && self.on_reordering_timer(now) {
+            return;
+        }
         if self.state == State::SynSent {
             self.stats.syn_retransmits += 1;
             self.rtt.back_off();
@@ -391,13 +547,23 @@ impl<C: CongestionControl> Sender<C> {
     /// The retransmission timer ran out (RFC 5681 §3.1, RFC 6298 §5.4 to §5.6, RFC 6675 §5.1).
     fn time_out(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        if self.timed_out_at != Some(self.snd_una) {
+        let first = self.timed_out_at != Some(self.snd_una);
+        if first {
             self.timed_out_at = Some(self.snd_una);
+            if self.config.undo && matches!(self.phase, Phase::Open | Phase::Loss) {
+                self.remember_window(now);
+            }
             self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
         }
-        self.scoreboard.time_out();
+        let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
+        self.scoreboard.time_out(recent, self.config.forget_on_timeout);
+        self.rack.timeout_in_doubt = self.config.undo && first;
+        self.rack.probed = None;
         self.phase = Phase::Loss;
         self.cwnd = self.mss; // LW
+        if self.config.whole_segments {
+            self.cwnd += self.scoreboard.pipe();
+        }
         self.recovery_point = self.snd_nxt;
         self.duplicate_acks = 0;
         self.limited = 0;
@@ -417,9 +583,16 @@ impl<C: CongestionControl> Sender<C> {
             cwnd: self.cwnd,
             in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited),
             mss: narrow(self.mss),
+            whole: self.config.whole_segments,
         };
         self.controller.on_congestion(&event).max(self.mss)
     }
+}
+
+/// When the segment after one of `len` bytes may leave at `rate` bytes per second.
+fn departure(now: Instant, len: u64, rate: u64) -> Instant {
+    let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
+    now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
 }
 
 /// The clock of the timestamps option: microseconds modulo 2^32 (RFC 7323 §5.4 asks for 1 ms to 1 s; delay-based

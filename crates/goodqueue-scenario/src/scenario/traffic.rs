@@ -26,12 +26,33 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
     }
 }
 
+/// The defaults under another profile than that of `default`. The 200 ms least timeout that systems in use have is the
+/// scenario's default in the `rfc` profile too.
+fn of_profile(default: &Tcp, profile: &str) -> Tcp {
+    let mut tcp = default.clone();
+    if let Some(known) = goodqueue_tcp::Profile::by_name(profile)
+        && profile != default.profile
+    {
+        let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
+        let goodqueue_tcp::DelayedAck { every, timeout } = delayed_ack;
+        tcp.iw = iw;
+        tcp.delayed_ack = (every > 1).then_some(DelayedAck { every, timeout });
+        tcp.ecn = ecn;
+        tcp.sack = sack;
+        tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
+        profile.clone_into(&mut tcp.profile);
+    }
+    tcp
+}
+
 pub(super) fn read_tcp(
     table: &Reader<'_>,
     default: &Tcp,
     link: &BottleneckLink,
     names: &Names<'_>,
 ) -> Result<Tcp, Diagnostic> {
+    let profile = table.choice("profile", &default.profile, names.profiles)?;
+    let default = &of_profile(default, profile);
     let mss = table.small("mss", default.mss, 1, link.mtu)?;
     if mss + TCP_IP_HEADERS > link.mtu {
         let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
@@ -54,7 +75,7 @@ pub(super) fn read_tcp(
         ecn: table.flag("ecn", default.ecn)?,
         sack: table.flag("sack", default.sack)?,
         min_rto,
-        profile: table.choice("profile", &default.profile, names.profiles)?.to_owned(),
+        profile: profile.to_owned(),
     })
 }
 

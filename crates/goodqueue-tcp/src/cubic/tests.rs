@@ -9,19 +9,36 @@ fn segments(count: u64) -> u64 {
 fn ack(now: Instant, rtt_ms: u64) -> Ack {
     let rtt = Duration::from_millis(rtt_ms);
     let acked = u64::from(MSS);
-    Ack { now, acked, srtt: rtt, rtt: None, ssthresh: 0, mss: MSS, may_grow: true, ecn_echo: false }
+    Ack {
+        now,
+        acked,
+        srtt: rtt,
+        rtt: None,
+        ssthresh: 0,
+        mss: MSS,
+        may_grow: true,
+        ecn_echo: false,
+        whole: false,
+    }
 }
 
 fn loss(cwnd: u64) -> Congestion {
     let now = Instant::ZERO;
-    Congestion { now, signal: Signal::Loss, cwnd: segments(cwnd), in_flight: segments(cwnd), mss: MSS }
+    Congestion {
+        now,
+        signal: Signal::Loss,
+        cwnd: segments(cwnd),
+        in_flight: segments(cwnd),
+        mss: MSS,
+        whole: false,
+    }
 }
 
 /// A controller in congestion avoidance at time 0 after a loss at `cwnd` segments, and its window.
 fn after_loss(cwnd: u64) -> (Cubic, u64) {
     let mut cubic = Cubic::default();
     let reduced = cubic.on_congestion(&loss(cwnd));
-    let window = cubic.on_ack(&ack(Instant::ZERO, 0), reduced);
+    let window = cubic.on_ack(&mut ack(Instant::ZERO, 0), reduced);
     (cubic, window)
 }
 
@@ -63,7 +80,7 @@ fn the_window_follows_the_function() {
     let mut now = Instant::ZERO;
     while now < Instant::ZERO + Duration::from_secs(1) {
         now += Duration::from_nanos(100_000_000 * u64::from(MSS) / window);
-        window = cubic.on_ack(&ack(now, 100), window);
+        window = cubic.on_ack(&mut ack(now, 100), window);
     }
     close(bytes(window) / f64::from(MSS), 86.68, 0.5);
 }
@@ -79,7 +96,7 @@ fn a_small_window_grows_as_fast_as_reno() {
         let share = f64::from(MSS) / bytes(window);
         rounds += share;
         now += Duration::from_nanos(10_000_000 * u64::from(MSS) / window);
-        window = cubic.on_ack(&ack(now, 10), window);
+        window = cubic.on_ack(&mut ack(now, 10), window);
         if window < segments(10) {
             rounds_to_plateau = rounds;
         }
@@ -92,7 +109,7 @@ fn a_small_window_grows_as_fast_as_reno() {
 fn the_target_is_at_most_half_a_window_away() {
     let (mut cubic, window) = after_loss(10);
     let hour = Instant::ZERO + Duration::from_secs(3600);
-    let grown = cubic.on_ack(&ack(hour, 100), window);
+    let grown = cubic.on_ack(&mut ack(hour, 100), window);
     assert!(grown <= window + segments(1) / 2 + 1, "{grown}");
 }
 
@@ -103,10 +120,10 @@ fn time_without_use_does_not_count() {
     let hour = Duration::from_secs(3600);
     let idle = Instant::ZERO + hour;
     cubic.on_idle(idle, hour);
-    let later = cubic.on_ack(&ack(idle + Duration::from_millis(100), 100), window);
-    assert_eq!(later, fresh.on_ack(&ack(Instant::ZERO + Duration::from_millis(100), 100), window));
-    let limited = Ack { may_grow: false, ..ack(idle + hour, 100) };
-    assert_eq!(cubic.on_ack(&limited, window), window);
+    let later = cubic.on_ack(&mut ack(idle + Duration::from_millis(100), 100), window);
+    assert_eq!(later, fresh.on_ack(&mut ack(Instant::ZERO + Duration::from_millis(100), 100), window));
+    let mut limited = Ack { may_grow: false, ..ack(idle + hour, 100) };
+    assert_eq!(cubic.on_ack(&mut limited, window), window);
 }
 
 #[test]
@@ -114,9 +131,9 @@ fn after_a_timeout_the_plateau_is_where_avoidance_begins() {
     let mut cubic = Cubic::default();
     let timeout = Congestion { signal: Signal::Timeout, ..loss(100) };
     assert_eq!(cubic.on_congestion(&timeout), segments(70));
-    let slow = Ack { ssthresh: segments(70), ..ack(Instant::ZERO, 0) };
-    assert_eq!(cubic.on_ack(&slow, segments(1)), segments(2));
-    cubic.on_ack(&ack(Instant::ZERO, 0), segments(70));
+    let mut slow = Ack { ssthresh: segments(70), ..ack(Instant::ZERO, 0) };
+    assert_eq!(cubic.on_ack(&mut slow, segments(1)), segments(2));
+    cubic.on_ack(&mut ack(Instant::ZERO, 0), segments(70));
     close(cubic.k, 0.0, f64::EPSILON);
     close(cubic.w_max / f64::from(MSS), 70.0, 1e-9);
 }
@@ -128,7 +145,7 @@ fn windows_at_the_edge_of_the_range_are_survived() {
         let event = Congestion { cwnd, in_flight: cwnd, ..loss(1) };
         assert!(cubic.on_congestion(&event) >= segments(2));
         for now in [Instant::MAX, Instant::ZERO, Instant::from_nanos(1)] {
-            assert!(cubic.on_ack(&ack(now, 100), cwnd) >= cwnd / 2);
+            assert!(cubic.on_ack(&mut ack(now, 100), cwnd) >= cwnd / 2);
         }
     }
 }

@@ -3,7 +3,7 @@ use super::*;
 const MSS: u32 = 100;
 
 fn sent(segments: u64) -> Scoreboard {
-    let mut board = Scoreboard::new(MSS, 1);
+    let mut board = Scoreboard::new(MSS, 1, false);
     for number in 0..segments {
         board.push(MSS, Instant::from_nanos(number));
     }
@@ -73,11 +73,11 @@ fn lost_segments_come_in_order_then_holes_then_the_last() {
 fn a_timeout_keeps_what_is_sacked_unless_the_receiver_reneged() {
     let mut board = sent(10);
     board.sack(1, &blocks(1, &[(401, 601)]));
-    board.time_out();
+    board.time_out(Instant::MAX, false);
     assert_eq!((board.pipe(), board.sacked(), board.lost()), (0, 200, 800));
     assert_eq!(board.next_lost().map(|lost| lost.1.seq), Some(1));
     board.acknowledge(401);
-    board.time_out();
+    board.time_out(Instant::MAX, false);
     assert_eq!((board.pipe(), board.sacked(), board.lost()), (0, 0, 600));
     assert_eq!(board.next_lost().map(|lost| lost.1.seq), Some(401));
     assert_eq!(board.sack(401, &blocks(401, &[(501, 601)])), (100, 0), "it can be SACKed again");

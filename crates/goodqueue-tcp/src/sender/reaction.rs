@@ -2,8 +2,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Sender, State, narrow};
-use crate::congestion::{Ack, CongestionControl, Signal};
+use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, narrow, timestamp};
+use crate::config::Growth;
+use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::DUP_THRESH;
 use crate::segment::{Flags, Segment};
@@ -21,6 +22,8 @@ struct News {
     /// It is a duplicate (RFC 6675 §2; without SACK RFC 5681 §2).
     duplicate: bool,
     rtt: Option<Duration>,
+    /// Bytes newly taken for lost, if anybody wants to know.
+    newly_lost: u64,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -79,7 +82,19 @@ impl<C: CongestionControl> Sender<C> {
             return; // overtaken by a later one
         }
         let pipe_before = self.scoreboard.pipe();
-        let news = self.update(now, segment);
+        if self.config.rack() {
+            self.on_ack_by_time(now, segment, pipe_before);
+        } else {
+            self.on_ack_by_count(now, segment, pipe_before);
+        }
+        self.cwnd = self.cwnd.max(self.mss);
+    }
+
+    /// An ACK, with losses found by counting (RFC 6675, RFC 6582).
+    #[inline]
+    fn on_ack_by_count(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
+        let ack = segment.ack;
+        let mut news = self.update(now, segment);
         let was_in_recovery = self.phase == Phase::Recovery;
         if self.phase != Phase::Open {
             self.recover(ack, &news);
@@ -88,25 +103,214 @@ impl<C: CongestionControl> Sender<C> {
             self.enter_recovery(now, &news);
         }
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
+        if self.feedback {
+            self.tell(now, segment, &mut news, pipe_before, echo);
+        }
         let reduces = echo && self.phase != Phase::Recovery && ack > self.reduction_point;
         if reduces {
             self.stats.ecn_reductions += 1;
             self.ssthresh = self.reduced_window(now, Signal::Ecn, news.acked);
             self.cwnd = self.cwnd.min(self.ssthresh);
         } else if news.acked > 0 && !was_in_recovery && self.phase != Phase::Recovery {
-            let event = Ack {
-                now,
-                acked: news.acked,
-                srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
-                rtt: news.rtt,
-                ssthresh: self.ssthresh,
-                mss: narrow(self.mss),
-                may_grow: !echo && pipe_before + self.mss > self.cwnd,
-                ecn_echo: echo,
-            };
-            self.cwnd = self.controller.on_ack(&event, self.cwnd);
+            let may_grow = !echo && pipe_before + self.mss > self.cwnd;
+            let acked = if self.config.growth == Growth::PerAck { self.mss } else { news.acked };
+            self.grow(now, &news, acked, may_grow, echo);
         }
-        self.cwnd = self.cwnd.max(self.mss);
+    }
+
+    /// An ACK, with losses found by time (RFC 8985) and windows as Linux has them.
+    fn on_ack_by_time(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
+        let ack = segment.ack;
+        let spurious_before = self.stats.spurious;
+        self.scoreboard.begin_ack(now - self.rtt.min_rtt());
+        let lost_before = self.scoreboard.lost();
+        let resent_before = self.stats.retransmits;
+        let set_timer = self.timer;
+        let mut news = self.update(now, segment);
+        debug_assert_eq!(resent_before, self.stats.retransmits);
+        let duplicate_reported = self.stats.spurious > spurious_before;
+        if self.rack.probed.is_some() {
+            let plain = news.acked == 0 && news.sacked == 0;
+            self.on_probe_answer(ack, plain, duplicate_reported);
+        }
+        let echo = self.ecn && segment.flags.contains(Flags::ECE);
+        let reduces = echo && self.phase == Phase::Open && !self.controls_all;
+        if self.phase != Phase::Open {
+            self.end_phase(now, segment, duplicate_reported);
+        } else if duplicate_reported && self.was_spurious(None) {
+            self.undo();
+        }
+        let found = self.detect_losses(now);
+        news.lost = self.scoreboard.lost() > lost_before || found.retransmission;
+        let newly_lost = self.scoreboard.lost().saturating_sub(lost_before);
+        let begins = match self.phase {
+            Phase::Recovery => false,
+            Phase::Loss => found.retransmission,
+            Phase::Open | Phase::Reduction => self.scoreboard.lost() > 0,
+        };
+        if begins {
+            self.rack.timeout_in_doubt = false;
+            self.begin_recovery(now, news.acked);
+        } else if reduces && self.phase == Phase::Open {
+            self.stats.ecn_reductions += 1;
+            let cwnd = self.cwnd;
+            self.ssthresh = self.reduced_window(now, Signal::Ecn, news.acked);
+            self.prr = Prr::begin_whole(cwnd);
+            self.phase = Phase::Reduction;
+            self.recovery_point = self.snd_nxt;
+            self.rack.undo = None;
+        }
+        if found.next.is_none() && (news.acked > 0 || self.sack_renews_timer(now)) {
+            self.purpose = Purpose::Timeout;
+            if self.scoreboard.is_empty() {
+                self.timer = None;
+            } else if !self.schedule_probe(now, true) {
+                self.timer = Some(now + self.rtt.rto());
+            }
+        } else if found.next.is_none() && self.purpose == Purpose::Reordering {
+            // What the timer waited for was decided.
+            self.purpose = Purpose::Timeout;
+            self.timer = Some(self.timeout_of_front(now));
+        } else if found.next.is_none() {
+            self.timer = set_timer;
+        }
+        if self.feedback {
+            news.newly_lost = newly_lost;
+            self.tell(now, segment, &mut news, pipe_before, echo);
+        }
+        if self.controls_all {
+            return;
+        }
+        let reducing = matches!(self.phase, Phase::Recovery | Phase::Reduction);
+        if reducing && self.config.prr {
+            if news.delivered > 0 || begins {
+                self.reduce_rate(news.delivered, news.acked > 0 && !news.lost);
+            }
+        } else if news.acked > 0 && !reducing {
+            let rack = &self.rack;
+            let may_grow = if self.config.whole_segments {
+                rack.limited || (self.cwnd < self.ssthresh && self.cwnd < 2 * rack.most_out)
+            } else {
+                pipe_before + self.mss > self.cwnd
+            };
+            let acked = match self.config.growth {
+                Growth::Abc => news.acked,
+                Growth::PerAck => self.mss,
+                Growth::Delivered => news.delivered,
+            };
+            self.grow(now, &news, acked, may_grow, echo);
+        }
+    }
+
+    #[inline]
+    fn grow(&mut self, now: Instant, news: &News, acked: u64, may_grow: bool, echo: bool) {
+        let mut event = Ack {
+            now,
+            acked,
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            rtt: news.rtt,
+            ssthresh: self.ssthresh,
+            mss: narrow(self.mss),
+            whole: self.config.growth == Growth::Delivered,
+            may_grow,
+            ecn_echo: echo,
+        };
+        self.cwnd = self.controller.on_ack(&mut event, self.cwnd);
+        self.ssthresh = event.ssthresh;
+    }
+
+    /// Tells the controller everything.
+    fn tell(&mut self, now: Instant, segment: &Segment, news: &mut News, pipe_before: u64, echo: bool) {
+        let stamps = self.config.timestamps && segment.ts_ecr != 0;
+        let min_rtt = self.rtt.min_rtt();
+        let rate = self.rates.as_mut().and_then(|rates| {
+            for position in self.scoreboard.drain_log() {
+                rates.on_delivered(position);
+            }
+            rates.forget_below(self.scoreboard.first());
+            rates.sample(now, news.delivered)
+        });
+        let feedback = Feedback {
+            now,
+            una: self.snd_una,
+            next: self.snd_nxt,
+            acked: news.acked,
+            delivered: news.delivered,
+            lost: news.newly_lost,
+            pipe: self.scoreboard.pipe(),
+            pipe_before,
+            rtt: news.rtt,
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
+            one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
+            ecn_echo: echo,
+            in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
+            rate,
+            mss: narrow(self.mss),
+        };
+        let mut window = Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.controller.on_feedback(&feedback, &mut window);
+        self.cwnd = window.cwnd.max(self.mss);
+        self.ssthresh = window.ssthresh;
+        self.pace = self.controller.pacing_rate();
+    }
+
+    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction.
+    #[cold]
+    fn end_phase(&mut self, now: Instant, segment: &Segment, duplicate_reported: bool) {
+        let ack = segment.ack;
+        let answered = (self.config.timestamps && segment.ts_ecr != 0).then(|| sent_at(now, segment.ts_ecr));
+        let advanced = self.scoreboard.arrivals().newest.is_some();
+        match self.phase {
+            Phase::Recovery if ack >= self.recovery_point => {
+                if self.was_spurious(answered) {
+                    self.undo();
+                } else {
+                    self.cwnd = self.ssthresh;
+                    self.phase = Phase::Open;
+                }
+                if self.controls_all {
+                    self.phase = Phase::Open;
+                }
+            }
+            Phase::Recovery if duplicate_reported && self.was_spurious(None) => self.undo(),
+            Phase::Reduction if ack > self.recovery_point => {
+                self.cwnd = self.ssthresh;
+                self.phase = Phase::Open;
+            }
+            Phase::Loss => {
+                // F-RTO (RFC 5682 §3.1): data that was not sent again arrived.
+                let original = self.rack.timeout_in_doubt && self.scoreboard.arrivals().was_not_lost;
+                if advanced && (original || self.was_spurious(answered.filter(|_| ack > self.recovery_point)))
+                {
+                    self.undo();
+                } else if ack >= self.recovery_point {
+                    self.phase = Phase::Open;
+                }
+            }
+            _ => {}
+        }
+        if self.phase == Phase::Open {
+            self.rack.timeout_in_doubt = false;
+        }
+    }
+
+    /// A SACK renews the timeout if what it tells of was sent before the oldest segment last was (Linux).
+    fn sack_renews_timer(&self, _now: Instant) -> bool {
+        let sacked = self.scoreboard.arrivals().first_sacked;
+        sacked.is_some_and(|sacked| self.scoreboard.front_sent().is_some_and(|front| sacked < front))
+    }
+
+    /// Proportional rate reduction on an ACK that delivered so many bytes.
+    pub(super) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
+        let progress = Progress {
+            delivered,
+            pipe: self.scoreboard.pipe(),
+            ssthresh: self.ssthresh,
+            mss: self.mss,
+            safe,
+        };
+        self.cwnd = self.prr.on_ack(&progress);
     }
 
     /// Takes what the ACK says into the scoreboard, the window, the RTT and the timer.
@@ -114,7 +318,8 @@ impl<C: CongestionControl> Sender<C> {
     fn update(&mut self, now: Instant, segment: &Segment) -> News {
         let ack = segment.ack;
         let acked = ack - self.snd_una;
-        let mut news = News { acked, delivered: 0, sacked: 0, lost: false, duplicate: false, rtt: None };
+        let mut news =
+            News { acked, delivered: 0, sacked: 0, lost: false, duplicate: false, rtt: None, newly_lost: 0 };
         if acked > 0 {
             let done = self.scoreboard.acknowledge(ack);
             self.snd_una = ack;
@@ -122,12 +327,19 @@ impl<C: CongestionControl> Sender<C> {
             self.limited = 0;
             self.front_due = false; // another segment is the oldest now
             news.delivered = done.delivered;
-            if let Some(sent) = done.sent {
-                let rtt = now.since(sent);
-                self.rtt.sample(rtt);
-                news.rtt = Some(rtt);
+            if self.config.rack() {
+                news.rtt = done.sent.map(|sent| now.since(sent));
+                if let Some(first) = done.first_sent {
+                    self.rtt.take(now.since(first), ack, self.snd_nxt);
+                }
+            } else {
+                if let Some(sent) = done.sent {
+                    let rtt = now.since(sent);
+                    self.rtt.take(rtt, ack, self.snd_nxt);
+                    news.rtt = Some(rtt);
+                }
+                self.restart_timer(now);
             }
-            self.restart_timer(now);
         }
         let edge = ack + u64::from(segment.window);
         let same_window = edge == self.window_edge;
@@ -148,6 +360,9 @@ impl<C: CongestionControl> Sender<C> {
                 news.delivered += sacked;
                 news.lost = self.scoreboard.lost() > lost;
                 news.duplicate = sacked > 0;
+            }
+            if self.config.rack() {
+                self.take_sacked_rtt(now, &mut news, ack);
             }
         } else {
             news.duplicate = acked == 0 && same_window && segment.len == 0 && !self.scoreboard.is_empty();
@@ -188,6 +403,24 @@ impl<C: CongestionControl> Sender<C> {
         // The byte of a window probe is a duplicate by intent.
         if start < end && (end <= segment.ack || within_second) && !self.persisting {
             self.stats.spurious += 1;
+            if self.config.rack() {
+                self.on_duplicate_report(start);
+            }
+        }
+    }
+
+    /// RTT of newly SACKed segments, where the cumulative ACK gave none.
+    #[inline]
+    fn take_sacked_rtt(&mut self, now: Instant, news: &mut News, ack: u64) {
+        let arrivals = self.scoreboard.arrivals();
+        if let (Some(first), Some(last)) = (arrivals.first_sacked, arrivals.last_sacked) {
+            if news.rtt.is_none() {
+                self.rtt.take(now.since(first), ack, self.snd_nxt);
+            }
+            news.rtt = Some(now.since(last));
+        }
+        if let Some(rtt) = news.rtt {
+            self.rtt.note_least(rtt);
         }
     }
 
@@ -276,4 +509,9 @@ impl<C: CongestionControl> Sender<C> {
         };
         self.cwnd = self.prr.on_ack(&progress);
     }
+}
+
+/// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
+fn sent_at(now: Instant, stamp: u32) -> Instant {
+    now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }

@@ -32,6 +32,10 @@ pub struct SenderStats {
     /// Duplicates that the receiver reported (RFC 2883): retransmissions that were not needed, or copies that the
     /// network made.
     pub spurious: u64,
+    /// Probes for a lost tail (RFC 8985 §7).
+    pub tail_loss_probes: u64,
+    /// Reductions that were taken back.
+    pub undone: u64,
     /// Restarts after an idle time (RFC 5681 §4.1).
     pub idle_restarts: u64,
     /// Probes of a closed window (RFC 9293 §3.8.6.1).
@@ -111,6 +115,12 @@ impl<C> Sender<C> {
     #[must_use]
     pub const fn uses_ecn(&self) -> bool {
         self.ecn
+    }
+
+    /// Bytes per second at which segments leave, if they are paced.
+    #[must_use]
+    pub const fn pacing_rate(&self) -> Option<u64> {
+        self.pace
     }
 
     /// The congestion controller.

@@ -1,0 +1,299 @@
+//! CUBIC as Linux computes it: in whole segments, milliseconds and fixed point, with `HyStart`.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
+use crate::registry::{About, Constant, Needs};
+
+/// β in 1024ths.
+const BETA: u64 = 717;
+const BETA_SCALE: u64 = 1024;
+/// The Reno-friendly window grows by a segment for each 15/8 windows acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted by 40 bits.
+const C_SCALED: u64 = 410;
+const CUBE_SHIFT: u32 = 40;
+/// The least number of acknowledged segments for one of growth, and the most while no plateau is known.
+const MIN_COUNT: u64 = 2;
+const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
+/// The window's aim is computed so often at most while the window stands.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
+/// RTT samples so soon after the start of an epoch are not trusted to be the least.
+const DELAY_MIN_PAUSE: Duration = Duration::from_secs(1);
+/// `HyStart`: window in segments from which on it watches; samples per round; spacing of an ACK train.
+const LOW_WINDOW: u64 = 16;
+const MIN_SAMPLES: u32 = 8;
+const TRAIN_SPACING: Duration = Duration::from_millis(2);
+/// `HyStart`: how much the RTT may rise: an eighth, within these bounds.
+const MIN_DELAY_THRESHOLD: Duration = Duration::from_millis(4);
+const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
+/// `HyStart`: what a train may be late on paths slower than about 2 Gbit/s (the time of four bursts, at most).
+const BURST_DELAY: Duration = Duration::from_millis(1);
+/// Least slow-start threshold in segments.
+const MIN_SSTHRESH: u64 = 2;
+
+/// CUBIC with Linux's arithmetic. Windows are in segments inside.
+#[derive(Clone, Debug, Default)]
+pub struct CubicLinux {
+    /// Acknowledged segments for one of growth, and those counted so far.
+    count: u64,
+    counted: u64,
+    /// `W_max`, the plateau; 0: none is known.
+    last_max: u64,
+    /// The window at the last computation, and when that was.
+    last_cwnd: u64,
+    last_time: Option<Instant>,
+    /// Where this epoch's curve has its plateau, and after how many 1024ths of a second.
+    origin: u64,
+    k: u64,
+    /// Least RTT.
+    delay_min: Option<Duration>,
+    epoch: Option<Instant>,
+    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
+    acked: u64,
+    friendly: u64,
+    last_ack: Instant,
+    /// `HyStart`: of this round its end, its start, the last ACK of its train, its least RTT and the number of samples.
+    round_end: u64,
+    round_start: Instant,
+    train: Instant,
+    round_rtt: Option<Duration>,
+    samples: u32,
+    /// `HyStart` ended slow start.
+    found: bool,
+}
+
+impl CubicLinux {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "cubic_linux",
+        summary: "CUBIC in Linux's fixed point and whole segments, with HyStart",
+        reference: "Linux 6.1 tcp_cubic, RFC 9438; Ha & Rhee 2011 (HyStart)",
+        constants: &[
+            Constant {
+                name: "C",
+                value: "410/1024 segments/s^3",
+                source: "Linux 6.1, module parameter bic_scale 41",
+            },
+            Constant { name: "beta", value: "717/1024", source: "Linux 6.1, module parameter beta" },
+            Constant {
+                name: "hystart_low_window",
+                value: "16 segments",
+                source: "Linux 6.1, module parameter",
+            },
+            Constant { name: "hystart_ack_delta", value: "2 ms", source: "Linux 6.1, module parameter" },
+        ],
+        needs: Needs::Nothing,
+    };
+
+    fn hystart(&mut self, feedback: &Feedback, delay: Duration, window: &mut Window) {
+        let now = feedback.now;
+        if feedback.una > self.round_end {
+            self.round_start = now;
+            self.train = now;
+            self.round_end = feedback.next;
+            self.round_rtt = None;
+            self.samples = 0;
+        }
+        let least = self.delay_min.unwrap_or(delay);
+        if now.since(self.train) <= TRAIN_SPACING {
+            self.train = now;
+            let threshold = Duration::from_nanos((least + BURST_DELAY).as_nanos() / 2);
+            self.found |= now.since(self.round_start) > threshold;
+        }
+        let round_rtt = self.round_rtt.map_or(delay, |rtt| rtt.min(delay));
+        self.round_rtt = Some(round_rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+        } else {
+            let eighth = Duration::from_nanos(least.as_nanos() / 8);
+            self.found |= round_rtt > least + eighth.clamp(MIN_DELAY_THRESHOLD, MAX_DELAY_THRESHOLD);
+        }
+        if self.found {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// After how many acknowledged segments the window of `cwnd` segments grows by one.
+    fn update(&mut self, now: Instant, cwnd: u64, acked: u64) {
+        self.acked += acked;
+        let since = self.last_time.map(|time| now.since(time));
+        if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
+            return;
+        }
+        if self.epoch.is_none() || since.is_none_or(|since| millis(since) > 0) {
+            self.last_cwnd = cwnd;
+            self.last_time = Some(now);
+            let epoch = match self.epoch {
+                Some(epoch) => epoch,
+                None => self.start_epoch(now, cwnd, acked),
+            };
+            self.aim(now.since(epoch), cwnd);
+        }
+        // The Reno-friendly window.
+        let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
+        if self.acked > step {
+            let steps = (self.acked - 1) / step;
+            self.acked -= steps * step;
+            self.friendly += steps;
+        }
+        if self.friendly > cwnd {
+            self.count = self.count.min(cwnd / (self.friendly - cwnd));
+        }
+        self.count = self.count.max(MIN_COUNT);
+    }
+
+    fn start_epoch(&mut self, now: Instant, cwnd: u64, acked: u64) -> Instant {
+        self.epoch = Some(now);
+        self.acked = acked;
+        self.friendly = cwnd;
+        if self.last_max <= cwnd {
+            self.k = 0;
+            self.origin = cwnd;
+        } else {
+            // (W_max - cwnd) / C in 1024ths of a second, cubed.
+            let cubed = ((self.last_max - cwnd) << CUBE_SHIFT) / C_SCALED;
+            self.k = cube_root(cubed);
+            self.origin = self.last_max;
+        }
+        now
+    }
+
+    /// How far the curve is, one least RTT from now.
+    fn aim(&mut self, elapsed: Duration, cwnd: u64) {
+        let ahead = millis(self.delay_min.unwrap_or(Duration::ZERO));
+        let t = ((millis(elapsed) + ahead) << 10) / 1000;
+        let distance = u128::from(t.abs_diff(self.k));
+        let delta = (u128::from(C_SCALED) * distance * distance * distance) >> CUBE_SHIFT;
+        let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        let target =
+            if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
+        self.count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            self.count = self.count.min(MAX_COUNT_WITHOUT_PLATEAU);
+        }
+    }
+}
+
+impl CongestionControl for CubicLinux {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        self.last_ack = ack.now;
+        if !ack.may_grow {
+            return cwnd;
+        }
+        let mss = u64::from(ack.mss).max(1);
+        let mut acked = ack.acked;
+        let mut cwnd = cwnd;
+        if cwnd < ack.ssthresh {
+            let grown = ack.slow_start(cwnd).min(ack.ssthresh.max(cwnd));
+            acked = if ack.whole { acked - (grown - cwnd).min(acked) } else { 0 };
+            cwnd = grown;
+            if acked == 0 {
+                return cwnd;
+            }
+        }
+        let segments = (cwnd / mss).max(1);
+        let acked = acked.div_ceil(mss);
+        self.update(ack.now, segments, acked);
+        // A segment for each `count` acknowledged.
+        let mut grown = segments;
+        if self.counted >= self.count {
+            self.counted = 0;
+            grown += 1;
+        }
+        self.counted += acked;
+        if self.counted >= self.count {
+            let steps = self.counted / self.count.max(1);
+            self.counted -= steps * self.count;
+            grown += steps;
+        }
+        cwnd.saturating_add((grown - segments) * mss)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        let mss = u64::from(event.mss).max(1);
+        let cwnd = event.cwnd / mss;
+        self.epoch = None;
+        self.last_max =
+            if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
+        if event.signal == Signal::Timeout {
+            *self = Self { last_ack: self.last_ack, ..Self::default() };
+        }
+        (event.basis() / mss * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
+    }
+
+    fn on_idle(&mut self, now: Instant, _idle: Duration) {
+        let pause = now.since(self.last_ack);
+        self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
+        self.last_ack = now;
+    }
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+        let Some(delay) = feedback.rtt else { return };
+        if self.epoch.is_some_and(|epoch| feedback.now.since(epoch) < DELAY_MIN_PAUSE) {
+            return;
+        }
+        self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
+        let watches = window.cwnd >= LOW_WINDOW * u64::from(feedback.mss);
+        if !self.found && window.cwnd < window.ssthresh && watches {
+            self.hystart(feedback, delay, window);
+        }
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    span.as_nanos() / 1_000_000
+}
+
+/// The cube root, rounded to the nearest whole number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the root of 64 bits has 22 and no sign"
+)]
+fn cube_root(value: u64) -> u64 {
+    libm::round(libm::cbrt(value as f64)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cube_root_is_near() {
+        for root in [0, 1, 7, 100, 4317, 20_000] {
+            assert_eq!(cube_root(root * root * root), root);
+        }
+    }
+
+    #[test]
+    fn congestion_leaves_717_of_1024_and_fast_convergence_lowers_the_plateau() {
+        let event = |segments: u64| Congestion {
+            now: Instant::ZERO,
+            signal: Signal::Loss,
+            cwnd: segments * 1448,
+            in_flight: segments * 1448,
+            mss: 1448,
+            whole: true,
+        };
+        let mut cubic = CubicLinux::default();
+        assert_eq!(cubic.on_congestion(&event(103)), 72 * 1448);
+        assert_eq!(cubic.last_max, 103);
+        assert_eq!(cubic.on_congestion(&event(80)), 56 * 1448);
+        assert_eq!(cubic.last_max, 68);
+    }
+
+    #[test]
+    fn the_reno_friendly_window_grows_once_per_fifteen_eighths_of_a_window() {
+        assert_eq!(FRIENDLY_EIGHTHS, 15);
+    }
+}

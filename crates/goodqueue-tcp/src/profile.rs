@@ -1,0 +1,199 @@
+//! Stack profiles: all settings of sender and receiver at once, as some system had them. A profile is a table of settings;
+//! the code knows none of them.
+
+use goodqueue::Duration;
+
+use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule};
+use crate::registry::AnyCongestionControl;
+
+/// A profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence: whose TCP it is.
+    pub summary: &'static str,
+    /// All settings.
+    pub settings: Config,
+    /// What a congestion controller's name means here, where that is not the controller of that name.
+    pub controllers: &'static [(&'static str, &'static str)],
+    /// Where the settings come from, one line each.
+    pub sources: &'static [&'static str],
+}
+
+impl Profile {
+    /// The profile of this name; `None` if there is none.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// A fresh congestion controller of this name, in this profile's variant; `None` if there is none.
+    #[must_use]
+    pub fn controller(&self, name: &str) -> Option<AnyCongestionControl> {
+        let variant = self.controllers.iter().find(|(plain, _)| *plain == name);
+        AnyCongestionControl::by_name(variant.map_or(name, |(_, variant)| variant))
+    }
+}
+
+/// All profiles, the default first.
+#[must_use]
+pub const fn profiles() -> &'static [Profile] {
+    PROFILES
+}
+
+const LINUX_CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "rfc",
+        summary: "what the RFCs recommend",
+        settings: RFC,
+        controllers: &[],
+        sources: &["each setting cites its RFC, see Config"],
+    },
+    Profile {
+        name: "linux",
+        summary: "Linux 6.1: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
+        settings: LINUX,
+        controllers: LINUX_CONTROLLERS,
+        sources: &[
+            "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
+            "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
+            "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
+            "checked against recordings of single flows and loads of Linux 6.1.192",
+        ],
+    },
+    Profile {
+        name: "linux314",
+        summary: "Linux 3.14: PRR and SACK counting, no RACK, CUBIC with HyStart",
+        settings: LINUX_314,
+        controllers: LINUX_CONTROLLERS,
+        sources: &[
+            "RACK came with Linux 4.4; slow start counts delivered segments since 3.13; PRR since 3.2",
+            "tail loss probes (3.10) exist here only together with RACK and are left out",
+        ],
+    },
+    Profile {
+        name: "linux32",
+        summary: "Linux 3.2: PRR, growth per ACK, no tail loss probes",
+        settings: LINUX_32,
+        controllers: LINUX_CONTROLLERS,
+        sources: &["growth per ACK until Linux 3.12; PRR and the 1 s initial timeout since 3.2"],
+    },
+    Profile {
+        name: "ns2_sack1",
+        summary: "ns-2.35 Agent/TCP/Sack1 with a delayed-ACK sink",
+        settings: NS2,
+        controllers: &[],
+        sources: &[
+            "ns-default.tcl of ns-2.35: windowInit_ 2, minrto_ 0.2, maxrto_ 60, rtxcur_init_ 3.0, tcpTick_ 0.01, singledup_ 1",
+            "TCPSink/DelAck interval_ 100 ms; the scoreboard is cleared on a timeout (tcp-sack1.cc)",
+        ],
+    },
+    Profile {
+        name: "ns2_newreno",
+        summary: "ns-2.35 Agent/TCP/Newreno with a delayed-ACK sink",
+        settings: Config { sack: false, ..NS2 },
+        controllers: &[],
+        sources: &["as ns2_sack1; tcp-newreno.cc"],
+    },
+    Profile {
+        name: "ns2_fulltcp",
+        summary: "ns-2.35 Agent/TCP/FullTcp/Sack with 1460-byte segments, as PackMime uses it",
+        settings: Config {
+            iw: 4,
+            delayed_ack: DelayedAck { every: 1, timeout: Duration::from_millis(400) },
+            ..NS2
+        },
+        controllers: &[],
+        sources: &["ns-default.tcl of ns-2.35; segsperack_ 1 and window 4 as in Nichols' codel.tcl"],
+    },
+];
+
+const RFC: Config = Config {
+    mss: 1460,
+    iw: 10,
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
+    sack: true,
+    ecn: false,
+    timestamps: false,
+    min_rto: Duration::from_secs(1),
+    initial_rto: Duration::from_secs(1),
+    max_rto: Duration::from_secs(60),
+    limited_transmit: true,
+    prr: true,
+    idle_restart: true,
+    rwnd: crate::config::MAX_WINDOW,
+    initial_ssthresh: u64::MAX,
+    loss_detection: LossDetection::Sacked,
+    tail_loss_probe: false,
+    undo: false,
+    rto_rule: RtoRule::Rfc6298,
+    tick: Duration::ZERO,
+    growth: Growth::Abc,
+    whole_segments: false,
+    quick_acks: 0,
+    sack_delay: Duration::ZERO,
+    forget_on_timeout: false,
+    accurate_ecn_echo: false,
+};
+
+const LINUX: Config = Config {
+    timestamps: true,
+    min_rto: Duration::from_millis(200),
+    max_rto: Duration::from_secs(120),
+    loss_detection: LossDetection::Rack,
+    tail_loss_probe: true,
+    undo: true,
+    rto_rule: RtoRule::Linux,
+    growth: Growth::Delivered,
+    whole_segments: true,
+    quick_acks: 16,
+    sack_delay: Duration::from_millis(1),
+    ..RFC
+};
+
+const LINUX_314: Config = Config {
+    loss_detection: LossDetection::Sacked,
+    tail_loss_probe: false,
+    undo: false,
+    whole_segments: false,
+    sack_delay: Duration::ZERO,
+    ..LINUX
+};
+
+const LINUX_32: Config = Config { growth: Growth::PerAck, ..LINUX_314 };
+
+const NS2: Config = Config {
+    iw: 2,
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
+    min_rto: Duration::from_millis(200),
+    initial_rto: Duration::from_secs(3),
+    prr: false,
+    tick: Duration::from_millis(10),
+    growth: Growth::PerAck,
+    forget_on_timeout: true,
+    ..RFC
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_is_valid_and_found_by_its_name_and_the_default_is_the_rfcs() {
+        for profile in profiles() {
+            assert!(profile.settings.check().is_ok(), "{}", profile.name);
+            assert_eq!(Profile::by_name(profile.name).map(|found| found.name), Some(profile.name));
+            for name in crate::registry::names() {
+                assert!(profile.controller(name).is_some());
+            }
+            for (plain, variant) in profile.controllers {
+                assert!([plain, variant].iter().all(|name| AnyCongestionControl::by_name(name).is_some()));
+            }
+        }
+        assert!(Profile::by_name("windows95").is_none());
+        assert_eq!(profiles()[0].settings, Config::default());
+    }
+}

@@ -1,0 +1,103 @@
+//! Reno as stacks that count segments have it: a segment more per window of acknowledged segments, half of it on congestion.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::registry::{About, Constant, Needs};
+
+/// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
+const MIN_SSTHRESH: u64 = 2;
+
+/// Reno that counts whole segments. [`NewReno`](crate::NewReno) counts bytes; the recovery of both is the sender's.
+#[derive(Clone, Debug, Default)]
+pub struct Reno {
+    /// Segments acknowledged in congestion avoidance since the window last grew.
+    pub(crate) acked: u64,
+}
+
+impl Reno {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "reno",
+        summary: "one segment more per window of segments acknowledged, half the window on congestion",
+        reference: "RFC 5681; Linux 6.1 tcp_cong",
+        constants: &[
+            Constant { name: "increase", value: "1 segment per window", source: "RFC 5681 §3.1" },
+            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
+        ],
+        needs: Needs::Nothing,
+    };
+
+    /// Growth by one segment for each `per` acknowledged; all in segments.
+    pub(crate) fn additive(&mut self, segments: u64, per: u64, acked: u64) -> u64 {
+        let mut grown = segments;
+        let per = per.max(1);
+        if self.acked >= per {
+            self.acked = 0;
+            grown += 1;
+        }
+        self.acked += acked;
+        let steps = self.acked / per;
+        self.acked -= steps * per;
+        grown + steps
+    }
+
+    /// The usual growth; returns the new window in bytes.
+    pub(crate) fn grow(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+        let mss = u64::from(ack.mss).max(1);
+        let mut acked = ack.acked;
+        let mut cwnd = cwnd;
+        if cwnd < ack.ssthresh {
+            let grown = ack.slow_start(cwnd).min(ack.ssthresh);
+            acked = if ack.whole { acked.saturating_sub(grown - cwnd) } else { 0 };
+            cwnd = grown;
+            if acked == 0 {
+                return cwnd;
+            }
+        }
+        let segments = (cwnd / mss).max(1);
+        let grown = self.additive(segments, segments, acked.div_ceil(mss));
+        cwnd.saturating_add((grown - segments) * mss)
+    }
+
+    /// Half of the window, two segments at least.
+    pub(crate) fn half(event: &Congestion) -> u64 {
+        let mss = u64::from(event.mss).max(1);
+        (event.basis() / mss / 2).max(MIN_SSTHRESH) * mss
+    }
+}
+
+impl CongestionControl for Reno {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        if ack.may_grow { self.grow(ack, cwnd) } else { cwnd }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.acked = 0;
+        Self::half(event)
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_ten_grows_by_one_per_ten_acknowledged() {
+        let mut reno = Reno::default();
+        let mut window = 10;
+        for _ in 0..9 {
+            window = reno.additive(window, window, 1);
+        }
+        assert_eq!(window, 10);
+        assert_eq!(reno.additive(window, window, 1), 11);
+        assert_eq!(reno.additive(11, 11, 25), 13);
+    }
+}

@@ -1,0 +1,108 @@
+//! Losses by time: the scoreboard's part of RACK (RFC 8985 §6.2).
+
+use goodqueue::{Duration, Instant};
+
+use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, Record, SACKED, Scoreboard};
+
+impl Scoreboard {
+    pub(super) fn note_sacked(&mut self, position: u64, record: Record) {
+        self.note_delivered(position);
+        self.note_marked_arrival(record);
+        if !record.is(AMBIGUOUS) {
+            let arrivals = &mut self.arrivals;
+            arrivals.reordered |= position < self.high_sacked;
+            arrivals.first_sacked =
+                Some(arrivals.first_sacked.map_or(record.sent, |time| time.min(record.sent)));
+            arrivals.last_sacked = arrivals.last_sacked.max(Some(record.sent));
+        }
+    }
+
+    /// Marks as lost what was sent before `newest` and has had `wait` to arrive (RFC 8985 §6.2 step 5). Segments that
+    /// were sent once stand in the order of their times, as do the retransmissions in theirs: both are walked from the
+    /// oldest undecided one, so that the cost of an ACK does not depend on the window unless it must wait.
+    pub(crate) fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
+        let mut found = Found::default();
+        let remaining = |record: &Record| {
+            let this = Delivered { sent: record.sent, end: record.seq + u64::from(record.len) };
+            (this < newest).then(|| (record.sent + wait).since(now))
+        };
+        let mut position = self.undecided.max(self.first);
+        self.undecided = position;
+        while position < self.next {
+            let record = *self.at(position);
+            if record.marks & (SACKED | LOST | AMBIGUOUS) == 0 {
+                match remaining(&record) {
+                    Some(Duration::ZERO) => {
+                        self.at_mut(position).marks |= LOST;
+                        self.lost += u64::from(record.len);
+                        self.resend = self.resend.min(position);
+                    }
+                    Some(later) => found.next = found.next.max(Some(later)),
+                    None => break,
+                }
+            }
+            position += 1;
+            if found.next.is_none() {
+                self.undecided = position;
+            }
+        }
+        self.detect_resent(&mut found, remaining);
+        found
+    }
+
+    fn detect_resent(&mut self, found: &mut Found, remaining: impl Fn(&Record) -> Option<Duration>) {
+        let mut kept = 0;
+        while let Some(&(position, sent)) = self.resends.get(kept) {
+            let known = position >= self.first && position < self.next;
+            let record = if known { *self.at(position) } else { Record::default() };
+            if record.sent != sent || record.marks & (SACKED | RESENT) != RESENT {
+                self.resends.remove(kept);
+                continue;
+            }
+            match remaining(&record) {
+                Some(Duration::ZERO) => {
+                    self.resends.remove(kept);
+                    self.lose_resent(position);
+                    found.retransmission = true;
+                }
+                Some(later) => {
+                    found.next = found.next.max(Some(later));
+                    kept += 1;
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// The retransmission at `position` was lost.
+    fn lose_resent(&mut self, position: u64) {
+        let record = self.at_mut(position);
+        let len = u64::from(record.len);
+        let was_lost = record.is(LOST);
+        record.marks = (record.marks & !RESENT) | LOST;
+        self.resent -= len;
+        if !was_lost {
+            self.lost += len;
+        }
+        self.resend = self.resend.min(position);
+    }
+
+    /// When the oldest segment was last sent.
+    pub(crate) fn front_sent(&self) -> Option<Instant> {
+        (!self.is_empty()).then(|| self.at(self.first).sent)
+    }
+
+    /// Takes back what was taken for lost and not sent again: it was not.
+    pub(crate) fn unmark_lost(&mut self) {
+        for position in self.first..self.next {
+            let record = self.at_mut(position);
+            if record.marks & (SACKED | RESENT | LOST) == LOST {
+                record.marks &= !LOST;
+                let len = u64::from(record.len);
+                self.lost -= len;
+            }
+        }
+        self.undecided = self.first;
+        self.resend = self.first;
+    }
+}

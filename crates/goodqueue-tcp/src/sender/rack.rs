@@ -1,0 +1,236 @@
+//! RACK-TLP (RFC 8985), and what Linux does with it: tail loss probes, and taking reductions back.
+
+use goodqueue::{Duration, Instant};
+
+use super::{Phase, Purpose, Sender, Undo};
+use crate::congestion::CongestionControl;
+use crate::prr::Prr;
+use crate::scoreboard::{DUP_THRESH, Found, Record};
+use crate::segment::Segment;
+
+/// Least time that a timer waits beyond what it waits for: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
+const TIMER_SLACK: Duration = Duration::from_millis(2);
+/// What a probe waits longer if one segment alone is out, as its ACK may be delayed: Linux `TCP_RTO_MIN`, RFC 8985 §7.2
+/// `WCDelAckT`.
+const DELAYED_ACK: Duration = Duration::from_millis(200);
+/// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
+const MAX_STEPS: u32 = 255;
+
+impl<C: CongestionControl> Sender<C> {
+    /// Takes the arrivals of this ACK and marks what they show to be lost (RFC 8985 §6.2). Returns whether a
+    /// retransmission was lost, and whether the timer now waits for a reordered segment.
+    pub(super) fn detect_losses(&mut self, now: Instant) -> Found {
+        let arrivals = *self.scoreboard.arrivals();
+        self.rack.reordered |= arrivals.reordered;
+        let Some(newest) = arrivals.newest else { return Found::default() };
+        self.rack.rtt = now.since(newest.sent);
+        self.rack.newest = self.rack.newest.max(Some(newest));
+        let found = self.mark_late(now);
+        if let Some(wait) = found.next {
+            self.timer = Some(now + wait + TIMER_SLACK);
+            self.purpose = Purpose::Reordering;
+        }
+        found
+    }
+
+    fn mark_late(&mut self, now: Instant) -> Found {
+        let Some(newest) = self.rack.newest else { return Found::default() };
+        let wait = self.rack.rtt + self.reordering_window();
+        self.scoreboard.detect(now, newest, wait)
+    }
+
+    /// RFC 8985 §6.2 step 4: nothing if no reordering was ever seen and the evidence is good.
+    fn reordering_window(&self) -> Duration {
+        let evident = matches!(self.phase, Phase::Recovery | Phase::Loss)
+            || self.scoreboard.sacked() >= DUP_THRESH * self.mss;
+        if !self.rack.reordered && evident {
+            return Duration::ZERO;
+        }
+        let quarter = self.rtt.min_rtt().as_nanos() / 4;
+        let window = Duration::from_nanos(quarter.saturating_mul(u64::from(self.rack.steps)));
+        window.min(self.rtt.srtt().unwrap_or(Duration::ZERO))
+    }
+
+    /// The receiver reported a duplicate: reordering was larger than thought, or a reduction was wrong.
+    pub(super) fn on_duplicate_report(&mut self, start: u64) {
+        if self.rack.reordered {
+            self.rack.steps = (self.rack.steps + 1).min(MAX_STEPS);
+        }
+        if let Some(undo) = &mut self.rack.undo
+            && start >= undo.since
+        {
+            undo.retransmissions = undo.retransmissions.saturating_sub(1);
+        }
+    }
+
+    /// A segment will not come any more (RFC 8985 §6.3). Returns false if the timer has nothing to do here.
+    pub(super) fn on_reordering_timer(&mut self, now: Instant) -> bool {
+        if self.scoreboard.is_empty() {
+            return true;
+        }
+        let lost_before = self.scoreboard.lost();
+        let found = self.mark_late(now);
+        if let Some(wait) = found.next {
+            self.timer = Some(now + wait + TIMER_SLACK);
+            self.purpose = Purpose::Reordering;
+        } else {
+            self.timer = Some(self.timeout_of_front(now));
+        }
+        let lost = self.scoreboard.lost() > lost_before;
+        if lost && self.phase != Phase::Recovery && !self.controls_all {
+            self.begin_recovery(now, 0);
+            self.reduce_rate(self.mss, false);
+        }
+        true
+    }
+
+    /// The timeout as counted from when the oldest segment was sent.
+    pub(super) fn timeout_of_front(&self, now: Instant) -> Instant {
+        let sent = self.scoreboard.front_sent().unwrap_or(now);
+        (sent + self.rtt.rto()).max(now + Duration::from_nanos(1))
+    }
+
+    /// Sets the timer for a probe, if one is called for (RFC 8985 §7.2); `afresh`: the timeout counts from now.
+    /// Returns false if not.
+    pub(super) fn schedule_probe(&mut self, now: Instant, afresh: bool) -> bool {
+        if !self.config.tail_loss_probe
+            || self.persisting
+            || self.scoreboard.is_empty()
+            || !matches!(self.phase, Phase::Open | Phase::Reduction)
+            || self.scoreboard.sacked() > 0
+        {
+            return false;
+        }
+        let alone = self.scoreboard.outstanding() <= self.mss;
+        let wait = match self.rtt.srtt() {
+            Some(srtt) => srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK },
+            None => Duration::from_secs(1),
+        };
+        let timeout = if afresh { now + self.rtt.rto() } else { self.timeout_of_front(now) };
+        self.timer = Some((now + wait).min(timeout));
+        self.purpose = Purpose::Probe;
+        true
+    }
+
+    /// The probe timer ran out (RFC 8985 §7.3). Returns false if there is nothing to probe.
+    pub(super) fn probe_tail(&mut self, now: Instant) -> bool {
+        if self.scoreboard.is_empty() {
+            return true;
+        }
+        self.timer = Some(self.timeout_of_front(now));
+        if self.rack.probed.is_some() {
+            return true; // one at a time
+        }
+        let fits =
+            self.window_edge.saturating_sub(self.snd_nxt) >= self.mss.min(self.data_end - self.snd_nxt);
+        let new = self.snd_nxt < self.data_end && fits;
+        self.stats.tail_loss_probes += 1;
+        self.tail_due = Some(new);
+        true
+    }
+
+    /// Sends the probe that is due.
+    #[cold]
+    pub(super) fn send_tail_probe(&mut self, now: Instant, new: bool) -> Option<Segment> {
+        self.tail_due = None;
+        let segment = if new {
+            let payload = self.mss.min(self.data_end - self.snd_nxt);
+            let segment = self.first_transmission(now, payload);
+            self.purpose = Purpose::Timeout;
+            Some(segment)
+        } else {
+            let (position, record) = self.scoreboard.rescue()?;
+            Some(self.retransmit(now, position, record))
+        };
+        self.rack.probed = Some((self.snd_nxt, !new));
+        self.purpose = Purpose::Timeout;
+        self.timer = Some(self.timeout_of_front(now));
+        segment
+    }
+
+    /// An ACK while the answer to a probe is awaited (RFC 8985 §7.4).
+    pub(super) fn on_probe_answer(&mut self, ack: u64, is_plain_duplicate: bool, duplicate_reported: bool) {
+        let Some((high, again)) = self.rack.probed else { return };
+        if ack < high {
+            return;
+        }
+        if !again || duplicate_reported {
+            self.rack.probed = None;
+        } else if ack > high {
+            // The probe mended the only loss: that was congestion as well.
+            self.rack.probed = None;
+            if self.phase == Phase::Open {
+                self.ssthresh = self.reduced_window(self.last_sent, crate::congestion::Signal::Loss, 0);
+                self.cwnd = self.cwnd.min(self.ssthresh);
+            }
+        } else if is_plain_duplicate {
+            self.rack.probed = None;
+        }
+    }
+
+    /// A segment went out again.
+    pub(super) fn note_resent(&mut self, now: Instant, record: Record) {
+        if let Some(undo) = &mut self.rack.undo {
+            if !undo.any {
+                undo.first = now;
+            }
+            undo.any = true;
+            undo.retransmissions += 1;
+        }
+        if record.seq <= self.snd_una && self.purpose != Purpose::Reordering {
+            self.purpose = Purpose::Timeout;
+            self.timer = Some(now + self.rtt.rto());
+        }
+    }
+
+    /// Before a reduction that may be wrong.
+    pub(super) fn remember_window(&mut self, now: Instant) {
+        self.rack.undo = self.config.undo.then_some(Undo {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            since: self.snd_una,
+            retransmissions: 0,
+            any: false,
+            first: now,
+        });
+    }
+
+    /// True if what was sent again was not lost: all of it was reported as duplicate (RFC 3708), or the ACK answers to
+    /// the time before it was sent again (RFC 4015).
+    pub(super) fn was_spurious(&self, answered: Option<Instant>) -> bool {
+        self.rack.undo.is_some_and(|undo| {
+            undo.any && (undo.retransmissions == 0 || answered.is_some_and(|sent| sent < undo.first))
+        })
+    }
+
+    /// Takes the last reduction back.
+    pub(super) fn undo(&mut self) {
+        if let Some(undo) = self.rack.undo.take() {
+            self.stats.undone += 1;
+            self.cwnd = self.cwnd.max(undo.cwnd);
+            self.ssthresh = self.ssthresh.max(undo.ssthresh);
+            self.scoreboard.unmark_lost();
+            self.phase = Phase::Open;
+            self.front_due = false;
+        }
+    }
+
+    /// Enters recovery; losses are marked already. `sacked`: bytes that this ACK was the first to SACK.
+    pub(super) fn begin_recovery(&mut self, now: Instant, acked: u64) {
+        self.stats.fast_recoveries += 1;
+        if self.phase != Phase::Reduction {
+            self.remember_window(now);
+            let cwnd = self.cwnd;
+            self.ssthresh = self.reduced_window(now, crate::congestion::Signal::Loss, acked);
+            self.prr = Prr::begin_whole(cwnd);
+        }
+        self.phase = Phase::Recovery;
+        self.recovery_point = self.snd_nxt;
+        self.rescued = false;
+        self.first_partial = true;
+        self.limited = 0;
+        if !self.config.prr {
+            self.cwnd = self.ssthresh;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation): what was delivered between the sending of a
+//! segment and its acknowledgement, over the longer of the times that sending and acknowledging took.
+
+use alloc::collections::VecDeque;
+
+use goodqueue::Instant;
+
+use crate::congestion::RateSample;
+
+/// What was known when a segment was sent.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    sent: Instant,
+    app_limited: bool,
+}
+
+/// State of the estimator; one snapshot per segment that is out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rates {
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    /// Samples are limited by the application until so much was delivered.
+    app_limited_until: u64,
+    /// Position of the first snapshot.
+    first: u64,
+    snapshots: VecDeque<Snapshot>,
+    newest: Option<Snapshot>,
+}
+
+impl Rates {
+    fn snapshot(&self, now: Instant) -> Snapshot {
+        Snapshot {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            sent: now,
+            app_limited: self.app_limited_until > self.delivered,
+        }
+    }
+
+    /// A segment is sent for the first time; `idle`: none was out.
+    pub(super) fn on_sent(&mut self, now: Instant, idle: bool) {
+        if idle {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let snapshot = self.snapshot(now);
+        self.snapshots.push_back(snapshot);
+    }
+
+    /// The segment at `position` is sent again.
+    pub(super) fn on_resent(&mut self, now: Instant, position: u64) {
+        let snapshot = self.snapshot(now);
+        let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
+        if let Some(old) = slot.and_then(|slot| self.snapshots.get_mut(slot)) {
+            *old = snapshot;
+        }
+    }
+
+    /// The segment at `position` was delivered.
+    pub(super) fn on_delivered(&mut self, position: u64) {
+        let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
+        let Some(&snapshot) = slot.and_then(|slot| self.snapshots.get(slot)) else { return };
+        if self.newest.is_none_or(|newest| snapshot.delivered >= newest.delivered) {
+            self.newest = Some(snapshot);
+        }
+    }
+
+    /// Everything below `position` was cumulatively acknowledged.
+    pub(super) fn forget_below(&mut self, position: u64) {
+        while self.first < position && self.snapshots.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+
+    /// The sample of an ACK that delivered `bytes`.
+    pub(super) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+        if bytes > 0 {
+            self.delivered += bytes;
+            self.delivered_at = now;
+        }
+        let newest = self.newest.take()?;
+        self.first_sent = newest.sent;
+        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
+        Some(RateSample {
+            delivered: self.delivered - newest.delivered,
+            interval,
+            prior_delivered: newest.delivered,
+            total: self.delivered,
+            app_limited: newest.app_limited,
+        })
+    }
+
+    /// Nothing more is sent now.
+    pub(super) fn note_app_limited(&mut self, limited: bool, pipe: u64) {
+        if limited {
+            self.app_limited_until = (self.delivered + pipe).max(1);
+        }
+    }
+}

@@ -72,9 +72,9 @@ pub struct Htb<P> {
     classes: Vec<Class>,
     /// The discipline of each class that is a leaf.
     leaves: Vec<Option<Leaf<P>>>,
-    rows: [[Turn; PRIOS]; LEVELS],
+    rows: Vec<[Turn; PRIOS]>,
     /// Classes by the time at which their mode changes; equal times in the order in which they came.
-    waiting: [BTreeSet<(i64, u64, Index)>; LEVELS],
+    waiting: Vec<BTreeSet<(i64, u64, Index)>>,
     waits: u64,
     direct: Fifo<P>,
     now: Instant,
@@ -328,6 +328,10 @@ impl Class {
     }
 }
 
+fn empty_rows() -> Vec<[Turn; PRIOS]> {
+    (0..LEVELS).map(|_| core::array::from_fn(|_| Turn::default())).collect()
+}
+
 /// A bucket after `elapsed` and a packet that costs `cost`.
 fn charged(tokens: i64, elapsed: i64, depth: i64, cost: i64) -> i64 {
     tokens.saturating_add(elapsed).min(depth).saturating_sub(cost).max(1 - LONGEST_WAIT)
@@ -344,8 +348,8 @@ impl<P: Packet + Flow> Htb<P> {
         let mut htb = Self {
             classes: Vec::new(),
             leaves: Vec::new(),
-            rows: core::array::from_fn(|_| core::array::from_fn(|_| Turn::default())),
-            waiting: core::array::from_fn(|_| BTreeSet::new()),
+            rows: empty_rows(),
+            waiting: (0..LEVELS).map(|_| BTreeSet::new()).collect(),
             waits: 0,
             direct: Fifo::default(),
             now: Instant::ZERO,
@@ -710,8 +714,8 @@ impl<P: Packet + Flow> Htb<P> {
     /// Forgets who is active and waits; buckets are full.
     fn forget(&mut self) {
         self.classes = self.fresh_classes();
-        self.rows = core::array::from_fn(|_| core::array::from_fn(|_| Turn::default()));
-        self.waiting = core::array::from_fn(|_| BTreeSet::new());
+        self.rows = empty_rows();
+        self.waiting = (0..LEVELS).map(|_| BTreeSet::new()).collect();
     }
 
     fn drop_direct(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {

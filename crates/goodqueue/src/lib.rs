@@ -56,6 +56,7 @@ pub mod pfifo_fast;
 pub mod pie;
 pub mod prio;
 pub mod qdisc;
+pub mod qfq;
 pub mod queue;
 pub mod random;
 pub mod red;

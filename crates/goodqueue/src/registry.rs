@@ -171,6 +171,7 @@ disciplines! {
     Drr = crate::drr::Drr<P>, crate::drr::DrrConfig;
     Tbf = crate::tbf::Tbf<P>, crate::tbf::TbfConfig;
     Htb = crate::htb::Htb<P>, crate::htb::HtbConfig;
+    Qfq = crate::qfq::Qfq<P>, crate::qfq::QfqConfig;
     Netem = crate::netem::Netem<P>, crate::netem::NetemConfig;
 }
 

@@ -252,7 +252,8 @@ impl Classes {
             Self::Diffserv4 => vec![(rate, 1024), (rate >> 4, 64), (rate >> 1, 512), (rate >> 2, 256)],
             Self::Diffserv8 | Self::Precedence => {
                 // Each has seven eighths of the one before.
-                let smaller = |&(rate, weight): &(u64, i64)| Some((rate - rate.div_ceil(8), weight * 7 / 8));
+                let smaller =
+                    |&(share, weight): &(u64, i64)| Some((share - share.div_ceil(8), weight * 7 / 8));
                 core::iter::successors(Some((rate, 256)), smaller).take(8).collect()
             }
         }
@@ -694,11 +695,11 @@ impl Tin {
     /// All flows have a deficit that many rounds will not make up: all but the last of these rounds are done at once.
     fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
         let mut rounds = u64::MAX;
-        let mut index = self.old_flows.head;
-        while let Some(flow) = self.flows.get(index as usize) {
+        let mut looked_at = self.old_flows.head;
+        while let Some(flow) = self.flows.get(looked_at as usize) {
             let missing = u64::from(flow.deficit.min(0).unsigned_abs()) << 16;
-            rounds = rounds.min(missing / self.fine_quantum(index, isolation).max(1));
-            index = flow.next;
+            rounds = rounds.min(missing / self.fine_quantum(looked_at, isolation).max(1));
+            looked_at = flow.next;
         }
         let mut index = self.old_flows.head;
         while index != NIL {
@@ -899,10 +900,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if !(spare || aggressive && adjacent) {
             return;
         }
-        let Some(flow) = self.tins.get_mut(tin).and_then(|tin| tin.flows.get_mut(index as usize)) else {
+        let Some(queue) = self.tins.get_mut(tin).and_then(|tin| tin.flows.get_mut(index as usize)) else {
             return;
         };
-        let Some(old) = self.pool.remove(&mut flow.packets, node) else { return };
+        let Some(old) = self.pool.remove(&mut queue.packets, node) else { return };
         let bytes = old.packet.len();
         self.forget(tin, index, bytes);
         if self.config.ingress {
@@ -938,7 +939,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if self.config.ack_filter != AckFilter::Off {
             self.filter_acks(tin_index, index, drops);
         }
-        let Some(tin) = self.tins.get_mut(tin_index) else { return };
+        self.enlist(tin_index, index);
+    }
+
+    /// Flow `index` of a tin has a packet: it takes its place among the flows to be served.
+    fn enlist(&mut self, tin: usize, index: u16) {
+        let isolation = self.config.isolation;
+        let Some(tin) = self.tins.get_mut(tin) else { return };
         match tin.flows.get(index as usize).map(|flow| flow.set) {
             Some(was @ (Set::None | Set::Decaying)) => {
                 if was == Set::Decaying {

@@ -381,10 +381,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
             drops.dropped(packet, why);
             return;
         }
-        if let Some(flow) = self.queues.aqm_mut(index)
-            && !flow.awake
+        if let Some(listed) = self.queues.aqm_mut(index)
+            && !listed.awake
         {
-            flow.awake = true;
+            listed.awake = true;
             self.awake.push(index);
         }
         self.queues.push(self.now, index, packet, *quantum);

@@ -150,12 +150,14 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.stats.enqueued.add(bytes);
         self.pool.push_back(&mut bin.packets, now, packet);
         bin.bytes = bin.bytes.saturating_add(u64::from(bytes));
+        let joins = !bin.listed;
+        if joins {
+            (bin.listed, bin.new, bin.deficit) = (true, true, i64::from(quantum));
+        }
         self.packets.add(self.mirrored(index), 1);
         self.len = self.len.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(bytes));
-        let Some(bin) = self.bins.get_mut(index as usize) else { return };
-        if !bin.listed {
-            (bin.listed, bin.new, bin.deficit) = (true, true, i64::from(quantum));
+        if joins {
             self.join(index);
         }
     }
@@ -210,11 +212,11 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             self.turn = NIL;
             return;
         }
-        if let Some(bin) = self.bins.get_mut(before as usize) {
-            bin.next = next;
+        if let Some(neighbour) = self.bins.get_mut(before as usize) {
+            neighbour.next = next;
         }
-        if let Some(bin) = self.bins.get_mut(next as usize) {
-            bin.before = before;
+        if let Some(neighbour) = self.bins.get_mut(next as usize) {
+            neighbour.before = before;
         }
         self.turn = next;
     }

@@ -175,10 +175,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
             drops.dropped(packet, why);
             return;
         }
-        if let Some(bin) = self.bins.aqm_mut(index)
-            && !bin.awake
+        if let Some(listed) = self.bins.aqm_mut(index)
+            && !listed.awake
         {
-            bin.awake = true;
+            listed.awake = true;
             self.awake.push(index);
         }
         self.bins.push(self.now, index, packet, 0);

@@ -61,6 +61,7 @@ pub mod queue;
 pub mod random;
 pub mod red;
 pub mod registry;
+pub mod sfb;
 pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;

@@ -164,6 +164,7 @@ disciplines! {
     Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
     Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
     Red = crate::red::Red<P, Source>, crate::red::RedConfig;
+    Sfb = crate::sfb::Sfb<P, Source>, crate::sfb::SfbConfig;
     Blue = crate::blue::Blue<P, Source>, crate::blue::BlueConfig;
     Choke = crate::choke::Choke<P, Source>, crate::choke::ChokeConfig;
     PfifoFast = crate::pfifo_fast::PfifoFast<P>, crate::pfifo_fast::PfifoFastConfig;

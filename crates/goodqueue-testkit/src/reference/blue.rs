@@ -48,7 +48,7 @@ impl Blue {
 
     fn update(&mut self, now: u64, delta: f64) {
         if self.last_update.is_none_or(|last| now - last > self.freeze_time) {
-            self.p_m = (self.p_m + delta).max(0.0).min(1.0);
+            self.p_m = (self.p_m + delta).clamp(0.0, 1.0);
             self.last_update = Some(now);
         }
     }

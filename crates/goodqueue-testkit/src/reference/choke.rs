@@ -21,7 +21,8 @@ impl Choke {
         if !self.red.is_below_min() {
             let queued = self.flows.len();
             if queued > 0 {
-                let candidate = (draw() * queued as f64) as usize;
+                let place = draw() * queued as f64;
+                let candidate = (1..queued).rev().find(|&index| index as f64 <= place).unwrap_or(0);
                 if self.flows[candidate] == flow {
                     self.flows.remove(candidate);
                     return vec![item.id, self.red.queue.remove(candidate).id];

@@ -1,0 +1,650 @@
+//! Stochastic fair BLUE: `sfb`.
+//!
+//! # What it does
+//! One FIFO, and eight levels of sixteen bins, each with a BLUE of its own. A flow is hashed to one bin per level; a bin with
+//! too many packets in the queue raises its probability, a bin with none lowers it. A packet is dropped or marked with the
+//! smallest probability of its eight bins, so that only a flow that is in trouble at every level suffers. A flow whose
+//! probability reaches 1 does not respond: it gets a fixed small rate. Now and then the hash changes, with the new bins
+//! warmed up before.
+//!
+//! # Reference
+//! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness",
+//! INFOCOM 2001; behaviour of Linux 6.1 `net/sched/sch_sfb.c` and of iproute2's `sfb`; tc-sfb(8).
+//!
+//! # State
+//! ```text
+//! bins[2][8][16]: packets queued, probability (1 = 65535)     hashes of each packet: one per set of bins
+//! arrival: every bin of the flow: empty: p -= decrement;  target or more: p += increment
+//!          min packets >= max: drop;  min p = 1: penalty box;  random < min p: mark, above 1/2 ever more often drop
+//! ```
+//!
+//! # Parameters
+//! | name | unit | default | source of the default | range |
+//! |---|---|---|---|---|
+//! | `rehash` | milliseconds | 600000 | tc | 0 (never) to 2^32 - 1 |
+//! | `db` | milliseconds | 60000 | tc | 0 to 2^32 - 1 |
+//! | `limit` | packets | 1000 | Linux: the device's txqueuelen | 1 to 2^32 - 1 |
+//! | `max` | packets | (5 target + 1) / 4; 25 | tc | 1 to 2^32 - 1 |
+//! | `target` | packets | (4 max + 3) / 5 | tc | 1 to 2^32 - 1 |
+//! | `increment` | fraction | 0.0005 | tc | 0 to 1 |
+//! | `decrement` | fraction | 0.00005 | tc | 0 to 1 |
+//! | `penalty_rate` | packets per second | 10 | tc | 0 to 2^32 - 1 |
+//! | `penalty_burst` | packets | 20 | tc | 0 to 2^32 - 1 |
+//!
+//! # Deviations
+//! As in Linux, the penalty box refills by the time since it last refused: a flow that sends more often than `penalty_rate`
+//! gets its burst and then nothing.
+//!
+//! Flows are hashed by [`Flow::flow_hash`], where Linux has siphash with a random key; the two salts follow from the salt
+//! given, and nothing is drawn for them. `reconfigure` keeps what is queued and the bins; Linux purges both. The clock of
+//! `rehash` begins with the caller's. A packet that carries CE already is not counted as marked.
+//!
+//! # Cost
+//! Eight bins per packet, sixteen while two sets are in use; at most one drop per call. 1 KiB of bins, 8 bytes per packet.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Settings, config::Value, sfb::SfbConfig};
+//! let settings = Settings::new().with("target", Value::Packets(10));
+//! let config = SfbConfig::from_settings(&settings, &Link::default()).unwrap();
+//! println!("{:?}", config.to_settings());
+//! assert_eq!(config.max(), 12);
+//! ```
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::packet::{Ecn, Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::random::{Random, mix_64};
+use crate::time::Instant;
+
+/// A queue under stochastic fair BLUE.
+#[derive(Clone, Debug)]
+pub struct Sfb<P, R> {
+    config: SfbConfig,
+    random: R,
+    queue: Fifo<P>,
+    /// Of each packet queued, its hash in each set of bins; 0: not counted there.
+    hashes: VecDeque<[u32; 2]>,
+    bins: Box<[[Bin; LEVELS * BINS]; 2]>,
+    salts: [u32; 2],
+    /// Salts made so far.
+    generation: u64,
+    /// The set in use.
+    slot: usize,
+    double_buffering: bool,
+    /// In jiffies of 1 ms, as Linux counts.
+    rehashed_at: u64,
+    tokens: u64,
+    tokens_at: u64,
+    /// Latest time seen (contract rule 1).
+    now: Instant,
+    stats: Stats,
+}
+
+/// One BLUE.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Bin {
+    packets: u16,
+    probability: u16,
+}
+
+/// Configuration of [`Sfb`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SfbConfig {
+    rehash: u32,
+    warmup: u32,
+    limit: u32,
+    max: u32,
+    target: u32,
+    increment: u16,
+    decrement: u16,
+    penalty_rate: u32,
+    penalty_burst: u32,
+}
+
+/// What the bins of a flow say.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    fewest: u16,
+    probability: u16,
+}
+
+impl SfbConfig {
+    /// Packets that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Packets of one flow that the queue holds.
+    #[must_use]
+    pub const fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// Packets of a bin from which on its probability rises.
+    #[must_use]
+    pub const fn target(&self) -> u32 {
+        self.target
+    }
+}
+
+impl Configure for SfbConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+        let number = |name, low| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, low, u64::from(u32::MAX))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let fraction = |name, default: u16| match settings.probability(name) {
+            None => Ok(default),
+            Some(given) if (0.0..=1.0).contains(&given) => Ok(sixteen_bits(given)),
+            Some(given) => Err(ConfigError::new(name, format!("{given}"), "0 to 1")),
+        };
+        let (max, target) = (number("max", 1)?, number("target", 1)?);
+        let five_fourths = |n: u32| u32::try_from((u64::from(n) * 5 + 1) / 4).unwrap_or(u32::MAX);
+        let max = max.or(target.map(five_fourths)).unwrap_or(25);
+        let four_fifths = u32::try_from((u64::from(max) * 4 + 3) / 5).unwrap_or(u32::MAX);
+        Ok(Self {
+            rehash: number("rehash", 0)?.unwrap_or(600_000),
+            warmup: number("db", 0)?.unwrap_or(60_000),
+            limit: number("limit", 1)?.unwrap_or(1000),
+            max,
+            target: target.unwrap_or(four_fifths),
+            increment: fraction("increment", 33)?,
+            decrement: fraction("decrement", 3)?,
+            penalty_rate: number("penalty_rate", 0)?.unwrap_or(10),
+            penalty_burst: number("penalty_burst", 0)?.unwrap_or(20),
+        })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let fraction = |units: u16| Value::Probability(f64::from(units) / 65_535.0);
+        Settings::new()
+            .with("rehash", Value::Integer(u64::from(self.rehash)))
+            .with("db", Value::Integer(u64::from(self.warmup)))
+            .with("limit", Value::Packets(u64::from(self.limit)))
+            .with("max", Value::Packets(u64::from(self.max)))
+            .with("target", Value::Packets(u64::from(self.target)))
+            .with("increment", fraction(self.increment))
+            .with("decrement", fraction(self.decrement))
+            .with("penalty_rate", Value::Integer(u64::from(self.penalty_rate)))
+            .with("penalty_burst", Value::Packets(u64::from(self.penalty_burst)))
+    }
+}
+
+/// A fraction from 0 to 1 in units of 1/65535, rounded as tc does.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 65535.5")]
+fn sixteen_bits(fraction: f64) -> u16 {
+    (fraction * 65_535.0 + 0.5) as u16
+}
+
+/// The places of a hash in a set of bins: four bits per level.
+fn places(hash: u32) -> impl Iterator<Item = usize> {
+    (0..LEVELS).map(move |level| level * BINS + (hash >> (4 * level)) as usize % BINS)
+}
+
+impl<P: Packet + Flow, R: Random> Sfb<P, R> {
+    /// An empty queue. Flows are hashed with `salt` and with salts that follow from it; drops are drawn from `random`.
+    #[must_use]
+    pub fn new(config: SfbConfig, salt: u32, random: R) -> Self {
+        Self {
+            config,
+            random,
+            queue: Fifo::default(),
+            hashes: VecDeque::new(),
+            bins: Box::new([[Bin::default(); LEVELS * BINS]; 2]),
+            salts: [salt, next_salt(salt, 1)],
+            generation: 1,
+            slot: 0,
+            double_buffering: false,
+            rehashed_at: 0,
+            tokens: u64::from(config.penalty_burst),
+            tokens_at: 0,
+            now: Instant::ZERO,
+            stats: Stats::default(),
+        }
+    }
+
+    /// The probability with which a packet of the flow of `packet` would be dropped or marked.
+    #[must_use]
+    pub fn probability(&self, packet: &P) -> f64 {
+        let hash = self.hash(packet, self.slot);
+        let bins = self.bins.get(self.slot);
+        let of = |place| bins.and_then(|bins| bins.get(place)).map_or(0, |bin: &Bin| bin.probability);
+        f64::from(places(hash).map(of).min().unwrap_or(0)) / 65_535.0
+    }
+
+    /// Never 0: that means "not counted".
+    fn hash(&self, packet: &P, slot: usize) -> u32 {
+        packet.flow_hash(self.salts.get(slot).copied().unwrap_or(0)).max(1)
+    }
+
+    const fn jiffies(&self) -> u64 {
+        self.now.as_nanos() / 1_000_000
+    }
+
+    fn rehash(&mut self) {
+        let (now, interval) = (self.jiffies(), u64::from(self.config.rehash));
+        if interval == 0 {
+            return;
+        }
+        let due = self.rehashed_at.saturating_add(interval);
+        let warmup = u64::from(self.config.warmup);
+        if now > due {
+            self.generation = self.generation.wrapping_add(1);
+            if let Some(salt) = self.salts.get_mut(self.slot) {
+                *salt = next_salt(*salt, self.generation);
+            }
+            self.slot ^= 1;
+            self.double_buffering = false;
+            self.rehashed_at = now;
+        } else if warmup > 0 && now > due.saturating_sub(warmup) {
+            self.double_buffering = true;
+        }
+    }
+
+    /// Lets the bins of a flow learn from an arrival.
+    fn learn(&mut self, slot: usize, hash: u32) -> Verdict {
+        let mut verdict = Verdict { fewest: u16::MAX, probability: u16::MAX };
+        let Some(bins) = self.bins.get_mut(slot) else { return verdict };
+        for place in places(hash) {
+            let Some(bin) = bins.get_mut(place) else { continue };
+            if bin.packets == 0 {
+                bin.probability = bin.probability.saturating_sub(self.config.decrement);
+            } else if u32::from(bin.packets) >= self.config.target {
+                bin.probability = bin.probability.saturating_add(self.config.increment);
+            }
+            verdict.fewest = verdict.fewest.min(bin.packets);
+            verdict.probability = verdict.probability.min(bin.probability);
+        }
+        verdict
+    }
+
+    /// Counts a packet in its bins, or no longer.
+    fn count(&mut self, hashes: [u32; 2], change: fn(u16) -> u16) {
+        for (bins, hash) in self.bins.iter_mut().zip(hashes) {
+            if hash == 0 {
+                continue;
+            }
+            for place in places(hash) {
+                if let Some(bin) = bins.get_mut(place) {
+                    bin.packets = change(bin.packets);
+                }
+            }
+        }
+    }
+
+    /// Whether the penalty box is full.
+    fn is_punished(&mut self) -> bool {
+        let (rate, burst) = (u64::from(self.config.penalty_rate), u64::from(self.config.penalty_burst));
+        if rate == 0 || burst == 0 {
+            return true;
+        }
+        if self.tokens == 0 {
+            let now = self.jiffies();
+            let age = now.saturating_sub(self.tokens_at).min(10_000);
+            self.tokens = (age * rate / 1_000).min(burst);
+            self.tokens_at = now;
+        }
+        let spent = self.tokens == 0;
+        self.tokens = self.tokens.saturating_sub(1);
+        spent
+    }
+
+    /// The hashes under which the packet is to be counted, and whether it was marked; or why it is dropped.
+    fn admit(&mut self, packet: &mut P) -> Result<([u32; 2], bool), DropReason> {
+        if self.queue.len() >= self.config.limit as usize {
+            return Err(DropReason::Overlimit);
+        }
+        self.rehash();
+        let (slot, other) = (self.slot, self.slot ^ 1);
+        let hash = self.hash(packet, slot);
+        let verdict = self.learn(slot, hash);
+        if u32::from(verdict.fewest) >= self.config.max {
+            return Err(DropReason::FlowLimit);
+        }
+        let pair = |own: u32, next: u32| if slot == 0 { [own, next] } else { [next, own] };
+        if verdict.probability == u16::MAX {
+            let mut next = 0;
+            if self.double_buffering {
+                next = self.hash(packet, other);
+                self.learn(other, next);
+            }
+            return if self.is_punished() {
+                Err(DropReason::Congested)
+            } else {
+                Ok((pair(hash, next), false))
+            };
+        }
+        let drawn = self.random.next_u32() & u32::from(u16::MAX);
+        let (probability, half) = (u32::from(verdict.probability), u32::from(u16::MAX / 2));
+        if drawn >= probability {
+            return Ok((pair(hash, 0), false));
+        }
+        // With that many signals the flow does not respond, or the link is in a bad state: marks do not help.
+        let hopeless = probability > half && drawn < (probability - half) * 2;
+        let already = packet.ecn() == Ecn::Ce;
+        if !hopeless && packet.set_ce() {
+            return Ok((pair(hash, 0), !already));
+        }
+        Err(DropReason::Congested)
+    }
+
+    fn drop_last(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let Some(youngest) = self.queue.pop_back() else { return false };
+        if let Some(hashes) = self.hashes.pop_back() {
+            self.count(hashes, |packets| packets.saturating_sub(1));
+        }
+        self.stats.dropped_after.add(youngest.packet.len());
+        drops.dropped(youngest.packet, why);
+        true
+    }
+}
+
+fn next_salt(salt: u32, generation: u64) -> u32 {
+    u32::try_from(mix_64(u64::from(salt) ^ mix_64(generation)) >> 32).unwrap_or(0)
+}
+
+impl<P: Packet + Flow, R: Random> Build<P, R> for Sfb<P, R> {
+    fn build(config: SfbConfig, salt: u32, random: R) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
+    type Config = SfbConfig;
+
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        match self.admit(&mut packet) {
+            Ok((hashes, marked)) => {
+                if marked {
+                    self.stats.marked.add(bytes);
+                }
+                self.count(hashes, |packets| packets.saturating_add(1));
+                self.hashes.push_back(hashes);
+                self.stats.enqueued.add(bytes);
+                self.queue.push_back(self.now, packet);
+            }
+            Err(why) => {
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, why);
+            }
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let packet = self.queue.pop_front()?.packet;
+        if let Some(hashes) = self.hashes.pop_front() {
+            self.count(hashes, |packets| packets.saturating_sub(1));
+        }
+        self.stats.dequeued.add(packet.len());
+        Some(packet)
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: SfbConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        self.config = config;
+        while self.queue.len() > config.limit as usize && self.drop_last(DropReason::Overlimit, drops) {}
+    }
+
+    fn config(&self) -> SfbConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while self.drop_last(DropReason::Purged, drops) {}
+        *self.bins = [[Bin::default(); LEVELS * BINS]; 2];
+        self.slot = 0;
+        self.double_buffering = false;
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "sfb",
+    summary: "Keeps a BLUE in each of 8 x 16 bins and drops by the mildest of a flow's eight",
+    reference: "Feng, Kandlur, Saha and Shin 2001; tc-sfb(8)",
+    variants: &[],
+    children: Children::None,
+    parameters: &[
+        Parameter {
+            name: "rehash",
+            unit: Unit::Integer,
+            default: "600000",
+            source: "tc",
+            range: "0 to 4294967295 ms; 0: never",
+            doc: "time between changes of the hash, in milliseconds",
+        },
+        Parameter {
+            name: "db",
+            unit: Unit::Integer,
+            default: "60000",
+            source: "tc",
+            range: "0 to 4294967295 ms",
+            doc: "time for which the next bins learn beside those in use (double buffering), in milliseconds",
+        },
+        Parameter {
+            name: "limit",
+            unit: Unit::Packets,
+            default: "1000p",
+            source: "Linux sch_sfb: txqueuelen of Ethernet",
+            range: "1 to 4294967295",
+            doc: "packets that the queue holds",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Packets,
+            default: "(5 target + 1) / 4; 25p",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "packets of one flow that the queue holds",
+        },
+        Parameter {
+            name: "target",
+            unit: Unit::Packets,
+            default: "(4 max + 3) / 5",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "packets in a bin from which on its probability rises",
+        },
+        Parameter {
+            name: "increment",
+            unit: Unit::Probability,
+            default: "0.0005",
+            source: "tc",
+            range: "0 to 1",
+            doc: "what an arrival to a long bin adds to its probability",
+        },
+        Parameter {
+            name: "decrement",
+            unit: Unit::Probability,
+            default: "0.00005",
+            source: "tc",
+            range: "0 to 1",
+            doc: "what an arrival to an empty bin takes from its probability",
+        },
+        Parameter {
+            name: "penalty_rate",
+            unit: Unit::Integer,
+            default: "10",
+            source: "tc",
+            range: "0 to 4294967295",
+            doc: "packets per second of all flows that do not respond",
+        },
+        Parameter {
+            name: "penalty_burst",
+            unit: Unit::Packets,
+            default: "20p",
+            source: "tc",
+            range: "0 to 4294967295",
+            doc: "packets of such flows that may pass at once",
+        },
+    ],
+};
+
+/// Linux: `SFB_LEVELS`.
+const LEVELS: usize = 8;
+/// Linux: `SFB_NUMBUCKETS`.
+const BINS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Xoshiro256PlusPlus;
+
+    #[derive(Clone, Copy, Debug)]
+    struct Datagram {
+        flow: u32,
+        ecn: Ecn,
+    }
+
+    impl Packet for Datagram {
+        fn len(&self) -> u32 {
+            1000
+        }
+        fn ecn(&self) -> Ecn {
+            self.ecn
+        }
+        fn set_ce(&mut self) -> bool {
+            if self.ecn.is_capable() {
+                self.ecn = Ecn::Ce;
+            }
+            self.ecn.is_capable()
+        }
+    }
+
+    impl Flow for Datagram {
+        fn flow_hash(&self, salt: u32) -> u32 {
+            u32::try_from(mix_64(u64::from(self.flow) << 32 | u64::from(salt)) >> 32).unwrap()
+        }
+    }
+
+    const fn of_flow(flow: u32) -> Datagram {
+        Datagram { flow, ecn: Ecn::NotEct }
+    }
+
+    fn sfb(settings: &Settings) -> Sfb<Datagram, Xoshiro256PlusPlus> {
+        let config = SfbConfig::from_settings(settings, &Link::default()).unwrap();
+        Sfb::new(config, 1, Xoshiro256PlusPlus::new(1))
+    }
+
+    #[test]
+    fn a_flow_that_never_yields_is_certain_of_its_fate_after_993_arrivals_above_the_target() {
+        // The kernel's own step of 66 / 65535.
+        let steps = [("increment", 0.001_007), ("decrement", 0.0)];
+        let settings =
+            steps.iter().fold(Settings::new(), |all, &(name, p)| all.with(name, Value::Probability(p)));
+        let mut queue = sfb(&settings);
+        let mut ignore = |_: Datagram, _: DropReason| {};
+        let mut arrivals = 0;
+        while queue.len() < 20 {
+            queue.enqueue(Instant::ZERO, of_flow(1), &mut ignore);
+        }
+        while queue.probability(&of_flow(1)) < 1.0 {
+            queue.enqueue(Instant::ZERO, of_flow(1), &mut ignore);
+            arrivals += 1;
+        }
+        assert_eq!(arrivals, 993);
+        assert!(queue.len() <= 25, "max is never exceeded");
+        // From now on 20 packets pass, then none: each refusal starts the clock of the box anew.
+        let mut passed = 0;
+        for ms in 0..10_000 {
+            let at = Instant::from_nanos(ms * 1_000_000);
+            queue.dequeue(at, &mut ignore);
+            let before = queue.len();
+            queue.enqueue(at, of_flow(1), &mut ignore);
+            passed += u32::from(queue.len() > before);
+        }
+        assert_eq!(passed, 20);
+        // Who comes less often than the penalty rate is let in.
+        for n in 1..=10 {
+            let before = queue.len();
+            queue.enqueue(Instant::from_nanos(10_000_000_000 + n * 200_000_000), of_flow(1), &mut ignore);
+            assert_eq!(queue.len(), before + 1);
+        }
+    }
+
+    #[test]
+    fn the_other_flows_go_free() {
+        let mut queue = sfb(&Settings::new());
+        let (mut lost_of_flood, mut lost_of_others) = (0, 0);
+        for step in 0..50_000_u32 {
+            let at = Instant::from_nanos(u64::from(step) * 800_000);
+            let mut count = |packet: Datagram, _: DropReason| match packet.flow {
+                0 => lost_of_flood += 1,
+                _ => lost_of_others += 1,
+            };
+            // The flood alone sends at twice the rate of the link, twenty others together at half of it.
+            queue.enqueue(at, of_flow(0), &mut count);
+            queue.enqueue(at, of_flow(0), &mut count);
+            if step % 2 == 0 {
+                queue.enqueue(at, of_flow(1 + step / 2 % 20), &mut count);
+            }
+            queue.dequeue(at, &mut count);
+        }
+        assert!(lost_of_flood > 70_000 && lost_of_others < 250, "{lost_of_flood}, {lost_of_others} of 25000");
+    }
+
+    #[test]
+    fn the_hash_changes_with_time_and_packets_leave_the_bins_that_they_entered() {
+        let settings = Settings::new().with("rehash", Value::Integer(100)).with("db", Value::Integer(20));
+        let mut queue = sfb(&settings);
+        let mut ignore = |_: Datagram, _: DropReason| {};
+        let mut salts = alloc::vec![queue.salts];
+        for ms in 0..1_000 {
+            let at = Instant::from_nanos(ms * 1_000_000);
+            queue.enqueue(at, of_flow(0), &mut ignore);
+            if ms % 3 > 0 {
+                queue.dequeue(at, &mut ignore);
+            }
+            if salts.last() != Some(&queue.salts) {
+                salts.push(queue.salts);
+            }
+        }
+        assert_eq!(salts.len(), 10, "every 101 ms");
+        while queue.dequeue(Instant::from_nanos(1_000_000_000), &mut ignore).is_some() {}
+        assert!(queue.bins.iter().flatten().all(|bin| bin.packets == 0));
+    }
+
+    #[test]
+    fn sizes_are_completed_as_tc_does() {
+        let made = |pairs: &[(&'static str, u64)]| {
+            let settings =
+                pairs.iter().fold(Settings::new(), |all, &(name, n)| all.with(name, Value::Packets(n)));
+            SfbConfig::from_settings(&settings, &Link::default()).map(|config| (config.max, config.target))
+        };
+        assert_eq!(made(&[]), Ok((25, 20)));
+        assert_eq!(made(&[("target", 10)]), Ok((12, 10)));
+        assert_eq!(made(&[("max", 40)]), Ok((40, 32)));
+        assert!(made(&[("max", 0)]).is_err());
+        let wrong = Settings::new().with("increment", Value::Probability(f64::NAN));
+        assert!(SfbConfig::from_settings(&wrong, &Link::default()).is_err());
+    }
+}

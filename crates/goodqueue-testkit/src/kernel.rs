@@ -91,6 +91,15 @@ impl Flow for RecordedPacket {
         self.classed.then_some(self.flow + 1)
     }
 
+    /// All flows of a recording go from one host to another.
+    fn source_hash(&self, _salt: u32) -> u32 {
+        0
+    }
+
+    fn destination_hash(&self, _salt: u32) -> u32 {
+        0
+    }
+
     fn dscp(&self) -> u8 {
         self.tos >> 2
     }

@@ -40,7 +40,7 @@
 //! queues the first loses. Not there: `autorate-ingress`, `fwmark`, `wash`, `nat`, negative overhead, names for round-trip
 //! times; packets are never aggregates, so `split-gso` changes nothing. A class chosen by the caller picks the tin, as
 //! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and
-//! [`Flow::destination_hash`]; for packets that know no hosts all have the same ones. The ACK filter knows what
+//! [`Flow::destination_hash`]; for packets that know no hosts each flow has its own. The ACK filter knows what
 //! [`Flow::tcp_ack`] tells. A packet of no bytes is charged for one.
 //! As in Linux, a flow can be reordered when more than eight flows share a set of the hash, for one of them then loses its
 //! queue to another. A change of the classes, the isolation or the variant puts what is queued where it belongs, where

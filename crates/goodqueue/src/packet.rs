@@ -82,16 +82,14 @@ pub trait Flow {
         None
     }
 
-    /// A hash of the host that sent the packet, well mixed with `salt`. The default: one host for all.
+    /// A hash of the host that sent the packet, well mixed with `salt`. The default: each flow has a host of its own.
     fn source_hash(&self, salt: u32) -> u32 {
-        let _ = salt;
-        0
+        self.flow_hash(salt)
     }
 
-    /// A hash of the host that the packet goes to, well mixed with `salt`. The default: one host for all.
+    /// A hash of the host that the packet goes to, well mixed with `salt`. The default: each flow has a host of its own.
     fn destination_hash(&self, salt: u32) -> u32 {
-        let _ = salt;
-        0
+        self.flow_hash(salt)
     }
 
     /// The Differentiated Services code point (RFC 2474), the upper six bits of the TOS byte.

@@ -35,9 +35,9 @@ extern crate alloc;
 
 pub mod blue;
 mod bucket;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
-pub mod cake;
 pub mod codel;
 pub mod codel_dt;
 pub mod config;

@@ -43,7 +43,7 @@
 //! # Cost
 //! Constant per packet, plus packets dropped. The first of a series of overflows compares the backlogs of all flows; from then on
 //! a change of a backlog costs up to `log2(flows)` comparisons, until as many changes have passed without an overflow as
-//! there are flows, twice. A dequeue visits at most `flows * (packet / quantum + 2)` list entries. 56 bytes, a backlog and
+//! there are flows, twice. A dequeue visits each flow on a list a few times at most, however small the quantum. 56 bytes, a backlog and
 //! a node of the comparisons per flow.
 //!
 //! # Example

@@ -159,7 +159,8 @@ impl PieFlow {
 pub(crate) fn updates_due(config: &PieConfig, update_at: Option<Instant>, now: Instant) -> (u32, Instant) {
     let mut at = update_at.unwrap_or_else(|| config.first_update(now));
     let mut due = 0;
-    while at <= now && due < MAX_UPDATES {
+    // An update that is due at the end of time would be due at every call from then on.
+    while at <= now && at < Instant::MAX && due < MAX_UPDATES {
         at = config.next_update(at);
         due += 1;
     }

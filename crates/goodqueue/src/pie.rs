@@ -937,7 +937,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.now = self.now.max(now);
         let mut at = *self.update_at.get_or_insert_with(|| self.config.first_update(self.now));
         let mut done = 0;
-        while at <= self.now {
+        // An update that is due at the end of time would be due at every call from then on.
+        while at <= self.now && at < Instant::MAX {
             let before = self.vars;
             self.update_once();
             let next = self.config.next_update(at);

@@ -7,7 +7,7 @@ GOODQUEUE = target/release/goodqueue
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
 
-.PHONY: demo test bench fuzz build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: deviations demo test bench fuzz build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -70,6 +70,10 @@ demo-check: build
 	target/debug/goodqueue compare --json target/demo-debug.json >/dev/null
 	cmp target/demo.json target/demo-debug.json
 	test -s target/demo.html
+
+# What the library's files say of their deviations, as one page.
+deviations: build
+	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

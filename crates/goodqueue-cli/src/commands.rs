@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod compare;
+pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod run;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{Ending, compare, list, replay, run};
+use crate::commands::{Ending, compare, explain, list, replay, run};
 
 /// What does a queue discipline do on your link, with your traffic?
 ///
@@ -26,6 +26,7 @@ use crate::commands::{Ending, compare, list, replay, run};
   goodqueue compare --trace-down lte.down --report lte.html
   goodqueue run scenarios/codel-dynamic-link.toml
   goodqueue list qdiscs
+  goodqueue explain codel
 
 Exit codes: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted.")]
 struct Cli {
@@ -39,6 +40,7 @@ enum Command {
     Run(run::RunArgs),
     Replay(replay::ReplayArgs),
     List(list::ListArgs),
+    Explain(explain::ExplainArgs),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Replay(args) => replay::main(args),
         Command::List(args) => list::main(args),
+        Command::Explain(args) => explain::main(args),
     };
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,

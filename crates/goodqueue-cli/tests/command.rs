@@ -222,10 +222,34 @@ fn lists_are_for_people_and_for_programs() {
     for qdisc in qdiscs.as_array().expect("an array") {
         for parameter in qdisc["parameters"].as_array().expect("an array") {
             for field in ["name", "unit", "default", "source", "doc"] {
-                assert!(parameter[field].as_str().is_some_and(|text| !text.is_empty()), "{qdisc}: {field}");
+                assert!(
+                    parameter[field].as_str().is_some_and(|text| !text.is_empty()),
+                    "{parameter}: {field}"
+                );
             }
         }
     }
+}
+
+#[test]
+fn every_discipline_has_a_page_with_the_seven_headings() {
+    let folder = folder();
+    let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
+    let qdiscs: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for qdisc in qdiscs.as_array().expect("an array") {
+        let name = qdisc["name"].as_str().expect("a name");
+        let page = stdout(&goodqueue(folder.path(), &["explain", name]));
+        for heading in ["What it does", "Reference", "State", "Parameters", "Deviations", "Cost", "Example"] {
+            assert!(page.contains(&format!("\n# {heading}\n")), "{name} has no heading `{heading}`");
+        }
+    }
+}
+
+#[test]
+fn the_list_of_deviations_is_that_of_the_pages() {
+    // If this fails: goodqueue explain --deviations > docs/DEVIATIONS.md
+    let printed = stdout(&goodqueue(folder().path(), &["explain", "--deviations"]));
+    assert!(printed == include_str!("../../../docs/DEVIATIONS.md"), "docs/DEVIATIONS.md is not up to date");
 }
 
 #[test]

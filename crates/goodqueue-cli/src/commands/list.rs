@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use goodqueue::config::{Kind, Unit};
-use goodqueue::registry;
+use goodqueue::config::{Children, Kind, Parameter, Unit};
+use goodqueue::registry::{self, Preset};
 use goodqueue_scenario::library;
 use serde_json::{Value, json};
 
@@ -69,26 +69,43 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
 }
 
 fn qdiscs() -> (Vec<Value>, Vec<String>) {
-    registry::KINDS.iter().map(|kind| (qdisc_json(kind), qdisc_text(kind))).unzip()
+    let kinds = registry::KINDS.iter().map(|kind| (qdisc_json(kind), qdisc_text(kind)));
+    kinds.chain(registry::PRESETS.iter().map(preset)).unzip()
+}
+
+/// A name for a discipline with certain settings: an entry of its own, with the discipline it stands for.
+fn preset(preset: &Preset) -> (Value, String) {
+    let settings: Vec<String> =
+        preset.settings.iter().map(|(parameter, value)| format!("{parameter} {value}")).collect();
+    let line = format!("{} {}", preset.kind, settings.join(" "));
+    let entry = json!({
+        "name": preset.name, "summary": preset.doc, "reference": preset.source,
+        "variants": [], "parameters": [], "preset_of": line,
+    });
+    (entry, format!("{} – {} ({})\n  preset: {line}\n", preset.name, preset.doc, preset.source))
 }
 
 fn qdisc_json(kind: &Kind) -> Value {
     let variants: Vec<Value> =
         kind.variants.iter().map(|variant| json!({"name": variant.name, "doc": variant.doc})).collect();
-    let parameters: Vec<Value> = kind
-        .parameters
-        .iter()
-        .map(|parameter| {
-            json!({
-                "name": parameter.name, "unit": unit(parameter.unit), "default": parameter.default,
-                "source": parameter.source, "range": parameter.range, "doc": parameter.doc,
-            })
-        })
-        .collect();
-    json!({
+    let mut entry = json!({
         "name": kind.name, "summary": kind.summary, "reference": kind.reference,
-        "variants": variants, "parameters": parameters,
-    })
+        "variants": variants, "parameters": parameters_json(kind.parameters),
+    });
+    if let Children::Classes(parameters) = kind.children {
+        entry["class_parameters"] = parameters_json(parameters);
+    }
+    entry
+}
+
+fn parameters_json(parameters: &[Parameter]) -> Value {
+    let one = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name, "unit": unit(parameter.unit), "default": parameter.default,
+            "source": parameter.source, "range": parameter.range, "doc": parameter.doc,
+        })
+    };
+    parameters.iter().map(one).collect()
 }
 
 fn qdisc_text(kind: &Kind) -> String {
@@ -102,11 +119,27 @@ fn qdisc_text(kind: &Kind) -> String {
             let _ = writeln!(text, "    {:12} {}{default}", variant.name, variant.doc);
         }
     }
-    let width = kind.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
-    for parameter in kind.parameters {
+    text.push_str(&parameters_text("  ", kind.parameters));
+    match kind.children {
+        Children::One => text.push_str("  [QDISC] holds another discipline\n"),
+        Children::Bands => text.push_str("  [BAND: QDISC] holds a discipline for each band, from 1\n"),
+        Children::Classes(parameters) => {
+            text.push_str("  [CLASS PARAMETERS: QDISC] holds classes, each with a discipline\n");
+            text.push_str(&parameters_text("    ", parameters));
+        }
+        _ => {}
+    }
+    text
+}
+
+fn parameters_text(indent: &str, parameters: &[Parameter]) -> String {
+    let mut text = String::new();
+    let width = parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
+    for parameter in parameters {
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "  {:width$}  {} [default: {}; {}]",
+            "{indent}{:width$}  {} [default: {}; {}]",
             parameter.name, parameter.doc, parameter.default, parameter.source
         );
     }
@@ -125,8 +158,6 @@ fn unit(unit: Unit) -> String {
         Unit::Probability => "probability".to_owned(),
         Unit::Flag { .. } => "flag".to_owned(),
         Unit::Choice(words) => words.join(" | "),
-        #[expect(unreachable_patterns, reason = "units may be added")]
-        _ => "other".to_owned(),
     }
 }
 

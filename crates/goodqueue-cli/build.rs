@@ -1,0 +1,47 @@
+//! Takes the page of each discipline, the documentation at the top of its file, into the command: the file is the only
+//! place where it is written, and a new discipline's page is there without being listed.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let manifest = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let sources = manifest.join("../goodqueue/src");
+    println!("cargo::rerun-if-changed={}", sources.display());
+    let mut files: Vec<PathBuf> = fs::read_dir(&sources)
+        .expect("the library's sources are beside the command's")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    files.sort();
+    let mut table = String::from("&[\n");
+    for file in files {
+        let source = fs::read_to_string(&file).expect("a text file");
+        let page = page(&source);
+        for name in disciplines(&source) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(table, "    ({name:?}, {page:?}),");
+        }
+    }
+    table.push(']');
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(Path::new(&out).join("pages.rs"), table).expect("cargo's folder can be written");
+}
+
+/// The inner documentation at the top of a file, without its comment marks.
+fn page(source: &str) -> String {
+    let lines = source.lines().take_while(|line| line.starts_with("//!"));
+    let text: Vec<&str> = lines.map(|line| line.strip_prefix("//! ").unwrap_or("")).collect();
+    text.join("\n")
+}
+
+/// The names of the disciplines that a file describes in its `Kind` tables.
+fn disciplines(source: &str) -> Vec<String> {
+    source
+        .split("Kind = Kind {")
+        .skip(1)
+        .filter_map(|table| table.split_once("name: \"")?.1.split_once('"'))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}

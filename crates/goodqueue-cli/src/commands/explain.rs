@@ -1,0 +1,99 @@
+//! `goodqueue explain`: the page of a discipline, as it stands at the top of its file.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use goodqueue::registry;
+use goodqueue_scenario::diagnostic::Diagnostic;
+use serde_json::json;
+
+use super::{Ending, Outcome};
+use crate::output;
+
+/// Explain a queue discipline: what it does, its state, parameters, deviations and cost.
+///
+/// The text is Markdown, and the same as in the library's documentation.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  goodqueue explain codel
+  goodqueue explain fq_nocodel      a preset: the page of the discipline it stands for
+  goodqueue explain --deviations    how every discipline differs from its RFC and from Linux")]
+pub(crate) struct ExplainArgs {
+    /// A discipline or a preset.
+    #[arg(required_unless_present = "deviations")]
+    name: Option<String>,
+    /// The deviations of all disciplines, as docs/DEVIATIONS.md has them.
+    #[arg(long, conflicts_with = "name")]
+    deviations: bool,
+    /// Write the page as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn main(args: &ExplainArgs) -> Outcome {
+    if let Some(json) = &args.json {
+        output::check("--json", json)?;
+    }
+    let (name, text) = match &args.name {
+        Some(name) => (name.as_str(), explanation(name)?),
+        None => ("deviations", deviations()),
+    };
+    match &args.json {
+        Some(json) => output::write_json("--json", json, &json!({"name": name, "page": text}))?,
+        None => output::print(&format!("{}\n", text.trim_end()))?,
+    }
+    Ok(Ending::Done)
+}
+
+/// Every discipline's page, by its name; made by the build script from the library's files.
+const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+fn explanation(name: &str) -> Result<String, Diagnostic> {
+    let preset = registry::PRESETS.iter().find(|preset| preset.name == name);
+    let kind = preset.map_or(name, |preset| preset.kind);
+    let Some(page) = page(kind) else {
+        let presets = registry::PRESETS.iter().map(|preset| preset.name);
+        let names: Vec<&str> = PAGES.iter().map(|page| page.0).chain(presets).collect();
+        return Err(Diagnostic::new(format!("there is no discipline `{name}` to explain"))
+            .one_of(name, &names)
+            .in_argument("NAME", name));
+    };
+    let mut text = String::new();
+    if let Some(preset) = preset {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "`{name}` is a preset of {kind}:");
+        for (parameter, value) in preset.settings {
+            let _ = write!(text, " {parameter} {value}");
+        }
+        let _ = writeln!(text, "\n{} ({}).\n", preset.doc, preset.source);
+    }
+    text.push_str(page);
+    Ok(text)
+}
+
+fn page(kind: &str) -> Option<&'static str> {
+    PAGES.iter().find(|page| page.0 == kind).map(|page| page.1)
+}
+
+/// The section "Deviations" of every page.
+fn deviations() -> String {
+    let mut text = String::from(
+        "# Deviations\n\nHow each discipline differs from its RFC or paper, and from Linux. Taken from the pages of the \
+         disciplines\nwith `goodqueue explain --deviations`; edit those, not this.\n",
+    );
+    let mut written: Vec<&str> = Vec::new();
+    for &(_, page) in PAGES {
+        // Disciplines of one file share its page.
+        if written.contains(&page) {
+            continue;
+        }
+        written.push(page);
+        let names: Vec<&str> = PAGES.iter().filter(|other| other.1 == page).map(|other| other.0).collect();
+        let section = page.split_once("# Deviations\n").map_or("None are written down.", |split| split.1);
+        let section = section.split("\n# ").next().unwrap_or(section).trim();
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n## {}\n\n{section}\n", names.join(", "));
+    }
+    text
+}

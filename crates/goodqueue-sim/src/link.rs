@@ -189,9 +189,9 @@ impl Link {
         packet.queued_at = now;
         let monitor = &mut self.monitor;
         monitor.advance(now);
-        self.qdisc.enqueue(now, packet, &mut |packet: Packet, why| {
+        self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
             monitor.dropped(why);
-            dropped(&packet);
+            dropped(&lost);
         });
         monitor.length_is(self.qdisc.len());
         // A link that waits for a shaper or a delay is free all the same: what came may be sent now.
@@ -316,12 +316,12 @@ fn dequeue(
     dropped: &mut impl FnMut(&Packet),
 ) -> Option<Packet> {
     monitor.advance(now);
-    let packet = qdisc.dequeue(now, &mut |packet: Packet, why: DropReason| {
+    let sent = qdisc.dequeue(now, &mut |lost: Packet, why: DropReason| {
         monitor.dropped(why);
-        dropped(&packet);
+        dropped(&lost);
     });
     monitor.length_is(qdisc.len());
-    let packet = packet?;
+    let packet = sent?;
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)
 }

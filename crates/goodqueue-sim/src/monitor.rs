@@ -147,9 +147,9 @@ impl LinkMonitor {
 }
 
 fn difference(after: &Stats, before: &Stats) -> Stats {
-    let count = |after: Count, before: Count| Count {
-        packets: after.packets.wrapping_sub(before.packets),
-        bytes: after.bytes.wrapping_sub(before.bytes),
+    let count = |last: Count, first: Count| Count {
+        packets: last.packets.wrapping_sub(first.packets),
+        bytes: last.bytes.wrapping_sub(first.bytes),
     };
     Stats {
         offered: count(after.offered, before.offered),

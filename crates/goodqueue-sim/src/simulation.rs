@@ -44,6 +44,7 @@ pub struct FlowConfig {
 
 /// What a flow does.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all flows are TCP")]
 pub enum Traffic {
     /// A TCP connection with data one way.
     Tcp {
@@ -217,7 +218,7 @@ impl<'a> Simulation<'a> {
             self.now = pause;
             if pause == step_end {
                 self.end_step();
-                step_end = step_end + self.config.series_step.unwrap_or(Duration::MAX);
+                step_end += self.config.series_step.unwrap_or(Duration::MAX);
             }
             if pause == warm_at {
                 is_warm = true;

@@ -306,7 +306,11 @@ const FIXED: [&str; 1] = ["flows"];
 /// Whether somewhere in the tree a network is emulated that reorders.
 fn reorders(settings: &Settings) -> bool {
     settings.get(REORDERING).is_some()
-        || settings.children().iter().filter_map(|child| child.qdisc.as_ref()).any(|(_, inner)| reorders(inner))
+        || settings
+            .children()
+            .iter()
+            .filter_map(|child| child.qdisc.as_ref())
+            .any(|(_, inner)| reorders(inner))
 }
 
 /// The parameter that netem alone has.

@@ -716,10 +716,10 @@ impl<P: Packet + Flow> Qfq<P> {
         }
         self.scheduler.leave(old);
         let place = self.scheduler.join(u32::try_from(weight).unwrap_or(1), len);
-        let Some(class) = self.classes.get_mut(index) else { return };
-        class.aggregate = place;
+        let Some(joined) = self.classes.get_mut(index) else { return };
+        joined.aggregate = place;
         if was_active {
-            let deficit = class.deficit;
+            let deficit = joined.deficit;
             self.activate(index);
             if let Some(moved) = self.classes.get_mut(index) {
                 moved.deficit = deficit;

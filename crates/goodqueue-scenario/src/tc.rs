@@ -7,7 +7,7 @@
 //! A discipline that holds others has them in brackets behind its parameters: `tbf rate 10mbit burst 5000 [codel]`,
 //! `prio [1: pfifo limit 30] [2: codel]`, `htb default 20 [1 rate 10mbit [10 rate 2mbit: pfifo] [20 rate 8mbit: fq_codel]]`
 //! (number of the band or class, parameters of the class, classes below it, and behind a colon its discipline). A script
-//! of tc commands, separated by line ends or `;`, with `for` loops and variables, says the same ([`script`]). Numbers of
+//! of tc commands, separated by line ends or `;`, with `for` loops and variables, says the same. Numbers of
 //! classes are hexadecimal, as in tc.
 //!
 //! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a discipline. One word is

@@ -180,6 +180,8 @@ impl Link {
         if let Some(free_at) = self.free_at
             && self.ask_at.is_none()
             && free_at <= now
+            // With packets queued it did not go to sleep: it is blocked (rate 0).
+            && self.qdisc.is_empty()
         {
             // The link became idle in the meantime: it asked then and found nothing, which the discipline may care for.
             self.free_at = None;

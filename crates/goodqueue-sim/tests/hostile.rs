@@ -1,0 +1,118 @@
+//! Hostile inputs at the level of a run: H29, H30, H59, H63, H64 and H65. Those of the disciplines are in
+//! `crates/goodqueue/tests/hostile`, those of TCP in `crates/goodqueue-tcp/tests/tcp/hostile.rs`.
+
+use goodqueue::config::{Link, Settings};
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::events::EventQueue;
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_tcp::AnyCongestionControl;
+
+fn link(capacity: Capacity) -> LinkConfig {
+    let made = AnyConfig::from_settings("codel", &Settings::new(), &Link::default());
+    LinkConfig { capacity, qdisc: made.expect("listed").expect("valid") }
+}
+
+fn constant(bps: u64) -> LinkConfig {
+    link(Capacity::Constant(Rate::from_bps(bps)))
+}
+
+fn simulate(down: LinkConfig, flows: Vec<FlowConfig>, duration: Duration) -> Outcome {
+    let config = Config {
+        duration,
+        warmup: Duration::ZERO,
+        links: [down, constant(10_000_000)],
+        framing: 14,
+        flows,
+        seed: 1,
+        series_step: None,
+    };
+    run(&config).expect("valid")
+}
+
+fn flow(traffic: Traffic, rtt: Duration) -> FlowConfig {
+    FlowConfig { traffic, rtt, start: Instant::ZERO, stop: None }
+}
+
+fn download(size: Option<u64>) -> Traffic {
+    Traffic::Tcp {
+        direction: Direction::Down,
+        size,
+        config: goodqueue_tcp::Config::default(),
+        congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+    }
+}
+
+fn ping(interval: Duration) -> Traffic {
+    Traffic::Ping { interval, bytes: 84 }
+}
+
+// H30
+#[test]
+fn two_events_at_one_instant_happen_in_the_order_in_which_they_were_scheduled() {
+    let at = Instant::from_nanos(5);
+    for (first, second) in [(1, 2), (2, 1)] {
+        let mut events = EventQueue::default();
+        events.push(Instant::from_nanos(9), 7);
+        events.push(at, first);
+        events.push(at, second);
+        events.push(Instant::ZERO, 8);
+        let order: Vec<u32> = std::iter::from_fn(|| events.pop()).map(|(_, what)| what).collect();
+        assert_eq!(order, [8, first, second, 7]);
+    }
+}
+
+// H59
+#[test]
+fn a_link_that_stops_with_packets_in_flight_and_comes_back_delivers_the_transfer() {
+    let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+    let rate = Rate::from_bps(10_000_000);
+    let blocked = Rate::from_bps(0);
+    // Twice, the second time before the first retransmission has gone through.
+    let schedule = vec![(at(0), rate), (at(1), blocked), (at(4), rate), (at(5), blocked), (at(9), rate)];
+    let size = 4_000_000;
+    let transfer = flow(download(Some(size)), Duration::from_millis(50));
+    let outcome = simulate(link(Capacity::Schedule(schedule)), vec![transfer], Duration::from_secs(60));
+    assert_eq!(outcome.flows[0].tally.delivered, size);
+    assert!(outcome.flows[0].tally.completed_at.is_some_and(|end| end > at(9)));
+}
+
+// H63 H64
+#[test]
+fn a_run_of_nothing_ends_and_has_no_numbers_to_show() {
+    for duration in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3_600)] {
+        let outcome = simulate(constant(10_000_000), Vec::new(), duration);
+        assert_eq!((outcome.bottleneck_packets, outcome.flows.len()), (0, 0));
+    }
+    let late = FlowConfig { start: Instant::MAX, ..flow(ping(Duration::from_secs(1)), Duration::ZERO) };
+    assert_eq!(simulate(constant(10_000_000), vec![late], Duration::from_secs(1)).bottleneck_packets, 0);
+}
+
+// H64
+#[test]
+fn twenty_thousand_flows_that_all_start_at_once_are_all_heard() {
+    let flows = vec![flow(ping(Duration::from_secs(60)), Duration::from_millis(10)); 20_000];
+    let outcome = simulate(constant(10_000_000_000), flows, Duration::from_secs(5));
+    assert_eq!(outcome.flows.len(), 20_000);
+    let offered: u64 = outcome.flows.iter().map(|flow| flow.counters.offered).sum();
+    assert!(offered >= 20_000, "{offered} packets offered");
+}
+
+// H65
+#[test]
+fn round_trips_of_nothing_and_of_an_hour_are_round_trips() {
+    for (rtt, delivered) in [(Duration::ZERO, true), (Duration::from_secs(3_600), false)] {
+        let transfer = flow(download(Some(100_000)), rtt);
+        let outcome = simulate(constant(10_000_000), vec![transfer], Duration::from_secs(600));
+        assert_eq!(outcome.flows[0].tally.delivered == 100_000, delivered, "round trip {rtt}");
+    }
+}
+
+// H14 H65
+#[test]
+fn a_link_of_one_bit_per_second_carries_a_ping_in_its_time() {
+    let echo = flow(ping(Duration::from_secs(100_000)), Duration::from_millis(1));
+    let outcome = simulate(constant(1), vec![echo], Duration::from_secs(10_000));
+    // 98 bytes are 784 seconds.
+    let probe = outcome.flows[0].round_trips.first().expect("one came back");
+    assert_eq!(outcome.flows[0].round_trips.len(), 1, "{probe:?}");
+}

@@ -7,13 +7,14 @@ GOODQUEUE = target/release/goodqueue
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
 
-.PHONY: deviations demo test bench fuzz build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: deviations demo test bench fuzz counts build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
+	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -43,6 +44,10 @@ fuzz: toolchain
 	    -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
 	    </dev/null) || exit 1; \
 	done
+
+counts: toolchain
+	@$(CARGO) build --release --quiet --package goodqueue-sim --example instructions
+	@UPDATE=$(UPDATE) benches/count-instructions $${CARGO_TARGET_DIR:-target}/release/examples/instructions
 
 build: toolchain
 	@$(CARGO) build --release --quiet --package goodqueue-cli

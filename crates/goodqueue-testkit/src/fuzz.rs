@@ -6,7 +6,7 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use goodqueue::config::{Kind, Value};
+use goodqueue::config::{Children, Kind, Value};
 use goodqueue::registry::KINDS;
 use goodqueue::{AnyConfig, Duration, Ecn, Instant, Link, Settings};
 use goodqueue_scenario::recording::{Recording, Row};
@@ -118,8 +118,16 @@ pub fn sorted_kinds() -> Vec<Kind> {
     kinds
 }
 
-/// As many of the chosen values as the discipline accepts together.
+/// Disciplines within disciplines, at most.
+const DEPTH: u32 = 4;
+
+/// As many of the chosen values as the discipline accepts together; other disciplines inside, if it can hold some.
 fn configuration(choices: &mut Choices<'_>, kind: &Kind) -> AnyConfig {
+    let settings = settings(choices, kind, DEPTH);
+    edge::accepted(kind, &settings).unwrap_or_else(|| edge::default_config(kind))
+}
+
+fn settings(choices: &mut Choices<'_>, kind: &Kind, depth: u32) -> Settings {
     let mut settings = Settings::new();
     if !kind.variants.is_empty() {
         settings.set("variant", Value::Choice(choices.of(kind.variants).name));
@@ -139,7 +147,17 @@ fn configuration(choices: &mut Choices<'_>, kind: &Kind) -> AnyConfig {
             settings = wider;
         }
     }
-    edge::accepted(kind, &settings).unwrap_or_else(|| edge::default_config(kind))
+    if kind.children != Children::None && depth > 1 && choices.byte() >= 64 {
+        let child = choices.of(&sorted_kinds());
+        let inner = self::settings(choices, &child, depth - 1);
+        let tree = edge::holding(kind, child.name, &inner);
+        let wider =
+            tree.map(|tree| tree.children().iter().cloned().fold(settings.clone(), Settings::with_child));
+        if let Some(wider) = wider.filter(|wider| edge::accepted(kind, wider).is_some()) {
+            settings = wider;
+        }
+    }
+    settings
 }
 
 fn operation(choices: &mut Choices<'_>, kind: &Kind) -> Operation {

@@ -56,7 +56,7 @@
 //! | H54 | replaced, classes removed with packets in them | `any_discipline_may_take_the_place_of_any_other_with_packets_queued`, `a_tree_may_lose_its_branches_while_they_are_full` |
 //! | H55 H56 | children that drop what they reported, or wait | `every_discipline_works_inside_every_other` |
 //! | H57 | duplicates of duplicates | a `Packet` is not `Clone`, so no discipline can duplicate; loss and order are under H37 and I4 |
-//! | H58 | depth 16, fan-out 65,535 | `a_tower_of_sixteen_disciplines_stands`, `a_discipline_with_65_535_classes_finds_each_of_them` |
+//! | H58 | depth 16, fan-out 8,191 | `a_tower_of_sixteen_disciplines_stands`, `a_discipline_with_8_191_classes_finds_each_of_them` |
 //! | H59 | the link stops and comes back | goodqueue-sim `theory` and `hostile` |
 //! | H60 | one packet enqueued twice | packets are moved: it does not compile |
 //! | H61 | a drop sink that calls back | the queue is borrowed mutably during the call: it does not compile |

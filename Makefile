@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 REPORT ?= goodqueue-report.html
-GOODQUEUE = target/release/goodqueue
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+GOODQUEUE = $(TARGET)/release/goodqueue
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
@@ -66,15 +67,15 @@ unit: toolchain
 
 # The library in a program without the standard library: its own allocator and panic handler, nothing else.
 no-std: toolchain
-	$(CARGO) build --quiet --manifest-path crates/goodqueue/tests/no_std/Cargo.toml --target-dir target/no_std
+	$(CARGO) build --quiet --manifest-path crates/goodqueue/tests/no_std/Cargo.toml --target-dir $(TARGET)/no_std
 
 # The main job once, as the README shows it; and the same bytes from the debug and the release build.
 demo-check: build
 	$(CARGO) build --quiet --package goodqueue-cli
-	$(GOODQUEUE) compare --json target/demo.json --report target/demo.html
-	target/debug/goodqueue compare --json target/demo-debug.json >/dev/null
-	cmp target/demo.json target/demo-debug.json
-	test -s target/demo.html
+	$(GOODQUEUE) compare --json $(TARGET)/demo.json --report $(TARGET)/demo.html
+	$(TARGET)/debug/goodqueue compare --json $(TARGET)/demo-debug.json >/dev/null
+	cmp $(TARGET)/demo.json $(TARGET)/demo-debug.json
+	test -s $(TARGET)/demo.html
 
 # What the library's files say of their deviations, as one page.
 deviations: build

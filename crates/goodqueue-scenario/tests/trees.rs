@@ -57,7 +57,9 @@ fn difference(config: &AnyConfig, rows: &[Row], rate: Rate, origin: Duration) ->
     }
     let mut qdisc = AnyQdisc::new(config.clone(), 0, Source::Recorded(draws));
     let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos }),
+        Row::Arrival { t, seq, flow, bytes, tos } => {
+            Some(Arrival { at: t, seq, flow, bytes, tos, classed: true })
+        }
         _ => None,
     });
     let mut fates = Vec::new();

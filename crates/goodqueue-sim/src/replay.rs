@@ -13,12 +13,15 @@ pub struct Arrival {
     pub at: Instant,
     /// Its number; part of the answer.
     pub seq: u64,
-    /// Its flow, from 0. Disciplines with classes put flow `f` into class `f + 1`.
+    /// Its flow, from 0. If it is `classed`, flow `f` goes into class `f + 1`.
     pub flow: u32,
     /// Its length.
     pub bytes: u32,
     /// Its TOS byte, the ECN field in the low two bits.
     pub tos: u8,
+    /// Disciplines with classes, and those that hash flows, take the flow's number instead, as the kernel does with a
+    /// `skb->priority`.
+    pub classed: bool,
 }
 
 /// What became of a packet.
@@ -75,7 +78,20 @@ impl Flow for Arrival {
     }
 
     fn class(&self) -> Option<u32> {
-        self.flow.checked_add(1)
+        self.flow.checked_add(1).filter(|_| self.classed)
+    }
+
+    /// All flows of a recording go from one host to another.
+    fn source_hash(&self, _salt: u32) -> u32 {
+        0
+    }
+
+    fn destination_hash(&self, _salt: u32) -> u32 {
+        0
+    }
+
+    fn dscp(&self) -> u8 {
+        self.tos >> 2
     }
 }
 
@@ -144,7 +160,14 @@ mod tests {
     #[test]
     fn packets_leave_back_to_back_and_what_does_not_fit_is_dropped() {
         let mut queue = Pfifo::new(PfifoConfig::new(1).expect("valid"));
-        let arrival = |at, seq| Arrival { at: Instant::from_nanos(at), seq, flow: 0, bytes: 125, tos: 0 };
+        let arrival = |at, seq| Arrival {
+            at: Instant::from_nanos(at),
+            seq,
+            flow: 0,
+            bytes: 125,
+            tos: 0,
+            classed: true,
+        };
         let mut fates = Vec::new();
         // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.
         let arrivals = [arrival(0, 0), arrival(10, 1), arrival(20, 2), arrival(1_000_001, 3)];

@@ -179,8 +179,12 @@ impl Input {
         }
         let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(0) };
         let mut qdisc = AnyQdisc::new(self.config.clone(), 0, random);
+        // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
+        let classed = self.header.other.get("priority").is_none_or(|priority| priority != "none");
         let arrivals = self.rows.iter().filter_map(|row| match *row {
-            Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos }),
+            Row::Arrival { t, seq, flow, bytes, tos } => {
+                Some(Arrival { at: t, seq, flow, bytes, tos, classed })
+            }
             _ => None,
         });
         replay(&mut qdisc, self.rate, Duration::from_nanos(self.header.t_start_ns), arrivals, report);

@@ -43,29 +43,36 @@
 //! Handshake with retransmission (RFC 9293, RFC 6298), initial window (RFC 6928), slow start and congestion
 //! avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC 2883, RFC 6675), recovery
 //! without them (RFC 6582), limited transmit (RFC 3042), Proportional Rate Reduction (RFC 9937), the retransmission
-//! timer (RFC 6298), ECN (RFC 3168), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293 §3.8.6.1), CUBIC
-//! (RFC 9438).
+//! timer (RFC 6298), ECN (RFC 3168) and its accurate echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1),
+//! persist timer (RFC 9293 §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
+//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing. Congestion controllers are
+//! listed in [`registry`], stacks as they were used in [`profile`].
 //!
 //! # What it does not
 //!
-//! No data from receiver to sender, no RACK-TLP (RFC 8985), no F-RTO, no undo of a spurious reduction, no
-//! HyStart++ (RFC 9406), no Nagle algorithm, no reset, and no giving up: a connection whose peer is gone retries
-//! for ever. Sequence numbers are 64 bits wide and start at 0, so they never wrap. Both ends are taken to agree on
-//! options: SACK, timestamps and window scale are not negotiated; ECN is.
+//! No data from receiver to sender, no HyStart++ (RFC 9406), no Nagle algorithm, no reset, and no giving up: a
+//! connection whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they never
+//! wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not negotiated; ECN is. The
+//! `linux` profile has no auto-tuned receive window and no PSH flag, both of which give a few ACKs more.
 
 #![no_std]
 #![forbid(unsafe_code)]
 // A shadowed variable once delivered the wrong packet (mahimahi codel_packet_queue).
-#![cfg_attr(not(test), warn(clippy::shadow_unrelated))]
+#![warn(clippy::shadow_unrelated)]
 #![deny(missing_docs)]
 
 extern crate alloc;
 
+pub mod bbr;
+pub mod compound;
 pub mod config;
 pub mod congestion;
 pub mod cubic;
 pub mod cubic_linux;
+pub mod dctcp;
+pub mod ledbat;
 pub mod new_reno;
+pub mod nice;
 pub mod profile;
 mod prr;
 mod reassembly;
@@ -76,15 +83,24 @@ mod rtt;
 mod scoreboard;
 pub mod segment;
 pub mod sender;
+pub mod tcp_lp;
+pub mod vegas;
 
+pub use bbr::Bbr;
+pub use compound::Compound;
 pub use config::{Config, DelayedAck};
 pub use congestion::CongestionControl;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use dctcp::Dctcp;
+pub use ledbat::Ledbat;
 pub use new_reno::NewReno;
+pub use nice::Nice;
 pub use profile::{Profile, profiles};
 pub use receiver::Receiver;
 pub use registry::AnyCongestionControl;
 pub use reno::Reno;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
+pub use tcp_lp::TcpLp;
+pub use vegas::Vegas;

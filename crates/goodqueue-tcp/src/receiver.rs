@@ -303,7 +303,7 @@ impl Receiver {
         }
         self.ack_due = false;
         self.unacknowledged = 0;
-        self.quick = self.quick.saturating_sub(1);
+        self.quick = self.quick.saturating_sub(u32::from(self.state == State::Established));
         self.stats.sent += 1;
         let mut segment = Segment {
             seq: 1,

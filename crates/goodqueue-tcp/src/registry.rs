@@ -26,6 +26,8 @@ pub enum Needs {
     Nothing,
     /// Timestamps, for one-way delays.
     Timestamps,
+    /// The same, and that no ACK is delayed: a small window would take the wait for congestion.
+    PromptTimestamps,
     /// ECN with an echo of each segment's own mark.
     AccurateEcn,
 }
@@ -135,6 +137,14 @@ controllers! {
     Cubic = crate::cubic::Cubic;
     CubicLinux = crate::cubic_linux::CubicLinux;
     Reno = crate::reno::Reno;
+    Dctcp = crate::dctcp::Dctcp;
+    Vegas = crate::vegas::Vegas;
+    Ledbat = crate::ledbat::Ledbat<false>;
+    LedbatUtp = crate::ledbat::Ledbat<true>;
+    TcpLp = crate::tcp_lp::TcpLp;
+    Nice = crate::nice::Nice;
+    Compound = crate::compound::Compound;
+    Bbr = crate::bbr::Bbr;
 }
 
 /// The names of all controllers.

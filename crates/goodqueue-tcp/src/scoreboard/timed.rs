@@ -46,7 +46,8 @@ impl Scoreboard {
                 self.undecided = position;
             }
         }
-        self.detect_resent(&mut found, remaining);
+        // Of two retransmissions in one instant neither shows the other lost.
+        self.detect_resent(&mut found, |record| remaining(record).filter(|_| record.sent < newest.sent));
         found
     }
 

@@ -101,7 +101,7 @@ impl<C: CongestionControl> Sender<C> {
         {
             return false;
         }
-        let alone = self.scoreboard.outstanding() <= self.mss;
+        let alone = self.scoreboard.outstanding() <= self.mss + 1; // a FIN may go with it
         let wait = match self.rtt.srtt() {
             Some(srtt) => srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK },
             None => Duration::from_secs(1),
@@ -121,8 +121,8 @@ impl<C: CongestionControl> Sender<C> {
         if self.rack.probed.is_some() {
             return true; // one at a time
         }
-        let fits =
-            self.window_edge.saturating_sub(self.snd_nxt) >= self.mss.min(self.data_end - self.snd_nxt);
+        let fits = self.window_edge.saturating_sub(self.snd_nxt)
+            >= self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
         let new = self.snd_nxt < self.data_end && fits;
         self.stats.tail_loss_probes += 1;
         self.tail_due = Some(new);
@@ -134,7 +134,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn send_tail_probe(&mut self, now: Instant, new: bool) -> Option<Segment> {
         self.tail_due = None;
         let segment = if new {
-            let payload = self.mss.min(self.data_end - self.snd_nxt);
+            let payload = self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
             let segment = self.first_transmission(now, payload);
             self.purpose = Purpose::Timeout;
             Some(segment)

@@ -6,6 +6,7 @@ mod growth;
 mod handshake;
 mod hostile;
 mod pair;
+mod profiles;
 mod random;
 mod recovery;
 mod timers;

@@ -1,0 +1,337 @@
+//! BBR version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at the bottleneck's rate as
+//! estimated, with about two bandwidth-delay products in flight at most.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, RateSample, Signal, Window};
+use crate::registry::{About, Constant, Needs};
+
+/// 2 / ln 2: the least gain that doubles the rate each round.
+const HIGH_GAIN: f64 = 2.885;
+const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+const CWND_GAIN: f64 = 2.0;
+/// The cycle of PROBE_BW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The bandwidth is the most of so many rounds.
+const BANDWIDTH_ROUNDS: usize = 10;
+/// The least RTT is that of so long; then it is looked for, so long at least.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+/// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// The pacing rate stays so much below the estimate (Linux).
+const PACING_MARGIN: f64 = 0.99;
+/// Least window in segments, and that of PROBE_RTT.
+const MIN_WINDOW: u64 = 4;
+/// Segments above the bandwidth-delay product that delayed and aggregated ACKs need: three bursts of two (Linux).
+const EXTRA: u64 = 6;
+/// Assumed before the first RTT sample (Linux).
+const INITIAL_RTT: Duration = Duration::from_millis(1);
+const INITIAL_WINDOW: u64 = 10;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+/// BBR. Rates are in bytes per second, windows in bytes.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    mode: Mode,
+    /// Most bandwidth of each of the last rounds; that of now is at `round % 10`.
+    bandwidth: [f64; BANDWIDTH_ROUNDS],
+    round: usize,
+    round_end: u64,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    full: f64,
+    full_rounds: u32,
+    is_full: bool,
+    phase: usize,
+    phase_at: Instant,
+    probe_until: Option<Instant>,
+    probe_round: usize,
+    cwnd: u64,
+    before: u64,
+    /// Fast recovery, of which the first round sends what is delivered and no more.
+    recovers: bool,
+    conserves: bool,
+    pace: f64,
+    mss: u32,
+}
+
+impl Default for Bbr {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Startup,
+            bandwidth: [0.0; BANDWIDTH_ROUNDS],
+            round: 0,
+            round_end: 0,
+            min_rtt: None,
+            min_rtt_at: Instant::ZERO,
+            full: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            phase: 2,
+            phase_at: Instant::ZERO,
+            probe_until: None,
+            probe_round: 0,
+            cwnd: 0,
+            before: 0,
+            recovers: false,
+            conserves: false,
+            pace: HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64 / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
+            mss: 1460,
+        }
+    }
+}
+
+impl Bbr {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "bbr",
+        summary: "paces at the bandwidth that it measures; losses change nothing but one round",
+        reference: "Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)",
+        constants: &[
+            Constant { name: "startup gain", value: "2.885", source: "draft-00 §4.3.2" },
+            Constant { name: "probe gains", value: "1.25, 0.75, 6 x 1", source: "draft-00 §4.3.4" },
+            Constant { name: "cwnd gain", value: "2", source: "draft-00 §4.2.3" },
+            Constant { name: "RTprop window", value: "10 s", source: "draft-00 §4.1.2" },
+            Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
+        ],
+        needs: Needs::Nothing,
+    };
+
+    fn most_bandwidth(&self) -> f64 {
+        self.bandwidth.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// `gain` bandwidth-delay products in bytes; before the first sample the initial window.
+    fn inflight(&self, gain: f64) -> u64 {
+        let mss = u64::from(self.mss);
+        let Some(rtt) = self.min_rtt else { return INITIAL_WINDOW * mss };
+        whole(gain * self.most_bandwidth() * rtt.as_nanos() as f64 * 1e-9).next_multiple_of(mss.max(1))
+    }
+
+    fn take_bandwidth(&mut self, sample: &RateSample) {
+        let begins = sample.prior_delivered >= self.round_end;
+        if begins {
+            self.round_end = sample.total;
+            self.round += 1;
+            self.bandwidth[self.round % BANDWIDTH_ROUNDS] = 0.0;
+            self.conserves = false;
+        }
+        let interval = sample.interval.max(Duration::from_nanos(1)).as_nanos() as f64 * 1e-9;
+        let rate = sample.delivered as f64 / interval;
+        // An ACK sooner than the least RTT tells of nothing that was sent once.
+        let credible = self.min_rtt.is_none_or(|rtt| sample.interval >= rtt);
+        if credible && (!sample.app_limited || rate >= self.most_bandwidth()) {
+            let slot = &mut self.bandwidth[self.round % BANDWIDTH_ROUNDS];
+            *slot = slot.max(rate);
+        }
+        if begins && !self.is_full && !sample.app_limited {
+            if self.most_bandwidth() >= self.full * FULL_GROWTH {
+                self.full = self.most_bandwidth();
+                self.full_rounds = 0;
+            } else {
+                self.full_rounds += 1;
+                self.is_full = self.full_rounds >= FULL_ROUNDS;
+            }
+        }
+    }
+
+    fn advance(&mut self, feedback: &Feedback) {
+        let now = feedback.now;
+        if self.mode == Mode::ProbeBandwidth {
+            let elapsed = now.since(self.phase_at) > self.min_rtt.unwrap_or(Duration::ZERO);
+            let gain = CYCLE[self.phase];
+            let over = if gain > 1.0 {
+                elapsed && (feedback.lost > 0 || feedback.pipe_before >= self.inflight(gain))
+            } else if gain < 1.0 {
+                elapsed || feedback.pipe_before <= self.inflight(1.0)
+            } else {
+                elapsed
+            };
+            if over {
+                self.phase = (self.phase + 1) % CYCLE.len();
+                self.phase_at = now;
+            }
+        }
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && feedback.pipe <= self.inflight(1.0) {
+            self.probe_bandwidth(now);
+        }
+    }
+
+    fn probe_bandwidth(&mut self, now: Instant) {
+        self.mode = Mode::ProbeBandwidth;
+        self.phase = 2;
+        self.phase_at = now;
+    }
+
+    fn watch_rtt(&mut self, feedback: &Feedback) {
+        let now = feedback.now;
+        let expired = self.min_rtt.is_some() && now.since(self.min_rtt_at) > MIN_RTT_WINDOW;
+        if let Some(rtt) = feedback.rtt
+            && (expired || self.min_rtt.is_none_or(|least| rtt <= least))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = now;
+        }
+        if expired && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.before = self.before.max(self.cwnd);
+            self.probe_until = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            match self.probe_until {
+                None if feedback.pipe <= MIN_WINDOW * u64::from(self.mss) => {
+                    self.probe_until = Some(now + PROBE_RTT_TIME);
+                    self.probe_round = self.round + 1;
+                }
+                Some(until) if now > until && self.round >= self.probe_round => {
+                    self.min_rtt_at = now;
+                    self.cwnd = self.cwnd.max(self.before);
+                    self.before = 0;
+                    if self.is_full {
+                        self.probe_bandwidth(now);
+                    } else {
+                        self.mode = Mode::Startup;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn set_rate(&mut self, feedback: &Feedback) {
+        let gain = match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBandwidth => CYCLE[self.phase],
+            Mode::ProbeRtt => 1.0,
+        };
+        let bandwidth = self.most_bandwidth();
+        if bandwidth > 0.0 {
+            let rate = gain * bandwidth * PACING_MARGIN;
+            if self.is_full || rate > self.pace {
+                self.pace = rate;
+            }
+        } else if !feedback.srtt.is_zero() {
+            let srtt = feedback.srtt.as_nanos() as f64 * 1e-9;
+            self.pace = HIGH_GAIN * self.cwnd as f64 / srtt;
+        }
+    }
+
+    fn set_window(&mut self, feedback: &Feedback) {
+        let mss = u64::from(self.mss);
+        let acked = feedback.delivered;
+        if feedback.lost > 0 {
+            self.cwnd = self.cwnd.saturating_sub(feedback.lost).max(mss);
+        }
+        if feedback.in_recovery != self.recovers {
+            self.recovers = feedback.in_recovery;
+            if self.recovers {
+                self.conserves = true;
+                self.round_end = feedback.rate.map_or(self.round_end, |sample| sample.total);
+                self.cwnd = feedback.pipe + acked;
+            } else {
+                self.conserves = false;
+                self.cwnd = self.cwnd.max(self.before);
+                self.before = 0;
+            }
+        }
+        if self.conserves {
+            self.cwnd = self.cwnd.max(feedback.pipe + acked);
+        } else {
+            let gain = match self.mode {
+                Mode::Startup | Mode::Drain => HIGH_GAIN,
+                Mode::ProbeBandwidth => CWND_GAIN,
+                Mode::ProbeRtt => 1.0,
+            };
+            let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+            let target = self.inflight(gain) + (EXTRA + if probes { 2 } else { 0 }) * mss;
+            let total = feedback.rate.map_or(0, |sample| sample.total);
+            if self.is_full {
+                self.cwnd = (self.cwnd + acked).min(target);
+            } else if self.cwnd < target || total < INITIAL_WINDOW * mss {
+                self.cwnd += acked;
+            }
+            self.cwnd = self.cwnd.max(MIN_WINDOW * mss);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(MIN_WINDOW * mss);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    fn on_ack(&mut self, _ack: &mut Ack, _cwnd: u64) -> u64 {
+        self.cwnd
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        if self.cwnd == 0 {
+            self.cwnd = event.cwnd;
+        }
+        self.before =
+            if self.recovers || self.mode == Mode::ProbeRtt { self.before.max(self.cwnd) } else { self.cwnd };
+        if event.signal == Signal::Timeout {
+            self.recovers = true;
+            self.conserves = true;
+            self.full = 0.0;
+            self.cwnd = u64::from(event.mss);
+        }
+        // There is no threshold: the window alone decides.
+        u64::MAX / 2
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+        self.mss = feedback.mss;
+        if self.cwnd == 0 {
+            self.cwnd = window.cwnd;
+        }
+        if let Some(sample) = feedback.rate {
+            self.take_bandwidth(&sample);
+        }
+        self.advance(feedback);
+        self.watch_rtt(feedback);
+        self.set_rate(feedback);
+        self.set_window(feedback);
+        window.cwnd = self.cwnd;
+        window.ssthresh = u64::MAX / 2;
+    }
+
+    fn controls_all(&self) -> bool {
+        true
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(whole(self.pace).max(1))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates at 0 and u64::MAX"
+)]
+fn whole(value: f64) -> u64 {
+    value as u64
+}

@@ -1,0 +1,95 @@
+//! DCTCP (RFC 8257): the window is cut in proportion to the share of marked bytes.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
+use crate::registry::{About, Constant, Needs};
+use crate::reno::Reno;
+
+/// Unit of α: Linux `DCTCP_MAX_ALPHA`.
+const ONE: u64 = 1024;
+/// g = 1 / 2^4 (RFC 8257 §4.2).
+const SHIFT_G: u32 = 4;
+/// Least window in segments.
+const MIN_WINDOW: u64 = 2;
+
+/// Data Center TCP. The receiver must echo marks accurately ([`Config::suited_to`](crate::Config::suited_to)).
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    reno: Reno,
+    /// DCTCP.Alpha in 1024ths; 1 at the start (RFC 8257 §3.3).
+    alpha: u64,
+    /// Bytes acknowledged in this observation window, and those of them under a mark.
+    acked: u64,
+    marked: u64,
+    /// Where the observation window ends.
+    window_end: u64,
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Self { reno: Reno::default(), alpha: ONE, acked: 0, marked: 0, window_end: 0 }
+    }
+}
+
+impl Dctcp {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "dctcp",
+        summary: "cut by half of the smoothed share of bytes that were marked",
+        reference: "RFC 8257",
+        constants: &[
+            Constant { name: "g", value: "1/16", source: "RFC 8257 §4.2" },
+            Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" },
+        ],
+        needs: Needs::AccurateEcn,
+    };
+
+    /// DCTCP.Alpha as a fraction.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha as f64 / ONE as f64
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        self.reno.on_ack(ack, cwnd)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        if event.signal != Signal::Ecn {
+            return self.reno.on_congestion(event);
+        }
+        let mss = u64::from(event.mss).max(1);
+        let cwnd = event.cwnd / mss;
+        (cwnd - ((cwnd * self.alpha) >> 11)).max(MIN_WINDOW) * mss
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        self.acked += feedback.delivered;
+        if feedback.ecn_echo {
+            self.marked += feedback.delivered;
+        }
+        if feedback.una > self.window_end {
+            // RFC 8257 §3.3 steps 5 to 9, with Linux's rounding: α always falls, and to 0.
+            let decay = self.alpha >> SHIFT_G;
+            self.alpha -= if decay == 0 { self.alpha } else { decay };
+            let share = (self.marked << (10 - SHIFT_G)) / self.acked.max(1);
+            self.alpha = (self.alpha + share).min(ONE);
+            self.acked = 0;
+            self.marked = 0;
+            self.window_end = feedback.next;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! TCP Nice (Venkataramani, Kokku, Dahlin 2002): Vegas that halves as soon as many RTTs of a round are long, and whose
+//! window may be a fraction of a segment.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
+use crate::registry::{About, Constant, Needs};
+use crate::vegas::Rounds;
+
+/// An RTT is long beyond this share of the way from the least to the greatest.
+const THRESHOLD: f64 = 0.1;
+/// The share of a window whose RTTs must be long.
+const FRACTION: f64 = 0.5;
+/// Least window in segments.
+const MIN_WINDOW: f64 = 1.0 / 48.0;
+/// Vegas' bounds in segments (ns-2 `v_alpha_`, `v_beta_`, `v_gamma_`).
+const ALPHA: f64 = 1.0;
+const BETA: f64 = 3.0;
+const GAMMA: f64 = 1.0;
+
+/// TCP Nice.
+#[derive(Clone, Debug)]
+pub struct Nice {
+    rounds: Rounds,
+    /// Greatest RTT.
+    most: Duration,
+    /// Long RTTs and RTTs of this round.
+    long: u32,
+    /// The window in segments, where it is below one.
+    small: Option<f64>,
+    /// Slow start grows in every other round.
+    grows: bool,
+    srtt: Duration,
+    mss: u32,
+}
+
+impl Default for Nice {
+    fn default() -> Self {
+        Self {
+            rounds: Rounds::default(),
+            most: Duration::ZERO,
+            long: 0,
+            small: None,
+            grows: true,
+            srtt: Duration::ZERO,
+            mss: 1,
+        }
+    }
+}
+
+impl Nice {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "nice",
+        summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
+        reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
+        constants: &[
+            Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
+            Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
+            Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" },
+        ],
+        needs: Needs::Nothing,
+    };
+
+    /// The window in segments, which may be less than one.
+    #[must_use]
+    pub fn small_window(&self) -> Option<f64> {
+        self.small
+    }
+
+    fn end_round(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        let mss = u64::from(ack.mss).max(1);
+        let slow_start = cwnd < ack.ssthresh;
+        let mut window = self.small.unwrap_or(cwnd as f64 / mss as f64);
+        let long = f64::from(self.long) > FRACTION * window;
+        let diff = match (self.rounds.base, self.rounds.least) {
+            (Some(base), Some(least)) if !least.is_zero() => {
+                window * (1.0 - base.as_nanos() as f64 / least.as_nanos() as f64)
+            }
+            _ => 0.0,
+        };
+        self.rounds.begin();
+        self.long = 0;
+        self.grows = !self.grows;
+        if long {
+            window = (window / 2.0).max(MIN_WINDOW);
+            ack.ssthresh = ack.ssthresh.min(cwnd.max(mss));
+        } else if slow_start {
+            if diff > GAMMA {
+                ack.ssthresh = cwnd;
+            }
+        } else if diff < ALPHA {
+            window = if window < 1.0 { (window * 2.0).min(1.0) } else { window + 1.0 };
+        } else if diff > BETA {
+            window = if window > 2.0 { window - 1.0 } else { window / 2.0 };
+        }
+        if window < 1.0 {
+            self.small = Some(window.max(MIN_WINDOW));
+            return mss;
+        }
+        self.small = None;
+        whole(window * mss as f64)
+    }
+}
+
+impl CongestionControl for Nice {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        if self.rounds.is_over() {
+            return self.end_round(ack, cwnd);
+        }
+        if cwnd < ack.ssthresh && self.grows && ack.may_grow { ack.slow_start(cwnd) } else { cwnd }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.small = self.small.map(|window| (window / 2.0).max(MIN_WINDOW));
+        (event.rounded(event.basis() / 2)).max(2 * u64::from(event.mss))
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        self.rounds.begin();
+    }
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        self.rounds.take(feedback);
+        self.srtt = feedback.srtt;
+        self.mss = feedback.mss;
+        let (Some(rtt), Some(base)) = (feedback.rtt, self.rounds.base) else { return };
+        // Until a longer RTT was seen, the greatest is taken for twice the least.
+        self.most = self.most.max(rtt);
+        let most = if self.most > base { self.most } else { base.saturating_mul(2) };
+        let span = most.as_nanos().saturating_sub(base.as_nanos()) as f64;
+        if rtt.as_nanos() as f64 > base.as_nanos() as f64 + THRESHOLD * span {
+            self.long += 1;
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        let window = self.small?;
+        let srtt = (self.srtt.as_nanos() as f64 * 1e-9).max(1e-6);
+        Some(whole(window * f64::from(self.mss) / srtt).max(1))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates at 0 and u64::MAX"
+)]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack() -> Ack {
+        Ack {
+            now: Instant::ZERO,
+            acked: 1000,
+            srtt: Duration::from_millis(50),
+            rtt: None,
+            ssthresh: 1000,
+            mss: 1000,
+            whole: true,
+            may_grow: true,
+            ecn_echo: false,
+        }
+    }
+
+    fn round(long: u32, cwnd: u64, small: Option<f64>) -> (u64, Option<f64>) {
+        let mut nice = Nice { long, small, ..Nice::default() };
+        nice.rounds.base = Some(Duration::from_millis(50));
+        nice.rounds.least = Some(Duration::from_millis(62));
+        (nice.end_round(&mut ack(), cwnd), nice.small_window())
+    }
+
+    #[test]
+    fn two_long_rtts_of_ten_change_nothing_and_six_halve() {
+        assert_eq!(round(2, 10_000, None), (10_000, None));
+        assert_eq!(round(6, 10_000, None), (5000, None));
+    }
+
+    #[test]
+    fn below_one_segment_the_window_is_a_rate() {
+        assert_eq!(round(1, 1000, None), (1000, Some(0.5)));
+        let mut nice =
+            Nice { small: Some(0.5), srtt: Duration::from_millis(100), mss: 1000, ..Nice::default() };
+        // one segment per two round trips
+        assert_eq!(nice.pacing_rate(), Some(5000));
+        for _ in 0..20 {
+            nice.on_congestion(&Congestion {
+                now: Instant::ZERO,
+                signal: crate::congestion::Signal::Loss,
+                cwnd: 1000,
+                in_flight: 1000,
+                mss: 1000,
+                whole: true,
+            });
+        }
+        assert_eq!(nice.small_window(), Some(MIN_WINDOW));
+    }
+}

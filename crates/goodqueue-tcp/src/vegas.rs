@@ -1,0 +1,141 @@
+//! TCP Vegas (Brakmo & Peterson 1995): holds a few segments in the queue, as the RTT tells them.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
+use crate::registry::{About, Constant, Needs};
+use crate::reno::Reno;
+
+/// The least and the most segments to keep in the queue, and those at which slow start ends: Linux 6.1.
+const ALPHA: u64 = 2;
+const BETA: u64 = 4;
+const GAMMA: u64 = 1;
+/// RTT samples that a round needs.
+const MIN_SAMPLES: u32 = 3;
+/// Least window in segments.
+const MIN_WINDOW: u64 = 2;
+
+/// Rounds and their RTTs, shared with controllers built on Vegas.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rounds {
+    /// Least RTT of all, and of this round, with the number of samples.
+    pub(crate) base: Option<Duration>,
+    pub(crate) least: Option<Duration>,
+    pub(crate) samples: u32,
+    una: u64,
+    next: u64,
+    end: u64,
+    paused: bool,
+}
+
+impl Rounds {
+    pub(crate) fn take(&mut self, feedback: &Feedback) {
+        self.una = feedback.una;
+        self.next = feedback.next;
+        if feedback.in_recovery {
+            self.paused = true;
+        } else if self.paused {
+            self.paused = false;
+            self.begin();
+        }
+        if let Some(rtt) = feedback.rtt {
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.samples += 1;
+        }
+    }
+
+    /// True if a round is over: its end was acknowledged.
+    pub(crate) fn is_over(&self) -> bool {
+        self.una > self.end
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.end = self.next;
+        self.least = None;
+        self.samples = 0;
+    }
+
+    /// Segments of a window of `segments` that stand in the queue, and the window that would hold none there.
+    pub(crate) fn queued(&self, segments: u64) -> Option<(u64, u64)> {
+        let (base, least) = (self.base?.as_nanos().max(1), self.least?.as_nanos().max(1));
+        let wide = u128::from(segments);
+        let target = wide * u128::from(base) / u128::from(least);
+        let diff = wide * u128::from(least.saturating_sub(base)) / u128::from(base);
+        Some((u64::try_from(diff).ok()?, u64::try_from(target).ok()?))
+    }
+}
+
+/// Vegas congestion control.
+#[derive(Clone, Debug, Default)]
+pub struct Vegas {
+    rounds: Rounds,
+    reno: Reno,
+}
+
+impl Vegas {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "vegas",
+        summary: "keeps two to four segments in the queue",
+        reference: "Brakmo & Peterson 1995; Linux 6.1 tcp_vegas",
+        constants: &[
+            Constant { name: "alpha", value: "2 segments", source: "Linux 6.1, module parameter" },
+            Constant { name: "beta", value: "4 segments", source: "Linux 6.1, module parameter" },
+            Constant { name: "gamma", value: "1 segment", source: "Linux 6.1, module parameter" },
+        ],
+        needs: Needs::Nothing,
+    };
+}
+
+impl CongestionControl for Vegas {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        let mss = u64::from(ack.mss).max(1);
+        let slow_start = cwnd < ack.ssthresh;
+        if !self.rounds.is_over() {
+            return if slow_start && ack.may_grow { ack.slow_start(cwnd).min(ack.ssthresh) } else { cwnd };
+        }
+        let segments = cwnd / mss;
+        let enough = self.rounds.samples >= MIN_SAMPLES;
+        let queued = self.rounds.queued(segments);
+        self.rounds.begin();
+        let Some((diff, target)) = queued.filter(|_| enough) else { return self.reno.on_ack(ack, cwnd) };
+        let mut window = segments;
+        let mut threshold = ack.ssthresh / mss;
+        if slow_start && diff > GAMMA {
+            window = window.min(target + 1);
+            threshold = threshold.min(window.saturating_sub(1));
+        } else if slow_start {
+            return ack.slow_start(cwnd).min(ack.ssthresh);
+        } else if diff > BETA {
+            window = window.saturating_sub(1);
+            threshold = threshold.min(window.saturating_sub(1));
+        } else if diff < ALPHA && ack.may_grow {
+            window += 1;
+        }
+        window = window.max(MIN_WINDOW);
+        ack.ssthresh = threshold.max(window / 2 + window / 4) * mss;
+        window * mss
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.reno.on_congestion(event)
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        self.rounds.base = None;
+        self.rounds.begin();
+    }
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        self.rounds.take(feedback);
+    }
+}

@@ -170,6 +170,10 @@ const NEVER: u64 = u64::MAX;
 pub trait Source<P> {
     /// Takes the oldest packet.
     fn pop(&mut self) -> Option<Queued<P>>;
+    /// When the oldest packet came; `None` if there is none, or if only `pop` can tell.
+    fn head(&self) -> Option<Instant> {
+        None
+    }
     /// Bytes left behind it, as this discipline counts them.
     fn bytes_left(&self) -> u64;
     /// Gives up a packet that `pop` returned.
@@ -601,6 +605,11 @@ impl<P: Packet, D: Drops<P>> Source<P> for FifoSource<'_, P, D> {
     #[inline]
     fn pop(&mut self) -> Option<Queued<P>> {
         self.queue.pop_front()
+    }
+
+    #[inline]
+    fn head(&self) -> Option<Instant> {
+        self.queue.front().map(|queued| queued.at)
     }
 
     #[inline]

@@ -364,6 +364,11 @@ impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
     }
 
     #[inline]
+    fn head(&self) -> Option<Instant> {
+        self.pool.front(self.packets).map(|queued| queued.at)
+    }
+
+    #[inline]
     fn bytes_left(&self) -> u64 {
         if self.whole { *self.bytes } else { self.backlogs.of(self.index) }
     }

@@ -20,7 +20,24 @@ struct Taken<P> {
     ok_to_drop: bool,
 }
 
+#[inline]
 pub(super) fn dequeue<P: Packet, S: Source<P>>(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    source: &mut S,
+) -> Option<P> {
+    // Nearly every packet of a queue that is under control: below target while nothing is being dropped. What follows
+    // would decide the same, after moving the packet about.
+    let is_plain = params.variant == CodelVariant::Rfc8289 && params.ce_threshold.is_none() && !vars.dropping;
+    if is_plain && source.head().is_some_and(|at| now.since(at) < params.target) {
+        vars.first_above = NEVER;
+        return source.pop().map(|queued| queued.packet);
+    }
+    dequeue_judged(vars, now, params, source)
+}
+
+fn dequeue_judged<P: Packet, S: Source<P>>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,

@@ -1,8 +1,8 @@
 //! The packet of the simulator: plain data, moved by value.
 
 use goodqueue::random::mix_64;
-use goodqueue::{Ecn, Flow, Instant};
-use goodqueue_tcp::Segment;
+use goodqueue::{Ecn, Flow, Instant, TcpAck};
+use goodqueue_tcp::{Flags, Segment};
 
 /// Towards the client or away from it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,12 +96,89 @@ impl goodqueue::Packet for Packet {
         }
         ecn.is_capable()
     }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }
 
 impl Flow for Packet {
     #[inline]
     fn flow_hash(&self, salt: u32) -> u32 {
-        let mixed = mix_64((u64::from(salt) << 32) | u64::from(self.flow));
-        u32::try_from(mixed >> 32).unwrap_or(0)
+        hash(salt, self.flow)
+    }
+
+    /// There is one client and one server: all packets of a direction come from the same host.
+    fn source_hash(&self, salt: u32) -> u32 {
+        hash(salt, 0)
+    }
+
+    fn destination_hash(&self, salt: u32) -> u32 {
+        hash(salt, 1)
+    }
+
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        match &self.payload {
+            Payload::Tcp(segment) => acknowledgement(segment),
+            Payload::Datagram { .. } => None,
+        }
+    }
+}
+
+fn hash(salt: u32, number: u32) -> u32 {
+    let mixed = mix_64((u64::from(salt) << 32) | u64::from(number));
+    u32::try_from(mixed >> 32).unwrap_or(0)
+}
+
+/// What an ACK filter sees of a segment: the low 32 bits of its 64-bit numbers, as in a TCP header.
+fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
+    let has = |flag| segment.flags.contains(flag);
+    if !has(Flags::ACK) || has(Flags::SYN) {
+        return None;
+    }
+    let blocks = || segment.sack.iter(segment.ack);
+    let is_duplicate_sack = blocks().any(|(start, _)| start < segment.ack);
+    let sacked: u64 = blocks().map(|(start, end)| end.saturating_sub(start)).sum();
+    Some(TcpAck {
+        number: u32::try_from(segment.ack & u64::from(u32::MAX)).unwrap_or(0),
+        ecn: u8::from(has(Flags::ECE)) << 1 | u8::from(has(Flags::CWR)),
+        sacked: if is_duplicate_sack { u32::MAX } else { u32::try_from(sacked).unwrap_or(u32::MAX - 1) },
+        timestamps: (segment.ts_val, segment.ts_ecr),
+        pure: segment.len == 0 && !has(Flags::FIN),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodqueue_tcp::SackBlocks;
+
+    fn ack(change: impl Fn(&mut Segment)) -> Option<TcpAck> {
+        let mut segment = Segment {
+            seq: 1,
+            ack: (1 << 32) + 5000,
+            len: 0,
+            window: 0,
+            ts_val: 7,
+            ts_ecr: 3,
+            sack: SackBlocks::NONE,
+            flags: Flags::ACK,
+            ecn: Ecn::NotEct,
+        };
+        change(&mut segment);
+        acknowledgement(&segment)
+    }
+
+    #[test]
+    fn an_ack_filter_sees_what_a_header_would_tell_it() {
+        let plain = TcpAck { number: 5000, ecn: 0, sacked: 0, timestamps: (7, 3), pure: true };
+        assert_eq!(ack(|_| ()), Some(plain));
+        assert_eq!(ack(|segment| segment.len = 1), Some(TcpAck { pure: false, ..plain }));
+        assert_eq!(ack(|segment| segment.flags = Flags::ACK | Flags::ECE), Some(TcpAck { ecn: 2, ..plain }));
+        assert_eq!(ack(|segment| segment.flags = Flags::ACK | Flags::SYN), None);
+        let with_block = |start, end| ack(move |segment| assert!(segment.sack.push(segment.ack, start, end)));
+        let later = (1 << 32) + 6000;
+        assert_eq!(with_block(later, later + 1460), Some(TcpAck { sacked: 1460, ..plain }));
+        assert_eq!(with_block(later - 2000, later - 1500), Some(TcpAck { sacked: u32::MAX, ..plain }));
     }
 }

@@ -161,7 +161,7 @@ impl Link {
         if let Server::Rate { rate, changes } = &mut self.server {
             let due = changes.iter().rev().find(|change| change.0 <= now);
             *rate = due.map_or(*rate, |change| change.1);
-            if self.ask_at.is_none() && !self.qdisc.is_empty() {
+            if self.ask_at.is_none() && !self.monitor.is_empty() {
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
             }
@@ -181,7 +181,7 @@ impl Link {
             && self.ask_at.is_none()
             && free_at <= now
             // With packets queued it did not go to sleep: it is blocked (rate 0).
-            && self.qdisc.is_empty()
+            && self.monitor.is_empty()
         {
             // The link became idle in the meantime: it asked then and found nothing, which the discipline may care for.
             self.free_at = None;
@@ -200,7 +200,7 @@ impl Link {
         let waits = self.free_at.is_none()
             && matches!(&self.server, Server::Rate { .. })
             && self.ask_at.is_some_and(|ask| ask > now);
-        if (self.ask_at.is_some() && !waits) || self.qdisc.is_empty() {
+        if (self.ask_at.is_some() && !waits) || self.monitor.is_empty() {
             return None;
         }
         let when = self.next_service(now);
@@ -251,7 +251,7 @@ impl Link {
                 let end = now + rate.serialization(packet.len);
                 self.free_at = Some(end);
                 self.monitor.sent(packet.len);
-                if !self.qdisc.is_empty() {
+                if !self.monitor.is_empty() {
                     self.ask_at = Some(end);
                 }
                 Progress { sent: Some((end, packet)), call_at: self.ask_at }
@@ -278,7 +278,7 @@ impl Link {
                 *next += 1;
                 self.free_at = None;
                 // What a shaper or a delay holds back is asked for at every opportunity.
-                self.ask_at = (!self.qdisc.is_empty()).then(|| opportunities.time_of(*next));
+                self.ask_at = (!self.monitor.is_empty()).then(|| opportunities.time_of(*next));
                 return Progress { sent: None, call_at: self.ask_at };
             };
             if bytes > budget {

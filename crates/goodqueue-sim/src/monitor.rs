@@ -99,6 +99,12 @@ impl LinkMonitor {
         self.length_max = self.length_max.max(packets);
     }
 
+    /// True if no packet is queued, as [`Self::length_is`] was told last: asking the discipline is dearer.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     #[inline]
     pub(crate) fn dropped(&mut self, why: DropReason) {
         self.drops[why.index()] += 1;

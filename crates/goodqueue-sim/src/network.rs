@@ -127,10 +127,7 @@ impl Network {
     /// The next event that is due before `end`.
     #[inline]
     pub(crate) fn next_event(&mut self, end: Instant) -> Option<(Instant, Event)> {
-        if self.events.next_time()? >= end {
-            return None;
-        }
-        let (when, what) = self.events.pop()?;
+        let (when, what) = self.events.pop_before(end)?;
         Some((when, Event::decode(what)))
     }
 

@@ -109,24 +109,25 @@ impl EventQueue {
         let mut at = 0;
         loop {
             let first_child = 4 * at + 1;
-            if first_child >= heap.len() {
+            let Some((offset, least)) = heap.get(first_child..).and_then(least_of_four) else { break };
+            if entry <= least {
                 break;
             }
-            let children = &heap[first_child..heap.len().min(first_child + 4)];
-            let mut least = (0, children[0]);
-            for (offset, &child) in children.iter().enumerate().skip(1) {
-                if child < least.1 {
-                    least = (offset, child);
-                }
-            }
-            if entry <= least.1 {
-                break;
-            }
-            heap[at] = least.1;
-            at = first_child + least.0;
+            heap[at] = least;
+            at = first_child + offset;
         }
         heap[at] = entry;
     }
+}
+
+/// The least of the first four entries and its position; of fewer, if there are no more.
+#[inline]
+fn least_of_four(entries: &[u128]) -> Option<(usize, u128)> {
+    let lesser = |a: (usize, u128), b: (usize, u128)| if b.1 < a.1 { b } else { a };
+    if let Some(&[a, b, c, d]) = entries.first_chunk() {
+        return Some(lesser(lesser((0, a), (1, b)), lesser((2, c), (3, d))));
+    }
+    entries.iter().copied().enumerate().reduce(lesser)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "taking the fields of the packed entry apart")]

@@ -74,7 +74,7 @@ pub struct Htb<P> {
     leaves: Vec<Option<Leaf<P>>>,
     rows: Vec<[Turn; PRIOS]>,
     /// Classes by the time at which their mode changes; equal times in the order in which they came.
-    waiting: Vec<BTreeSet<(i64, u64, Index)>>,
+    waiting: Vec<BTreeSet<(u64, u64, Index)>>,
     waits: u64,
     direct: Fifo<P>,
     now: Instant,
@@ -112,12 +112,12 @@ struct Class {
     level: usize,
     tokens: i64,
     ctokens: i64,
-    filled_at: i64,
+    filled_at: u64,
     mode: Mode,
     /// Bit `p` is set: active at priority `p`.
     active: u8,
     /// Where it stands in `waiting`.
-    wait: Option<(i64, u64)>,
+    wait: Option<(u64, u64)>,
     deficit: [i64; LEVELS],
     feed: [Turn; PRIOS],
 }
@@ -297,7 +297,7 @@ impl Turn {
 }
 
 impl Class {
-    fn new(terms: Terms, parent: Option<Index>, now: i64) -> Self {
+    fn new(terms: Terms, parent: Option<Index>, now: u64) -> Self {
         Self {
             terms,
             parent,
@@ -313,8 +313,8 @@ impl Class {
         }
     }
 
-    fn elapsed(&self, now: i64) -> i64 {
-        now.saturating_sub(self.filled_at).min(LONGEST_WAIT)
+    fn elapsed(&self, now: u64) -> i64 {
+        i64::try_from(now.saturating_sub(self.filled_at)).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
     }
 
     /// Its mode once `elapsed` has gone by, and how long until that changes.
@@ -394,8 +394,8 @@ impl<P: Packet + Flow> Htb<P> {
     }
 
     /// The time as the buckets count it.
-    fn clock(&self) -> i64 {
-        i64::try_from(self.now.as_nanos()).unwrap_or(i64::MAX)
+    fn clock(&self) -> u64 {
+        self.now.as_nanos()
     }
 
     fn class(&self, index: Index) -> Option<&Class> {
@@ -537,7 +537,7 @@ impl<P: Packet + Flow> Htb<P> {
     }
 
     fn wait(&mut self, index: Index, span: i64) {
-        let due = self.clock().saturating_add(span.max(1));
+        let due = self.clock().saturating_add(span.max(1).unsigned_abs());
         self.waits = self.waits.wrapping_add(1);
         let place = (due, self.waits);
         let Some(class) = self.class_mut(index) else { return };
@@ -804,8 +804,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         }
         let now = self.now.max(now);
         let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
-        let change =
-            change.map(|due| Instant::from_nanos(due.unsigned_abs()).max(now + Duration::from_nanos(1)));
+        let change = change.map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
         let waiting = self.leaves.iter().flatten().filter(|leaf| !leaf.is_empty());
         waiting.fold(change, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
     }

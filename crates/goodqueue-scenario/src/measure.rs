@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn jain_index_follows_its_examples() {
-        // metrics.md, after Jain, Chiu & Hawe 1984.
+        // Examples after Jain, Chiu & Hawe 1984.
         for (shares, index) in [
             (vec![1.0; 4], 1.0),
             (vec![1.0, 0.0, 0.0, 0.0], 0.25),

@@ -136,7 +136,7 @@ fn drops_under_overload(variant: CodelVariant, gap: u64, horizon: u64) -> Vec<u6
 
 #[test]
 fn under_constant_overload_drops_follow_the_closed_form() {
-    // reliability.md C9 and codel.md: the law alone, from the first drop.
+    // The law alone, from the first drop.
     let law = |seconds: u64| {
         let (mut at, mut drops) = (Instant::ZERO, 0_u32);
         while at.as_nanos() <= seconds * 1000 * MS {

@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn signals_are_spaced_evenly_between_one_packet_and_the_inverse_of_the_probability() {
-        // red.md: constant p = 0.1, count incremented before use: uniform on 1..9, mean 5.
+        // Constant p = 0.1, count incremented before use: uniform on 1..9, mean 5.
         let mut red = with(Settings::new().with("probability", Value::Probability(0.2)));
         let mut random = Xoshiro256PlusPlus::new(1);
         let (mut gaps, mut since) = (Vec::new(), 0_u32);

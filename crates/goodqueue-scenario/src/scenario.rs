@@ -44,6 +44,7 @@
 //! count = 1                     # so many alike
 //! start = "0s"
 //! start_jitter = "0s"           # added to each start: uniform between 0 and this, drawn from the seed
+//! together = false              # one draw for all flows of the table, so that they start at the same instant
 //! stop = "50s"                  # default: with the run
 //! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
 //! size = "360kb"                # tcp: bytes to transfer; default: without end. All keys of [tcp] may stand here too
@@ -206,6 +207,8 @@ pub struct FlowGroup {
     pub start: Duration,
     /// Each flow starts so much later at most.
     pub start_jitter: Duration,
+    /// All start so much later as the first of them.
+    pub together: bool,
     /// End, since the beginning of the run; `None`: with the run, or the transfer.
     pub stop: Option<Duration>,
     /// Base round-trip time.
@@ -332,9 +335,11 @@ impl Scenario {
     /// The flows of the run with this seed. A flow's start depends on the seed and its number alone, so that a flow added
     /// at the end changes none before it.
     pub fn flows(&self, seed: u64) -> impl Iterator<Item = Flow<'_>> {
-        let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |_| group));
-        (0..).zip(groups).map(move |(id, group)| {
-            let draw = Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(id)).next_u64();
+        let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |member| (group, member)));
+        (0..).zip(groups).map(move |(id, (group, member))| {
+            let drawn_for = if group.together { id - member } else { id };
+            let draw =
+                Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(drawn_for)).next_u64();
             let jitter = (u128::from(draw) * u128::from(group.start_jitter.as_nanos())) >> 64;
             let jitter = Duration::from_nanos(u64::try_from(jitter).unwrap_or(0));
             Flow { id, start: group.start + jitter, group }
@@ -458,6 +463,9 @@ impl FlowGroup {
             "start": self.start.to_string(),
             "start_jitter": self.start_jitter.to_string(),
         });
+        if self.together {
+            flow["together"] = json!(true);
+        }
         put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
         flow["rtt"] = json!(self.rtt.to_string());
         match &self.traffic {

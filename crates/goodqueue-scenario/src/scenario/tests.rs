@@ -175,7 +175,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, direction, count, start, start_jitter, stop, rtt, interval, packet
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, interval, packet
       help: did you mean `interval`?
     "#);
 }
@@ -383,6 +383,18 @@ fn a_trace_is_found_beside_the_scenario_and_from_the_command_line_in_the_working
             .ends_with("lte.toml:1:1: this is not UTF-8 text\n  help: save the file as UTF-8")
     );
     assert!(Document::load(folder.path()).is_err());
+}
+
+#[test]
+fn flows_that_start_together_share_one_draw_of_the_seed() {
+    let flows = "[[flows]]\nstart_jitter = \"650ms\"\ncount = 3\ntogether = true\n[[flows]]\nstart_jitter = \"650ms\"";
+    let scenario = read(flows).unwrap();
+    let starts = |seed| -> Vec<Duration> { scenario.flows(seed).map(|flow| flow.start).collect() };
+    let first = starts(1);
+    assert!(first[0] == first[1] && first[1] == first[2] && first[2] != first[3]);
+    assert!(starts(2)[0] != first[0]);
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.flows, scenario.flows);
 }
 
 #[test]

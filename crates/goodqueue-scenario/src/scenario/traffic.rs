@@ -158,6 +158,7 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         count,
         start: Duration::ZERO,
         start_jitter: jitter,
+        together: false,
         stop: None,
         rtt: link.rtt,
         traffic: Traffic::Tcp { tcp: tcp.clone(), size: None },
@@ -211,6 +212,7 @@ fn read_flow(
         count: table.small("count", 1, 1, MAX_FLOWS)?,
         start: table.time("start")?.unwrap_or_default(),
         start_jitter: table.time("start_jitter")?.unwrap_or_default(),
+        together: table.flag("together", false)?,
         stop: table.time("stop")?,
         rtt: read_rtt(table, link.rtt)?,
         traffic,
@@ -268,7 +270,8 @@ fn read_packet(table: &Reader<'_>, default: u32, link: &BottleneckLink) -> Resul
 }
 
 pub(super) const TCP_KEYS: &[&str] = &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "profile"];
-const FLOW_KEYS: &[&str] = &["kind", "direction", "count", "start", "start_jitter", "stop", "rtt"];
+const FLOW_KEYS: &[&str] =
+    &["kind", "direction", "count", "start", "start_jitter", "together", "stop", "rtt"];
 const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);

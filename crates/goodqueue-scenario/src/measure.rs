@@ -139,18 +139,11 @@ fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summary {
 }
 
 fn flow_result(id: u32, config: &FlowConfig, outcome: &FlowOutcome) -> FlowResult {
-    let (kind, cc, direction) = match &config.traffic {
-        Traffic::Tcp { direction, congestion_control, .. } => {
-            ("tcp", Some(congestion_control.about().name), *direction)
-        }
-        Traffic::Ping { .. } => ("ping", None, Direction::Up),
-        Traffic::Cbr { direction, .. } => ("cbr", None, *direction),
-    };
     FlowResult {
         id,
-        kind: kind.to_owned(),
-        cc: cc.map(str::to_owned),
-        direction: direction.name().to_owned(),
+        kind: config.traffic.kind().to_owned(),
+        cc: config.traffic.congestion_control().map(str::to_owned),
+        direction: config.traffic.direction().name().to_owned(),
         rtt_s: seconds(config.rtt),
         goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
         bytes_delivered: outcome.tally.delivered,
@@ -285,7 +278,7 @@ fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Ser
     };
     let goodput_bps = (0_u32..)
         .zip(config.flows.iter().zip(&series.delivered))
-        .filter(|(_, (flow, _))| matches!(flow.traffic, Traffic::Tcp { .. }))
+        .filter(|(_, (flow, _))| matches!(flow.traffic, Traffic::Tcp(_)))
         .map(|(id, (_, delivered))| FlowSeries {
             id,
             values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),

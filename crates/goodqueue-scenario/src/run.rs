@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
+use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
 use goodqueue_tcp::Profile;
 use rayon::prelude::*;
 
@@ -173,6 +174,8 @@ fn config(
             Ok(sim::FlowConfig {
                 traffic: traffic(&group.traffic, group.direction)?,
                 rtt: group.rtt,
+                access: Duration::ZERO,
+                dscp: 0,
                 start: Instant::ZERO + flow.start,
                 stop: group.stop.map(|stop| Instant::ZERO + stop),
             })
@@ -182,9 +185,11 @@ fn config(
         duration: scenario.duration,
         warmup: scenario.warmup,
         links: [
-            sim::LinkConfig { capacity: down, qdisc: choice.down.config.clone() },
-            sim::LinkConfig { capacity: up, qdisc: choice.up.config.clone() },
+            sim::LinkConfig::new(down, choice.down.config.clone()),
+            sim::LinkConfig::new(up, choice.up.config.clone()),
         ],
+        before: Vec::new(),
+        after: Vec::new(),
         framing: scenario.link.framing,
         flows: flows?,
         seed,
@@ -198,17 +203,19 @@ fn traffic(traffic: &Traffic, direction: Direction) -> Result<sim::Traffic, Diag
         Direction::Up => sim::Direction::Up,
     };
     Ok(match traffic {
-        Traffic::Tcp { tcp, size } => sim::Traffic::Tcp {
+        Traffic::Tcp { tcp, size } => sim::Traffic::Tcp(TcpSettings {
             direction,
             size: *size,
             config: tcp_config(tcp)?,
             congestion_control: profile(tcp)?
                 .controller(&tcp.cc)
                 .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", tcp.cc)))?,
-        },
-        Traffic::Ping { interval, packet } => sim::Traffic::Ping { interval: *interval, bytes: *packet },
+        }),
+        Traffic::Ping { interval, packet } => {
+            sim::Traffic::Ping(PingSettings { interval: *interval, bytes: *packet })
+        }
         Traffic::Cbr { rate, packet, ecn } => {
-            sim::Traffic::Cbr { direction, rate: *rate, bytes: *packet, ecn: *ecn }
+            sim::Traffic::Cbr(CbrSettings { direction, rate: *rate, bytes: *packet, ecn: *ecn })
         }
     })
 }

@@ -5,6 +5,7 @@
 
 use goodqueue::config::{Link, Settings};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -49,32 +50,21 @@ fn memory() {
 
 fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config {
     let rate = Rate::from_bps(bps);
-    let link = |qdisc: &str| LinkConfig {
-        capacity: Capacity::Constant(rate),
-        qdisc: AnyConfig::from_settings(qdisc, &Settings::new(), &Link { rate, ..Link::default() })
-            .expect("exists")
-            .expect("valid"),
+    let link = |qdisc: &str| {
+        let config = AnyConfig::from_settings(qdisc, &Settings::new(), &Link { rate, ..Link::default() });
+        LinkConfig::new(Capacity::Constant(rate), config.expect("exists").expect("valid"))
     };
-    let flow = |number: u32| FlowConfig {
-        traffic: Traffic::Tcp {
+    let flow = |number: u32| {
+        let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,
             config: goodqueue_tcp::Config::default(),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
-        },
-        rtt,
-        start: Instant::from_nanos(u64::from(number) * 1_000_000),
-        stop: None,
+        });
+        let start = Instant::from_nanos(u64::from(number) * 1_000_000);
+        FlowConfig { start, ..FlowConfig::new(traffic, rtt) }
     };
-    Config {
-        duration: Duration::from_millis(millis),
-        warmup: Duration::ZERO,
-        links: [link(qdisc), link("pfifo")],
-        framing: 14,
-        flows: (0..flows).map(flow).collect(),
-        seed: 1,
-        series_step: None,
-    }
+    Config::new([link(qdisc), link("pfifo")], (0..flows).map(flow).collect(), Duration::from_millis(millis))
 }
 
 /// The fastest of five runs: the machine's other work only ever makes a run slower.

@@ -8,6 +8,7 @@
 use goodqueue::random::{Source, mix_64};
 use goodqueue::registry::names;
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Ecn, Flow, Instant, Link, Packet, Qdisc, Rate, Settings};
+use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -73,26 +74,18 @@ fn pairs(kind: &str, count: u32) -> u64 {
 /// Returns the packets that left the bottleneck.
 fn simulation(seconds: u64) -> u64 {
     let rate = Rate::from_bps(10_000_000);
-    let link = |kind| LinkConfig { capacity: Capacity::Constant(rate), qdisc: default_config(kind, rate) };
-    let flow = |number: u64| FlowConfig {
-        traffic: Traffic::Tcp {
+    let link = |kind| LinkConfig::new(Capacity::Constant(rate), default_config(kind, rate));
+    let flow = |number: u64| {
+        let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,
             config: goodqueue_tcp::Config::default(),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
-        },
-        rtt: Duration::from_millis(50),
-        start: Instant::from_nanos(number * 1_000_000),
-        stop: None,
+        });
+        let start = Instant::from_nanos(number * 1_000_000);
+        FlowConfig { start, ..FlowConfig::new(traffic, Duration::from_millis(50)) }
     };
-    let outcome = run(&Config {
-        duration: Duration::from_secs(seconds),
-        warmup: Duration::ZERO,
-        links: [link("codel"), link("pfifo")],
-        framing: 14,
-        flows: (0..4).map(flow).collect(),
-        seed: 1,
-        series_step: None,
-    });
+    let flows = (0..4).map(flow).collect();
+    let outcome = run(&Config::new([link("codel"), link("pfifo")], flows, Duration::from_secs(seconds)));
     outcome.expect("valid").links[0].stats.dequeued.packets
 }

@@ -57,6 +57,17 @@ impl EventQueue {
         Some(event)
     }
 
+    /// When the next event is due.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Instant> {
+        // The hole is the root; the least of its children is next.
+        if self.has_hole {
+            let (_, least) = self.heap.get(1..).and_then(least_of_four)?;
+            return Some(decode(least).0);
+        }
+        self.heap.first().map(|&first| decode(first).0)
+    }
+
     fn take_root(&mut self) -> Option<(Instant, u32)> {
         self.fill_hole();
         let &first = self.heap.first()?;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Instant, Qdisc, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Qdisc, Rate};
 
+use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::packet::Packet;
 
@@ -85,7 +86,20 @@ pub struct LinkConfig {
     pub capacity: Capacity,
     /// The discipline in front of it.
     pub qdisc: AnyConfig,
+    /// A queue of the device between them; `None`: the device takes a packet when it can send it.
+    pub driver: Option<Driver>,
 }
+
+impl LinkConfig {
+    /// A link whose device has no queue of its own.
+    #[must_use]
+    pub const fn new(capacity: Capacity, qdisc: AnyConfig) -> Self {
+        Self { capacity, qdisc, driver: None }
+    }
+}
+
+/// A rate at which packets take no time.
+pub const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
 
 /// One direction of the bottleneck, running.
 #[derive(Debug)]
@@ -97,6 +111,9 @@ pub(crate) struct Link {
     /// The link became free at this time and has not found the queue empty yet.
     free_at: Option<Instant>,
     framing: u32,
+    ring: Option<Box<Ring>>,
+    /// Packets given to the discipline.
+    entered: Count,
     pub(crate) monitor: LinkMonitor,
 }
 
@@ -145,7 +162,8 @@ impl Link {
                 in_transit: None,
             },
         };
-        Self { qdisc, server, ask_at: None, free_at: None, framing, monitor }
+        let ring = config.driver.map(|driver| Box::new(Ring::new(driver)));
+        Self { qdisc, server, ask_at: None, free_at: None, framing, ring, entered: Count::default(), monitor }
     }
 
     /// When the rate changes, in order.
@@ -161,7 +179,7 @@ impl Link {
         if let Server::Rate { rate, changes } = &mut self.server {
             let due = changes.iter().rev().find(|change| change.0 <= now);
             *rate = due.map_or(*rate, |change| change.1);
-            if self.ask_at.is_none() && !self.monitor.is_empty() {
+            if self.ask_at.is_none() && !self.is_idle() {
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
             }
@@ -181,7 +199,7 @@ impl Link {
             && self.ask_at.is_none()
             && free_at <= now
             // With packets queued it did not go to sleep: it is blocked (rate 0).
-            && self.monitor.is_empty()
+            && self.is_idle()
         {
             // The link became idle in the meantime: it asked then and found nothing, which the discipline may care for.
             self.free_at = None;
@@ -189,6 +207,9 @@ impl Link {
             debug_assert!(nothing.is_none(), "the link only goes to sleep on an empty queue");
         }
         packet.queued_at = now;
+        if cfg!(debug_assertions) {
+            self.entered.add(packet.len);
+        }
         let monitor = &mut self.monitor;
         monitor.advance(now);
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
@@ -196,11 +217,14 @@ impl Link {
             dropped(&lost);
         });
         monitor.length_is(self.qdisc.len());
+        if self.ring.is_some() {
+            self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
+        }
         // A link that waits for a shaper or a delay is free all the same: what came may be sent now.
         let waits = self.free_at.is_none()
             && matches!(&self.server, Server::Rate { .. })
             && self.ask_at.is_some_and(|ask| ask > now);
-        if (self.ask_at.is_some() && !waits) || self.monitor.is_empty() {
+        if (self.ask_at.is_some() && !waits) || self.is_idle() {
             return None;
         }
         let when = self.next_service(now);
@@ -241,7 +265,7 @@ impl Link {
                 if rate.as_bps() == 0 {
                     return Progress { sent: None, call_at: None };
                 }
-                let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped) else {
+                let Some(packet) = self.take(now, dropped) else {
                     self.free_at = None;
                     // An event that is due already must not stop time.
                     let later = now + Duration::from_nanos(1);
@@ -251,7 +275,7 @@ impl Link {
                 let end = now + rate.serialization(packet.len);
                 self.free_at = Some(end);
                 self.monitor.sent(packet.len);
-                if !self.monitor.is_empty() {
+                if !self.is_idle() {
                     self.ask_at = Some(end);
                 }
                 Progress { sent: Some((end, packet)), call_at: self.ask_at }
@@ -263,33 +287,41 @@ impl Link {
     /// Mahimahi's rule: an opportunity carries 1504 bytes; a packet may need several, several may share one, and what is
     /// not used is lost. One packet is handed out per call; the rest of the opportunity is used by the next call.
     fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
-        let Server::Trace { opportunities, next, left, in_transit } = &mut self.server else {
-            return Progress { sent: None, call_at: None };
+        let (mut in_transit_before, mut budget) = match &mut self.server {
+            Server::Trace { left, in_transit, .. } => {
+                (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
+            }
+            Server::Rate { .. } => return Progress { sent: None, call_at: None },
         };
-        let mut budget = left.take().unwrap_or(OPPORTUNITY_BYTES);
         loop {
-            let carried = in_transit.take().or_else(|| {
-                let packet = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped)?;
+            let carried = in_transit_before.take().or_else(|| {
+                let packet = self.take(now, dropped)?;
                 let bytes = packet.len.saturating_sub(self.framing).saturating_add(TUN_HEADER);
                 Some((packet, bytes))
             });
+            let is_idle = self.is_idle();
+            let Server::Trace { opportunities, next, left, in_transit } = &mut self.server else {
+                return Progress { sent: None, call_at: None };
+            };
             let Some((packet, bytes)) = carried else {
                 // The rest of this opportunity is lost, and those that pass before the next packet comes.
                 *next += 1;
                 self.free_at = None;
                 // What a shaper or a delay holds back is asked for at every opportunity.
-                self.ask_at = (!self.monitor.is_empty()).then(|| opportunities.time_of(*next));
+                self.ask_at = (!is_idle).then(|| opportunities.time_of(*next));
                 return Progress { sent: None, call_at: self.ask_at };
             };
             if bytes > budget {
-                *in_transit = Some((packet, bytes - budget));
+                let rest = Some((packet, bytes - budget));
                 *next += 1;
                 budget = OPPORTUNITY_BYTES;
                 let when = opportunities.time_of(*next);
                 if when > now {
+                    *in_transit = rest;
                     self.ask_at = Some(when);
                     return Progress { sent: None, call_at: self.ask_at };
                 }
+                in_transit_before = rest;
                 continue;
             }
             budget -= bytes;
@@ -302,6 +334,63 @@ impl Link {
                 Some(opportunities.time_of(*next))
             };
             return Progress { sent: Some((now, packet)), call_at: self.ask_at };
+        }
+    }
+
+    /// The packet to send next: from the device's ring, if it has one, which then is filled again.
+    #[inline]
+    fn take(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
+        if self.ring.is_none() {
+            return dequeue(&mut self.qdisc, &mut self.monitor, now, dropped);
+        }
+        self.fill_ring(now, true, dropped);
+        let packet = self.ring.as_mut()?.pop();
+        self.fill_ring(now, false, dropped);
+        packet
+    }
+
+    /// Moves packets from the discipline into the device's ring as long as that has room.
+    fn fill_ring(&mut self, now: Instant, has_sent: bool, dropped: &mut impl FnMut(&Packet)) {
+        let Some(ring) = &mut self.ring else { return };
+        if has_sent {
+            ring.complete(now);
+        }
+        while ring.has_room() {
+            let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped) else {
+                ring.holds_back(false);
+                return;
+            };
+            ring.push(packet);
+        }
+        ring.holds_back(!self.monitor.is_empty());
+    }
+
+    /// True if neither the discipline nor the device holds a packet that waits.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.monitor.is_empty() && self.ring.as_ref().is_none_or(|ring| ring.is_empty())
+    }
+
+    /// What waits here: in the discipline, in the device, or half sent on a trace.
+    pub(crate) fn held(&self) -> Count {
+        let mut held = Count { packets: self.qdisc.len() as u64, bytes: self.qdisc.backlog() };
+        if let Some(ring) = &self.ring {
+            held.packets += ring.held().packets;
+            held.bytes += ring.held().bytes;
+        }
+        if let Server::Trace { in_transit: Some((packet, _)), .. } = &self.server {
+            held.add(packet.len);
+        }
+        held
+    }
+
+    /// What the discipline made itself: the copies of a path that duplicates. Counted in debug builds only.
+    pub(crate) fn copies(&self) -> Count {
+        let stats = self.qdisc.stats();
+        let (dropped, queued) = (stats.dropped(), self.qdisc.len() as u64);
+        Count {
+            packets: stats.dequeued.packets + dropped.packets + queued - self.entered.packets,
+            bytes: stats.dequeued.bytes + dropped.bytes + self.qdisc.backlog() - self.entered.bytes,
         }
     }
 

@@ -1,8 +1,17 @@
-//! The dumbbell: two directions of one bottleneck, and for each round-trip time a delay line behind each.
+//! The path: hops in series, each with a link and a queue discipline per direction, and delay lines between and behind
+//! them.
+//!
+//! ```text
+//! servers --access--> [ hop 0 ] --delay--> [ hop 1 ] ... [ hop n ] --the rest of the flow's delay--> clients    down
+//! servers <--rest---- [ hop 0 ] <--delay-- [ hop 1 ] ... [ hop n ] <--access------------------------ clients    up
+//! ```
+//!
+//! A flow's packets wait for its access delay before the first link, for the delay of each hop that they leave, and for
+//! what then is left of half the flow's round-trip time behind the last one.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use goodqueue::{Duration, Instant, Qdisc, Stats};
+use goodqueue::{Count, Duration, Instant, Qdisc, Stats};
 
 use crate::events::EventQueue;
 use crate::link::Link;
@@ -12,14 +21,24 @@ use crate::packet::{Direction, Packet, Payload};
 #[derive(Debug)]
 pub struct Network {
     events: EventQueue,
-    links: [Link; 2],
+    /// Of hop `n`: down at `2 n`, up at `2 n + 1`.
+    links: Vec<Link>,
+    /// Where packets go that leave each link, if not to their hosts.
+    onward: Vec<Option<u32>>,
+    /// The first link of each direction.
+    entry: [u32; 2],
     lines: Vec<DelayLine>,
-    /// The delay line of each flow, per direction.
+    /// The delay lines of each flow, per direction: behind the last link.
     line_of: Vec<[u32; 2]>,
+    /// Before the first link; empty if no flow has an access delay.
+    access_of: Vec<[Option<u32>; 2]>,
+    /// The code point of each flow's packets; empty if all are 0.
+    dscp_of: Vec<u8>,
     /// When each flow will be woken; [`Instant::MAX`]: not at all.
     wake_at: Vec<Instant>,
     counters: Vec<FlowCounters>,
     framing: u32,
+    books: Books,
 }
 
 /// Packets in flight that all need the same time: they arrive in the order in which they left, so one event, for the
@@ -28,25 +47,77 @@ pub struct Network {
 struct DelayLine {
     delay: Duration,
     packets: VecDeque<(Instant, Packet)>,
-    direction: Direction,
+    end: End,
 }
 
-/// What happened to a flow's packets at the bottleneck.
+/// What is at the end of a delay line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum End {
+    /// The host that packets of this direction go to.
+    Host(Direction),
+    /// A link.
+    Link(u32),
+}
+
+/// How far a flow's hosts are from the path, and how they mark its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hosts {
+    /// Base round-trip time, hops and access included.
+    pub(crate) rtt: Duration,
+    /// Time between a host and the first link that its packets enter, in either direction.
+    pub(crate) access: Duration,
+    /// Differentiated Services code point of the packets, both ways.
+    pub(crate) dscp: u8,
+}
+
+/// What happened to a flow's packets on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowCounters {
-    /// Packets offered to a queue.
+    /// Packets sent into the network.
     pub offered: u64,
     /// Packets that a queue dropped.
     pub dropped: u64,
+}
+
+/// What went into the network and came out of it, to find out that nothing was lost or made on the way. Kept in debug
+/// builds only.
+#[derive(Clone, Copy, Default, Debug)]
+struct Books {
+    sent: Count,
+    arrived: Count,
+    dropped: Count,
+}
+
+impl Books {
+    #[inline]
+    fn sent(&mut self, bytes: u32) {
+        if cfg!(debug_assertions) {
+            self.sent.add(bytes);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, bytes: u32) {
+        if cfg!(debug_assertions) {
+            self.arrived.add(bytes);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, bytes: u32) {
+        if cfg!(debug_assertions) {
+            self.dropped.add(bytes);
+        }
+    }
 }
 
 /// Something that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A link may take its next packet.
-    Serve(Direction),
+    Serve(u32),
     /// The rate of a link changes.
-    RateChange(Direction),
+    RateChange(u32),
     /// The first packet of a delay line arrives.
     Arrive(u32),
     /// A flow asked to be woken.
@@ -57,67 +128,101 @@ pub(crate) enum Event {
     Stop(u32),
 }
 
-/// The largest number of flows and of delay lines: an event holds 21 bits of index.
-pub const MAX_FLOWS: usize = 1 << 20;
+/// The largest number of flows: an event holds 21 bits of index, and a flow has up to four delay lines of its own.
+pub const MAX_FLOWS: usize = 1 << 19;
 
 impl Event {
     const fn encode(self) -> u32 {
         match self {
-            Self::Serve(direction) => direction as u32,
-            Self::RateChange(direction) => 2 | direction as u32,
-            Self::Arrive(line) => 4 | line << 3,
-            Self::Wake(flow) => 5 | flow << 3,
-            Self::Start(flow) => 6 | flow << 3,
-            Self::Stop(flow) => 7 | flow << 3,
+            Self::Serve(link) => link << 3,
+            Self::RateChange(link) => 1 | link << 3,
+            Self::Arrive(line) => 2 | line << 3,
+            Self::Wake(flow) => 3 | flow << 3,
+            Self::Start(flow) => 4 | flow << 3,
+            Self::Stop(flow) => 5 | flow << 3,
         }
     }
 
     const fn decode(what: u32) -> Self {
         let index = what >> 3;
         match what & 7 {
-            0 => Self::Serve(Direction::Down),
-            1 => Self::Serve(Direction::Up),
-            2 => Self::RateChange(Direction::Down),
-            3 => Self::RateChange(Direction::Up),
-            4 => Self::Arrive(index),
-            5 => Self::Wake(index),
-            6 => Self::Start(index),
+            0 => Self::Serve(index),
+            1 => Self::RateChange(index),
+            2 => Self::Arrive(index),
+            3 => Self::Wake(index),
+            4 => Self::Start(index),
             _ => Self::Stop(index),
         }
     }
 }
 
 impl Network {
-    /// A network of two links (down, up) for flows with these round-trip times.
-    pub(crate) fn new(links: [Link; 2], rtts: &[Duration], framing: u32) -> Self {
+    /// A path of hops (their links down and up, and the delay to the next one) for flows between these hosts.
+    pub(crate) fn new(hops: Vec<([Link; 2], Duration)>, flows: &[Hosts], framing: u32) -> Self {
+        let count = hops.len();
+        let (links, delays): (Vec<[Link; 2]>, Vec<Duration>) = hops.into_iter().unzip();
         let mut network = Self {
             events: EventQueue::default(),
-            links,
+            links: links.into_iter().flatten().collect(),
+            onward: vec![None; 2 * count],
+            entry: [0, number(2 * count).saturating_sub(1)],
             lines: Vec::new(),
-            line_of: Vec::with_capacity(rtts.len()),
-            wake_at: vec![Instant::MAX; rtts.len()],
-            counters: vec![FlowCounters::default(); rtts.len()],
+            line_of: Vec::with_capacity(flows.len()),
+            access_of: Vec::new(),
+            dscp_of: Vec::new(),
+            wake_at: vec![Instant::MAX; flows.len()],
+            counters: vec![FlowCounters::default(); flows.len()],
             framing,
+            books: Books::default(),
         };
-        for direction in Direction::BOTH {
-            for when in network.links[direction.index()].change_times() {
-                network.schedule(when, Event::RateChange(direction));
+        for index in 0..network.links.len() {
+            for when in network.links[index].change_times() {
+                network.schedule(when, Event::RateChange(number(index)));
             }
         }
-        let mut known = BTreeMap::new();
-        for &rtt in rtts {
-            // Half of the round-trip time each way; of an odd nanosecond the way down takes the larger half.
-            let up = Duration::from_nanos(rtt.as_nanos() / 2);
-            let down = rtt.saturating_sub(up);
-            let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
-                *known.entry((direction, delay)).or_insert_with(|| {
-                    network.lines.push(DelayLine { delay, packets: VecDeque::new(), direction });
-                    u32::try_from(network.lines.len() - 1).unwrap_or(u32::MAX)
-                })
-            });
-            network.line_of.push(lines);
+        let mut on_the_way = Duration::ZERO;
+        for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
+            let (down, up) = (2 * hop, 2 * hop + 1);
+            network.onward[down] = Some(network.add_line(delay, End::Link(number(down + 2))));
+            network.onward[up + 2] = Some(network.add_line(delay, End::Link(number(up))));
+            on_the_way += delay;
         }
+        network.connect(flows, on_the_way);
         network
+    }
+
+    fn add_line(&mut self, delay: Duration, end: End) -> u32 {
+        self.lines.push(DelayLine { delay, packets: VecDeque::new(), end });
+        number(self.lines.len() - 1)
+    }
+
+    /// Gives each flow its delay lines; those of equal delay share one.
+    fn connect(&mut self, flows: &[Hosts], on_the_way: Duration) {
+        let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
+        if flows.iter().any(|flow| flow.dscp != 0) {
+            self.dscp_of = flows.iter().map(|flow| flow.dscp).collect();
+        }
+        let has_access = flows.iter().any(|flow| !flow.access.is_zero());
+        for flow in flows {
+            // Half of the round-trip time each way; of an odd nanosecond the way down takes the larger half.
+            let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
+            let down = flow.rtt.saturating_sub(up);
+            let mut line = |network: &mut Self, delay, end| {
+                *known.entry((delay, end)).or_insert_with(|| network.add_line(delay, end))
+            };
+            let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
+                let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
+                line(self, rest, End::Host(direction))
+            });
+            self.line_of.push(lines);
+            if has_access {
+                let access = Direction::BOTH.map(|direction| {
+                    let entry = End::Link(self.entry[direction.index()]);
+                    (!flow.access.is_zero()).then(|| line(self, flow.access, entry))
+                });
+                self.access_of.push(access);
+            }
+        }
     }
 
     pub(crate) fn schedule(&mut self, when: Instant, event: Event) {
@@ -131,21 +236,63 @@ impl Network {
         Some((when, Event::decode(what)))
     }
 
-    /// Sends a packet of `flow`, `bytes` long at the IP layer, into the bottleneck's queue for `direction`.
+    /// Sends a packet of `flow`, `bytes` long at the IP layer, on its way in `direction`.
     #[inline]
     pub fn send(&mut self, now: Instant, direction: Direction, flow: u32, bytes: u32, payload: Payload) {
-        let packet = Packet { queued_at: now, flow, len: bytes + self.framing, payload };
-        let Self { links, counters, .. } = self;
-        counters[flow as usize].offered += 1;
-        let link = &mut links[direction.index()];
-        let call_at =
-            link.enqueue(now, packet, &mut |lost: &Packet| counters[lost.flow as usize].dropped += 1);
+        self.send_on(now, direction, (flow, 0), bytes, payload);
+    }
+
+    /// Sends a packet of one of a flow's connections. Connections `2 n` and `2 n + 1` are two halves of one: queues
+    /// take their packets for one flow.
+    #[inline]
+    pub fn send_on(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        (flow, connection): (u32, u32),
+        bytes: u32,
+        payload: Payload,
+    ) {
+        let dscp = if self.dscp_of.is_empty() { 0 } else { self.dscp_of[flow as usize] };
+        let len = bytes + self.framing;
+        let packet = Packet { queued_at: now, flow, connection, len, dscp, payload };
+        self.counters[flow as usize].offered += 1;
+        self.books.sent(packet.len);
+        if !self.access_of.is_empty()
+            && let Some(line) = self.access_of[flow as usize][direction.index()]
+        {
+            self.travel(now, line, packet);
+            return;
+        }
+        self.enter(now, self.entry[direction.index()], packet);
+    }
+
+    /// Offers a packet to a link's queue.
+    #[inline]
+    pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
+        let Self { links, counters, books, .. } = self;
+        let queue = &mut links[link as usize];
+        let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
+            counters[lost.flow as usize].dropped += 1;
+            books.dropped(lost.len);
+        });
         if let Some(when) = call_at {
-            if link.serves_at(now) {
-                self.serve(now, direction);
+            if queue.serves_at(now) {
+                self.serve(now, link);
             } else {
-                self.events.push(when, Event::Serve(direction).encode());
+                self.events.push(when, Event::Serve(link).encode());
             }
+        }
+    }
+
+    /// Puts a packet that starts at `from` on a delay line.
+    #[inline]
+    fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
+        let line = &mut self.lines[index as usize];
+        let arrival = from + line.delay;
+        line.packets.push_back((arrival, packet));
+        if line.packets.len() == 1 {
+            self.events.push(arrival, Event::Arrive(index).encode());
         }
     }
 
@@ -171,56 +318,96 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn serve(&mut self, now: Instant, direction: Direction) {
-        let Self { links, counters, .. } = self;
-        let progress = links[direction.index()]
-            .serve(now, &mut |lost: &Packet| counters[lost.flow as usize].dropped += 1);
+    pub(crate) fn serve(&mut self, now: Instant, link: u32) {
+        let Self { links, counters, books, .. } = self;
+        let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
+            counters[lost.flow as usize].dropped += 1;
+            books.dropped(lost.len);
+        });
         if let Some((end, packet)) = progress.sent {
-            let index = self.line_of[packet.flow as usize][direction.index()];
-            let line = &mut self.lines[index as usize];
-            let arrival = end + line.delay;
-            line.packets.push_back((arrival, packet));
-            if line.packets.len() == 1 {
-                self.events.push(arrival, Event::Arrive(index).encode());
-            }
+            let line = self.onward[link as usize]
+                .unwrap_or_else(|| self.line_of[packet.flow as usize][link as usize & 1]);
+            self.travel(end, line, packet);
         }
         if let Some(when) = progress.call_at {
-            self.events.push(when, Event::Serve(direction).encode());
+            self.events.push(when, Event::Serve(link).encode());
         }
     }
 
-    pub(crate) fn change_rate(&mut self, now: Instant, direction: Direction) {
-        if let Some(when) = self.links[direction.index()].change_rate(now) {
-            self.schedule(when, Event::Serve(direction));
+    pub(crate) fn change_rate(&mut self, now: Instant, link: u32) {
+        if let Some(when) = self.links[link as usize].change_rate(now) {
+            self.schedule(when, Event::Serve(link));
         }
     }
 
-    /// Takes the packet that arrives at the end of a delay line, and the direction in which it travelled.
+    /// Takes the packet at the end of a delay line. If that is a host: the packet, and the direction in which it
+    /// travelled.
     #[inline]
-    pub(crate) fn arrive(&mut self, index: u32) -> Option<(Packet, Direction)> {
+    pub(crate) fn arrive(&mut self, now: Instant, index: u32) -> Option<(Packet, Direction)> {
         let line = &mut self.lines[index as usize];
         let (_, packet) = line.packets.pop_front()?;
         if let Some(&(next, _)) = line.packets.front() {
             self.events.push(next, Event::Arrive(index).encode());
         }
-        Some((packet, line.direction))
+        match line.end {
+            End::Host(direction) => {
+                self.books.arrived(packet.len);
+                Some((packet, direction))
+            }
+            End::Link(link) => {
+                self.enter(now, link, packet);
+                None
+            }
+        }
     }
 
-    pub(crate) fn links_mut(&mut self) -> &mut [Link; 2] {
+    /// The links, each hop's down before its up.
+    pub(crate) fn links_mut(&mut self) -> &mut [Link] {
         &mut self.links
     }
 
-    pub(crate) fn into_links(self) -> [Link; 2] {
+    pub(crate) fn into_links(self) -> Vec<Link> {
         self.links
     }
 
-    pub(crate) fn stats(&self) -> [Stats; 2] {
-        [self.links[0].qdisc().stats(), self.links[1].qdisc().stats()]
+    /// Counters of all disciplines, in the order of the links.
+    pub(crate) fn stats(&self) -> Vec<Stats> {
+        self.links.iter().map(|link| link.qdisc().stats()).collect()
     }
 
     pub(crate) fn counters(&self) -> &[FlowCounters] {
         &self.counters
     }
+
+    /// Packets and bytes that are on their way: queued, being sent, or in a delay line.
+    pub(crate) fn in_flight(&self) -> Count {
+        let mut count = Count::default();
+        for link in &self.links {
+            let held = link.held();
+            count.packets += held.packets;
+            count.bytes += held.bytes;
+        }
+        for (_, packet) in self.lines.iter().flat_map(|line| &line.packets) {
+            count.add(packet.len);
+        }
+        count
+    }
+
+    /// True if everything that was sent, and every copy that a queue made, has arrived, was dropped, or is on its way.
+    pub(crate) fn is_balanced(&self) -> bool {
+        let Books { sent, arrived, dropped } = self.books;
+        let copies = self.links.iter().map(Link::copies);
+        let (copied, bytes_copied) =
+            copies.fold((0, 0), |sum, copies| (sum.0 + copies.packets, sum.1 + copies.bytes));
+        let left = self.in_flight();
+        sent.packets + copied == arrived.packets + dropped.packets + left.packets
+            && sent.bytes + bytes_copied == arrived.bytes + dropped.bytes + left.bytes
+    }
+}
+
+/// An index as an event holds it.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -229,12 +416,11 @@ mod tests {
 
     #[test]
     fn events_survive_their_packing() {
-        let last = u32::try_from(MAX_FLOWS).expect("small") - 1;
+        let last = 4 * number(MAX_FLOWS) - 1;
         let events = [
-            Event::Serve(Direction::Down),
-            Event::Serve(Direction::Up),
-            Event::RateChange(Direction::Down),
-            Event::RateChange(Direction::Up),
+            Event::Serve(0),
+            Event::Serve(last),
+            Event::RateChange(1),
             Event::Arrive(last),
             Event::Wake(last),
             Event::Start(0),

@@ -49,8 +49,12 @@ pub struct Packet {
     pub queued_at: Instant,
     /// The flow that it belongs to, by its number in the scenario.
     pub flow: u32,
+    /// Which of the flow's connections, times two; the two halves of a connection differ in the last bit.
+    pub connection: u32,
     /// Bytes as the queue counts them, link header included.
     pub len: u32,
+    /// Differentiated Services code point (RFC 2474).
+    pub dscp: u8,
     /// What it carries.
     pub payload: Payload,
 }
@@ -105,7 +109,13 @@ impl goodqueue::Packet for Packet {
 impl Flow for Packet {
     #[inline]
     fn flow_hash(&self, salt: u32) -> u32 {
-        hash(salt, self.flow)
+        let hash_of_flow = hash(salt, self.flow);
+        // The only connection of most flows costs nothing more.
+        if self.connection < 2 { hash_of_flow } else { hash(hash_of_flow, self.connection >> 1) }
+    }
+
+    fn same_flow(&self, other: &Self) -> bool {
+        (self.flow, self.connection >> 1) == (other.flow, other.connection >> 1)
     }
 
     /// There is one client and one server: all packets of a direction come from the same host.
@@ -115,6 +125,10 @@ impl Flow for Packet {
 
     fn destination_hash(&self, salt: u32) -> u32 {
         hash(salt, 1)
+    }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {

@@ -1,14 +1,13 @@
 //! A run: flows over a bottleneck for some time.
 
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
-use goodqueue::{AnyQdisc, ConfigError, Duration, Ecn, Instant, Rate};
-use goodqueue_tcp::{AnyCongestionControl, Config as TcpConfig};
+use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
 
 use crate::link::{Link, LinkConfig};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
-use crate::network::{Event, FlowCounters, MAX_FLOWS, Network};
+use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
 use crate::packet::Direction;
-use crate::traffic::{AnySource, Cbr, Ping, RoundTrip, Source, Tally, Tcp};
+use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
 
 /// Everything that determines a run. Equal configurations give equal outcomes, bit for bit.
 #[derive(Clone, Debug)]
@@ -19,6 +18,10 @@ pub struct Config {
     pub warmup: Duration,
     /// The two directions of the bottleneck: down, up.
     pub links: [LinkConfig; 2],
+    /// Further hops between the servers and the bottleneck, in this order.
+    pub before: Vec<HopConfig>,
+    /// Further hops between the bottleneck and the clients, in this order.
+    pub after: Vec<HopConfig>,
     /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
     pub framing: u32,
     /// The flows.
@@ -29,6 +32,16 @@ pub struct Config {
     pub series_step: Option<Duration>,
 }
 
+/// A hop beside the bottleneck: another link in series, with a discipline of its own in each direction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HopConfig {
+    /// Down, up.
+    pub links: [LinkConfig; 2],
+    /// Propagation delay between this hop and the next one towards the bottleneck, each way. It is a part of the flows'
+    /// round-trip time.
+    pub delay: Duration,
+}
+
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
@@ -36,45 +49,40 @@ pub struct FlowConfig {
     pub traffic: Traffic,
     /// Its round-trip time when nothing queues.
     pub rtt: Duration,
+    /// The part of it, each way, that lies between a host and the first queue that its packets come to.
+    pub access: Duration,
+    /// Differentiated Services code point of its packets, 0 to 63.
+    pub dscp: u8,
     /// When it begins.
     pub start: Instant,
     /// When it ends, if before the run does.
     pub stop: Option<Instant>,
 }
 
-/// What a flow does.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all flows are TCP")]
-pub enum Traffic {
-    /// A TCP connection with data one way.
-    Tcp {
-        /// Where the data goes.
-        direction: Direction,
-        /// Bytes to send; `None`: without end.
-        size: Option<u64>,
-        /// Settings of both ends.
-        config: TcpConfig,
-        /// The sender's congestion control.
-        congestion_control: AnyCongestionControl,
-    },
-    /// Echo requests from the client.
-    Ping {
-        /// Time between requests.
-        interval: Duration,
-        /// Bytes of the IP packet.
-        bytes: u32,
-    },
-    /// Datagrams at a constant rate.
-    Cbr {
-        /// Where they go.
-        direction: Direction,
-        /// Rate of the IP packets.
-        rate: Rate,
-        /// Bytes of the IP packet.
-        bytes: u32,
-        /// The packets are ECN-capable, ECT(0).
-        ecn: bool,
-    },
+impl Config {
+    /// A run over one bottleneck (down, up): everything is measured, seed 1, Ethernet framing, no time series.
+    #[must_use]
+    pub const fn new(links: [LinkConfig; 2], flows: Vec<FlowConfig>, duration: Duration) -> Self {
+        Self {
+            duration,
+            warmup: Duration::ZERO,
+            links,
+            before: Vec::new(),
+            after: Vec::new(),
+            framing: 14,
+            flows,
+            seed: 1,
+            series_step: None,
+        }
+    }
+}
+
+impl FlowConfig {
+    /// A flow for the whole run.
+    #[must_use]
+    pub const fn new(traffic: Traffic, rtt: Duration) -> Self {
+        Self { traffic, rtt, access: Duration::ZERO, dscp: 0, start: Instant::ZERO, stop: None }
+    }
 }
 
 /// What came out of a run.
@@ -82,8 +90,10 @@ pub enum Traffic {
 pub struct Outcome {
     /// The time measured: without the warm-up, and until the run was stopped if it was.
     pub measured: Duration,
-    /// The two queues: down, up.
+    /// The two queues of the bottleneck: down, up.
     pub links: [LinkOutcome; 2],
+    /// Those of the further hops, first the ones before the bottleneck.
+    pub hops: Vec<[LinkOutcome; 2]>,
     /// The flows, in the order of the configuration.
     pub flows: Vec<FlowOutcome>,
     /// Time series, if they were wanted; they begin at 0, warm-up included.
@@ -92,6 +102,8 @@ pub struct Outcome {
     pub events: u64,
     /// Packets that left the two queues in the whole run.
     pub bottleneck_packets: u64,
+    /// What was queued or on its way at the end.
+    pub in_flight: Count,
 }
 
 /// What one flow did.
@@ -105,6 +117,10 @@ pub struct FlowOutcome {
     pub active: Duration,
     /// Probes sent in the time measured.
     pub round_trips: Vec<RoundTrip>,
+    /// Packets sent in the time measured whose delay one way the flow took.
+    pub one_way: Vec<OneWay>,
+    /// Transfers begun in the time measured.
+    pub transfers: Vec<Transfer>,
 }
 
 /// Time series with one value for each step.
@@ -141,6 +157,8 @@ struct Simulation<'a> {
     config: &'a Config,
     network: Network,
     sources: Vec<AnySource>,
+    /// Index of the bottleneck's down link; the up link is the next.
+    bottleneck: usize,
     now: Instant,
     end: Instant,
     events: u64,
@@ -153,7 +171,7 @@ struct Simulation<'a> {
 #[derive(Default)]
 struct Baseline {
     at: Instant,
-    links: [goodqueue::Stats; 2],
+    links: Vec<goodqueue::Stats>,
     tallies: Vec<Tally>,
     counters: Vec<FlowCounters>,
 }
@@ -164,19 +182,14 @@ const WATCHES: u64 = 400;
 impl<'a> Simulation<'a> {
     fn new(config: &'a Config) -> Result<Self, ConfigError> {
         let flows = &config.flows[..config.flows.len().min(MAX_FLOWS)];
-        let rtts: Vec<Duration> = flows.iter().map(|flow| flow.rtt).collect();
-        let links = Direction::BOTH.map(|direction| {
-            let link = &config.links[direction.index()];
-            // One stream of random numbers per queue, for its salt and its draws.
-            let mut generator = Xoshiro256PlusPlus::stream(config.seed, direction.index() as u64);
-            let salt = generator.next_u32();
-            let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
-            Link::new(link, qdisc, config.framing, LinkMonitor::new())
-        });
-        let mut network = Network::new(links, &rtts, config.framing);
+        let hosts: Vec<Hosts> =
+            flows.iter().map(|flow| Hosts { rtt: flow.rtt, access: flow.access, dscp: flow.dscp }).collect();
+        let mut network = Network::new(hops(config), &hosts, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
-            sources.push(source(number, &flow.traffic)?);
+            // Streams from 2^32 on are the flows'; those below are the links'.
+            let generator = Xoshiro256PlusPlus::stream(config.seed, (1 << 32) | u64::from(number));
+            sources.push(flow.traffic.source(number, generator)?);
             network.schedule(flow.start, Event::Start(number));
             if let Some(stop) = flow.stop {
                 network.schedule(stop, Event::Stop(number));
@@ -187,11 +200,14 @@ impl<'a> Simulation<'a> {
             delivered: vec![Vec::new(); flows.len()],
             ..Series::default()
         });
+        let network_stats = network.stats();
         Ok(Self {
             config,
             network,
             delivered_before: vec![0; sources.len()],
+            bottleneck: 2 * config.before.len(),
             baseline: Baseline {
+                links: network_stats,
                 tallies: vec![Tally::default(); sources.len()],
                 counters: vec![FlowCounters::default(); sources.len()],
                 ..Baseline::default()
@@ -243,9 +259,9 @@ impl<'a> Simulation<'a> {
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
             match event {
-                Event::Serve(direction) => network.serve(now, direction),
+                Event::Serve(link) => network.serve(now, link),
                 Event::Arrive(line) => {
-                    if let Some((packet, direction)) = network.arrive(line) {
+                    if let Some((packet, direction)) = network.arrive(now, line) {
                         sources[packet.flow as usize].on_packet(now, &packet, direction, network);
                     }
                 }
@@ -256,14 +272,15 @@ impl<'a> Simulation<'a> {
                 }
                 Event::Start(flow) => sources[flow as usize].start(now, network),
                 Event::Stop(flow) => sources[flow as usize].stop(now),
-                Event::RateChange(direction) => network.change_rate(now, direction),
+                Event::RateChange(link) => network.change_rate(now, link),
             }
         }
     }
 
     fn end_step(&mut self) {
         let Some(series) = &mut self.series else { return };
-        for (link, bins) in self.network.links_mut().iter_mut().zip(&mut series.queues) {
+        let bottleneck = &mut self.network.links_mut()[self.bottleneck..];
+        for (link, bins) in bottleneck.iter_mut().zip(&mut series.queues) {
             bins.push(link.monitor.take_bin());
         }
         for ((source, before), values) in
@@ -289,60 +306,91 @@ impl<'a> Simulation<'a> {
     }
 
     fn finish(self) -> Outcome {
-        let Self { config, network, sources, end, events, baseline, series, .. } = self;
-        let stats = network.stats();
-        let counters = network.counters().to_vec();
-        let flows = (0..sources.len())
-            .map(|index| {
-                let (flow, source) = (&config.flows[index], &sources[index]);
-                let (tally, before) = (source.tally(), &baseline.tallies[index]);
-                let (seen, seen_before) = (counters[index], baseline.counters[index]);
-                let from = flow.start.max(baseline.at);
-                let until = end.min(flow.stop.unwrap_or(end)).min(tally.completed_at.unwrap_or(end));
-                let measured = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);
-                FlowOutcome {
-                    tally: Tally {
-                        delivered: tally.delivered - before.delivered,
-                        sent: tally.sent - before.sent,
-                        retransmits: tally.retransmits - before.retransmits,
-                        timeouts: tally.timeouts - before.timeouts,
-                        completed_at: tally.completed_at,
-                    },
-                    counters: FlowCounters {
-                        offered: seen.offered - seen_before.offered,
-                        dropped: seen.dropped - seen_before.dropped,
-                    },
-                    active: until.since(from),
-                    round_trips: measured.copied().collect(),
-                }
-            })
-            .collect();
-        let mut number = 0;
-        let links = network.into_links().map(|link| {
-            let outcome = link.monitor.finish(end, &baseline.links[number], &stats[number]);
-            number += 1;
-            outcome
-        });
+        debug_assert!(self.network.is_balanced(), "packets or bytes were lost or made on the way");
+        let flows = (0..self.sources.len()).map(|index| self.flow_outcome(index)).collect();
+        let Self { network, end, events, baseline, series, bottleneck, .. } = self;
+        let (stats, in_flight) = (network.stats(), network.in_flight());
+        let bottleneck_packets =
+            stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
+        let mut outcomes = network
+            .into_links()
+            .into_iter()
+            .zip(baseline.links.iter().zip(&stats))
+            .map(|(link, (before, after))| link.monitor.finish(end, before, after));
+        let mut hops = Vec::new();
+        while let (Some(down), Some(up)) = (outcomes.next(), outcomes.next()) {
+            hops.push([down, up]);
+        }
+        let links = hops.remove(bottleneck / 2);
         Outcome {
             measured: end.since(baseline.at),
             links,
+            hops,
             flows,
             series,
             events,
-            bottleneck_packets: stats.iter().map(|stats| stats.dequeued.packets).sum(),
+            bottleneck_packets,
+            in_flight,
+        }
+    }
+
+    fn flow_outcome(&self, index: usize) -> FlowOutcome {
+        let (flow, source, baseline) = (&self.config.flows[index], &self.sources[index], &self.baseline);
+        let (tally, before) = (source.tally(), &baseline.tallies[index]);
+        let (seen, seen_before) = (self.network.counters()[index], baseline.counters[index]);
+        let from = flow.start.max(baseline.at);
+        let until = self.end.min(flow.stop.unwrap_or(self.end)).min(tally.completed_at.unwrap_or(self.end));
+        let round_trips = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);
+        let one_way = source.one_way().iter().filter(|packet| packet.sent_at >= baseline.at);
+        let transfers = source.transfers().iter().filter(|transfer| transfer.begun_at >= baseline.at);
+        FlowOutcome {
+            tally: Tally {
+                delivered: tally.delivered - before.delivered,
+                sent: tally.sent - before.sent,
+                retransmits: tally.retransmits - before.retransmits,
+                timeouts: tally.timeouts - before.timeouts,
+                completed_at: tally.completed_at,
+            },
+            counters: FlowCounters {
+                offered: seen.offered - seen_before.offered,
+                dropped: seen.dropped - seen_before.dropped,
+            },
+            active: until.since(from),
+            round_trips: round_trips.copied().collect(),
+            one_way: one_way.copied().collect(),
+            transfers: transfers.copied().collect(),
         }
     }
 }
 
-fn source(number: u32, traffic: &Traffic) -> Result<AnySource, ConfigError> {
-    Ok(match traffic {
-        Traffic::Tcp { direction, size, config, congestion_control } => {
-            AnySource::Tcp(Tcp::new(number, *direction, *size, *config, congestion_control.clone())?)
-        }
-        Traffic::Ping { interval, bytes } => AnySource::Ping(Ping::new(number, *interval, *bytes)),
-        Traffic::Cbr { direction, rate, bytes, ecn } => {
-            let ecn = if *ecn { Ecn::Ect0 } else { Ecn::NotEct };
-            AnySource::Cbr(Cbr::new(number, *direction, *rate, *bytes, ecn))
-        }
-    })
+/// The hops in the order from the servers to the clients, each with the delay to the next one.
+fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
+    let bottleneck = config.before.len();
+    let build = |streams: u64, links: &[LinkConfig; 2]| {
+        Direction::BOTH.map(|direction| {
+            let link = &links[direction.index()];
+            // One stream of random numbers per queue, for its salt and its draws.
+            let mut generator =
+                Xoshiro256PlusPlus::stream(config.seed, 2 * streams + direction.index() as u64);
+            let salt = generator.next_u32();
+            let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
+            Link::new(link, qdisc, config.framing, LinkMonitor::new())
+        })
+    };
+    // The bottleneck has the first streams, wherever it stands: a hop more changes nothing in it.
+    let mut hops: Vec<_> = config.before.iter().map(|hop| (&hop.links, hop.delay)).collect();
+    hops.push((&config.links, config.after.first().map_or(Duration::ZERO, |hop| hop.delay)));
+    let behind = config.after.iter().skip(1).map(|hop| hop.delay).chain([Duration::ZERO]);
+    hops.extend(config.after.iter().map(|hop| &hop.links).zip(behind));
+    (0_u64..)
+        .zip(hops)
+        .map(|(number, (links, delay))| {
+            let streams = match number.cmp(&(bottleneck as u64)) {
+                core::cmp::Ordering::Equal => 0,
+                core::cmp::Ordering::Less => number + 1,
+                core::cmp::Ordering::Greater => number,
+            };
+            (build(streams, links), delay)
+        })
+        .collect()
 }

@@ -1,14 +1,21 @@
-//! Traffic: what the flows of a scenario do. One file per source; a new one is added in the list below.
+//! Traffic: what the flows of a scenario do. One file per source; a new one is added in the list at the end.
 
 mod cbr;
+mod connection;
+mod connections;
+mod distribution;
 mod ping;
 mod tcp;
+mod transfers;
 
-use goodqueue::{Duration, Instant};
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Instant};
 
-pub use cbr::Cbr;
-pub use ping::Ping;
-pub use tcp::Tcp;
+pub use cbr::{Cbr, CbrSettings};
+pub use distribution::Distribution;
+pub use ping::{Ping, PingSettings};
+pub use tcp::{Tcp, TcpSettings};
+pub use transfers::{Transfers, TransfersSettings};
 
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
@@ -37,6 +44,30 @@ pub trait Source {
     fn round_trips(&self) -> &[RoundTrip] {
         &[]
     }
+
+    /// Delays one way that it measured; only flows that care for them do.
+    fn one_way(&self) -> &[OneWay] {
+        &[]
+    }
+
+    /// What it transferred piece by piece: files, pages, web responses.
+    fn transfers(&self) -> &[Transfer] {
+        &[]
+    }
+}
+
+/// What a source is made from.
+pub trait Settings {
+    /// What results call such a flow: `tcp`, `ping`, ...
+    const KIND: &'static str;
+
+    /// Where its data goes; of a ping, its requests.
+    fn direction(&self) -> Direction;
+
+    /// The congestion control of its connections, if it has any.
+    fn congestion_control(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What a flow has done.
@@ -63,15 +94,65 @@ pub struct RoundTrip {
     pub time: Option<Duration>,
 }
 
-/// Writes the enum over all sources and its dispatch.
+/// One packet: when it was sent, and how long it took to the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneWay {
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// Time until it arrived; `None`: it has not arrived.
+    pub delay: Option<Duration>,
+}
+
+/// One piece of work, from its beginning to the last byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    /// When it began: the first packet that had to be sent for it.
+    pub begun_at: Instant,
+    /// When it was complete; `None`: it is not.
+    pub ended_at: Option<Instant>,
+    /// Its payload in bytes.
+    pub bytes: u64,
+}
+
+/// Writes the enums over all sources and over what each is made from, and their dispatch.
 macro_rules! sources {
-    ($($name:ident),+) => {
+    ($($(#[$about:meta])* $name:ident($settings:ident)),+ $(,)?) => {
+        /// What a flow does.
+        #[derive(Clone, Debug)]
+        pub enum Traffic {
+            $($(#[$about])* $name($settings)),+
+        }
+
+        impl Traffic {
+            /// The source that does it, as flow number `flow`, with randomness of its own.
+            pub(crate) fn source(&self, flow: u32, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
+                Ok(match self { $(Self::$name(settings) => AnySource::$name($name::new(flow, settings, random)?)),+ })
+            }
+
+            /// What results call such a flow: `tcp`, `ping`, ...
+            #[must_use]
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => <$settings as Settings>::KIND),+ }
+            }
+
+            /// Where its data goes; of a ping, its requests.
+            #[must_use]
+            pub fn direction(&self) -> Direction {
+                match self { $(Self::$name(settings) => settings.direction()),+ }
+            }
+
+            /// The congestion control of its connections, if it has any.
+            #[must_use]
+            pub fn congestion_control(&self) -> Option<&'static str> {
+                match self { $(Self::$name(settings) => settings.congestion_control()),+ }
+            }
+        }
+
         /// Any traffic source.
         #[derive(Debug)]
-        #[expect(missing_docs, reason = "each arm is the source of its name")]
         #[expect(clippy::large_enum_variant, reason = "nearly all flows are TCP, and stand side by side in memory")]
         pub enum AnySource {
-            $($name($name)),+
+            $($(#[$about])* $name($name)),+
         }
 
         impl Source for AnySource {
@@ -97,8 +178,23 @@ macro_rules! sources {
             fn round_trips(&self) -> &[RoundTrip] {
                 match self { $(Self::$name(source) => source.round_trips()),+ }
             }
+            fn one_way(&self) -> &[OneWay] {
+                match self { $(Self::$name(source) => source.one_way()),+ }
+            }
+            fn transfers(&self) -> &[Transfer] {
+                match self { $(Self::$name(source) => Source::transfers(source)),+ }
+            }
         }
     };
 }
 
-sources!(Tcp, Ping, Cbr);
+sources! {
+    /// A TCP connection with data one way.
+    Tcp(TcpSettings),
+    /// Echo requests from the client.
+    Ping(PingSettings),
+    /// Datagrams at a constant rate.
+    Cbr(CbrSettings),
+    /// Sized transfers with think times between them.
+    Transfers(TransfersSettings),
+}

@@ -4,12 +4,13 @@
 use goodqueue::config::{Link, Settings};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::events::EventQueue;
+use goodqueue_sim::traffic::{PingSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
 fn link(capacity: Capacity) -> LinkConfig {
     let made = AnyConfig::from_settings("codel", &Settings::new(), &Link::default());
-    LinkConfig { capacity, qdisc: made.expect("listed").expect("valid") }
+    LinkConfig::new(capacity, made.expect("listed").expect("valid"))
 }
 
 fn constant(bps: u64) -> LinkConfig {
@@ -17,33 +18,24 @@ fn constant(bps: u64) -> LinkConfig {
 }
 
 fn simulate(down: LinkConfig, flows: Vec<FlowConfig>, duration: Duration) -> Outcome {
-    let config = Config {
-        duration,
-        warmup: Duration::ZERO,
-        links: [down, constant(10_000_000)],
-        framing: 14,
-        flows,
-        seed: 1,
-        series_step: None,
-    };
-    run(&config).expect("valid")
+    run(&Config::new([down, constant(10_000_000)], flows, duration)).expect("valid")
 }
 
 fn flow(traffic: Traffic, rtt: Duration) -> FlowConfig {
-    FlowConfig { traffic, rtt, start: Instant::ZERO, stop: None }
+    FlowConfig::new(traffic, rtt)
 }
 
 fn download(size: Option<u64>) -> Traffic {
-    Traffic::Tcp {
+    Traffic::Tcp(TcpSettings {
         direction: Direction::Down,
         size,
         config: goodqueue_tcp::Config::default(),
         congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
-    }
+    })
 }
 
 fn ping(interval: Duration) -> Traffic {
-    Traffic::Ping { interval, bytes: 84 }
+    Traffic::Ping(PingSettings { interval, bytes: 84 })
 }
 
 // H30

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::traffic::{CbrSettings, Distribution, PingSettings, TcpSettings, TransfersSettings};
 use goodqueue_sim::{
-    Capacity, Config, Direction, FlowConfig, LinkConfig, Opportunities, Outcome, Traffic, run,
+    Capacity, Config, Direction, Driver, FlowConfig, HopConfig, LinkConfig, Opportunities, Outcome, Traffic,
+    run,
 };
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -17,22 +19,27 @@ fn pfifo(limit: u64) -> AnyConfig {
 }
 
 fn constant(mbit: u64, limit: u64) -> LinkConfig {
-    LinkConfig { capacity: Capacity::Constant(Rate::from_bps(mbit * 1_000_000)), qdisc: pfifo(limit) }
+    LinkConfig::new(Capacity::Constant(Rate::from_bps(mbit * 1_000_000)), pfifo(limit))
 }
 
 fn flow(traffic: Traffic, rtt_ms: u64, start: Instant) -> FlowConfig {
-    FlowConfig { traffic, rtt: Duration::from_millis(rtt_ms), start, stop: None }
+    FlowConfig { start, ..FlowConfig::new(traffic, Duration::from_millis(rtt_ms)) }
 }
 
 fn download(size: Option<u64>, change: impl Fn(&mut goodqueue_tcp::Config)) -> Traffic {
     let mut config = goodqueue_tcp::Config::default();
     change(&mut config);
     let congestion_control = AnyCongestionControl::by_name("newreno").expect("listed");
-    Traffic::Tcp { direction: Direction::Down, size, config, congestion_control }
+    Traffic::Tcp(TcpSettings { direction: Direction::Down, size, config, congestion_control })
 }
 
 fn cbr(kbit: u64, bytes: u32) -> Traffic {
-    Traffic::Cbr { direction: Direction::Down, rate: Rate::from_bps(kbit * 1000), bytes, ecn: false }
+    Traffic::Cbr(CbrSettings {
+        direction: Direction::Down,
+        rate: Rate::from_bps(kbit * 1000),
+        bytes,
+        ecn: false,
+    })
 }
 
 fn simulate(down: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
@@ -41,20 +48,16 @@ fn simulate(down: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
 
 fn simulate_after(warmup: u64, down: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
     run(&Config {
-        duration: Duration::from_secs(seconds),
         warmup: Duration::from_secs(warmup),
-        links: [down, constant(10, 1000)],
-        framing: FRAMING,
-        flows,
-        seed: 1,
         series_step: Some(Duration::from_millis(100)),
+        ..Config::new([down, constant(10, 1000)], flows, Duration::from_secs(seconds))
     })
     .expect("valid")
 }
 
 #[test]
 fn a_ping_on_an_idle_line_takes_the_round_trip_and_two_serializations() {
-    let ping = Traffic::Ping { interval: Duration::from_millis(200), bytes: 84 };
+    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84 });
     let outcome = simulate(constant(1, 100), vec![flow(ping, 50, Instant::ZERO)], 2);
     let wire = 84 + FRAMING;
     let expected = Duration::from_millis(50)
@@ -112,8 +115,7 @@ fn a_window_five_packets_above_the_pipe_keeps_a_standing_queue_of_five() {
         config.rwnd = 25 * config.mss;
         config.delayed_ack = goodqueue_tcp::DelayedAck::OFF;
     });
-    let outcome =
-        simulate(constant(10, 1000), vec![FlowConfig { traffic, rtt, start: Instant::ZERO, stop: None }], 20);
+    let outcome = simulate(constant(10, 1000), vec![FlowConfig::new(traffic, rtt)], 20);
     let series = outcome.series.expect("asked for");
     let queued: Vec<u64> = series.queues[0].iter().skip(20).map(|bin| bin.queue_packets).collect();
     assert!(queued.iter().all(|packets| (4..=6).contains(packets)), "{queued:?}");
@@ -162,10 +164,8 @@ fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
 fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
     let (on, off) = (Rate::from_bps(10_000_000), Rate::from_bps(0));
-    let outage = LinkConfig {
-        capacity: Capacity::Schedule(vec![(at(0), on), (at(500), off), (at(1500), on)]),
-        qdisc: pfifo(10_000),
-    };
+    let outage =
+        LinkConfig::new(Capacity::Schedule(vec![(at(0), on), (at(500), off), (at(1500), on)]), pfifo(10_000));
     let outcome = simulate(outage, vec![flow(cbr(1_000, 1250), 10, at(0))], 3);
     let longest = Duration::from_nanos(outcome.links[0].sojourn.max());
     assert!(longest >= Duration::from_millis(989) && longest <= Duration::from_millis(1001), "{longest}");
@@ -177,7 +177,7 @@ fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
 #[test]
 fn a_link_that_never_works_sends_nothing_and_ends() {
     let capacity = Capacity::Schedule(vec![(Instant::ZERO, Rate::from_bps(0))]);
-    let blocked = LinkConfig { capacity, qdisc: pfifo(10) };
+    let blocked = LinkConfig::new(capacity, pfifo(10));
     let outcome = simulate(blocked, vec![flow(download(None, |_| ()), 10, Instant::ZERO)], 10);
     assert_eq!((outcome.links[0].sent.packets, outcome.flows[0].tally.delivered), (0, 0));
 }
@@ -187,7 +187,7 @@ fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
     // The first opportunity comes at 1 ms, and the run ends before the one at 10 s.
     let sent = |at_ms: &[u64], kbit, bytes| {
         let opportunities = Arc::new(Opportunities::new(at_ms.to_vec()).expect("ordered"));
-        let link = LinkConfig { capacity: Capacity::Trace(opportunities), qdisc: pfifo(10_000) };
+        let link = LinkConfig::new(Capacity::Trace(opportunities), pfifo(10_000));
         simulate(link, vec![flow(cbr(kbit, bytes), 10, Instant::ZERO)], 10).links[0].sent.packets
     };
     assert_eq!(sent(&[1], 20_000, 1500), 9_999, "overload: one full packet for each opportunity");
@@ -216,4 +216,113 @@ fn a_flow_that_is_stopped_sends_no_more() {
     let series = outcome.series.expect("asked for");
     assert!(series.delivered[0][11..].iter().all(|bytes| *bytes == 0));
     assert!(outcome.flows[0].active <= Duration::from_secs(1));
+}
+
+#[test]
+fn a_fetch_takes_a_handshake_a_round_trip_and_its_bytes() {
+    // 10 full segments fit into the initial window: SYN, SYN/ACK, request, answer, all on an idle line.
+    let config = goodqueue_tcp::Config::default();
+    for persistent in [false, true] {
+        let traffic = Traffic::Transfers(TransfersSettings {
+            direction: Direction::Down,
+            size: Distribution::Constant(f64::from(10 * config.mss)),
+            think: Distribution::Constant(1.0),
+            request: 300,
+            persistent,
+            count: Some(3),
+            config,
+            congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+        });
+        let outcome = simulate(constant(10, 1000), vec![flow(traffic, 100, Instant::ZERO)], 10);
+        let times: Vec<Duration> = outcome.flows[0]
+            .transfers
+            .iter()
+            .map(|transfer| transfer.ended_at.expect("complete").since(transfer.begun_at))
+            .collect();
+        assert_eq!(times.len(), 3);
+        let line = Rate::from_bps(10_000_000);
+        let one_way = |bytes: u32| Duration::from_millis(50) + line.serialization(bytes + 40 + 12 + FRAMING);
+        // The client's ACK of the handshake leaves just before the request.
+        let handshake = one_way(0) + one_way(0) + line.serialization(52 + FRAMING);
+        let answer = Duration::from_nanos(
+            one_way(config.payload()).as_nanos() + 9 * line.serialization(1514).as_nanos(),
+        );
+        let first = handshake + one_way(300) + answer;
+        let later = if persistent { one_way(300) + answer } else { first };
+        let near = |a: Duration, b: Duration| a.as_nanos().abs_diff(b.as_nanos()) < 300_000;
+        assert!(
+            near(times[0], first) && near(times[1], later) && near(times[2], later),
+            "{times:?} {first:?}"
+        );
+        assert!(outcome.flows[0].tally.retransmits == 0 && outcome.in_flight.packets == 0);
+    }
+}
+
+#[test]
+fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
+    // A router at 100 Mbit/s before a modem at 10 Mbit/s: the queue is in the modem, whatever the router does.
+    let hop = |mbit, limit, delay| HopConfig {
+        links: [constant(mbit, limit), constant(mbit, limit)],
+        delay: Duration::from_millis(delay),
+    };
+    let ping = || {
+        flow(
+            Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84 }),
+            50,
+            Instant::ZERO,
+        )
+    };
+    let config = |flows| Config {
+        before: vec![hop(1, 100, 3)],
+        after: vec![hop(2, 100, 4), hop(1, 100, 5)],
+        ..Config::new([constant(4, 100), constant(4, 100)], flows, Duration::from_secs(2))
+    };
+    let outcome = run(&config(vec![ping()])).expect("valid");
+    let wire: u64 =
+        [1, 4, 2, 1].iter().map(|mbit| Rate::from_bps(mbit * 1_000_000).serialization(98).as_nanos()).sum();
+    let expected = Duration::from_nanos(50_000_000 + 2 * wire);
+    let answered: Vec<Duration> =
+        outcome.flows[0].round_trips.iter().filter_map(|probe| probe.time).collect();
+    assert!(
+        answered.len() >= 9 && answered.iter().all(|time| *time == expected),
+        "{answered:?} {expected:?}"
+    );
+
+    let far = FlowConfig { access: Duration::from_millis(13), ..ping() };
+    let outcome = run(&config(vec![far])).expect("valid");
+    assert_eq!(
+        outcome.flows[0].round_trips[0].time,
+        Some(expected),
+        "access is a part of the round-trip time"
+    );
+
+    let behind = Config {
+        after: vec![hop(10, 50, 0)],
+        ..Config::new(
+            [constant(100, 50), constant(100, 50)],
+            vec![flow(cbr(20_000, 1500), 20, Instant::ZERO)],
+            Duration::from_secs(5),
+        )
+    };
+    let outcome = run(&behind).expect("valid");
+    assert!(outcome.links[0].queue_max <= 1, "the fast link holds nothing");
+    assert_eq!(outcome.hops[0][0].queue_max, 50, "the slow one behind it is full");
+}
+
+#[test]
+fn a_ring_below_the_discipline_hides_its_packets_from_it() {
+    // 64 packets in the device at 10 Mbit/s: 77 ms that no discipline sees.
+    let load = || vec![flow(cbr(20_000, 1500), 20, Instant::ZERO)];
+    let with = |driver| {
+        let down = LinkConfig { driver, ..constant(10, 100) };
+        simulate(down, load(), 5)
+    };
+    let (without, hidden, bql) = (with(None), with(Some(Driver::Packets(64))), with(Some(Driver::Bql)));
+    let one = with(Some(Driver::Packets(1)));
+    assert_eq!(one.links[0].stats, without.links[0].stats, "a device of one packet is no queue");
+    assert_eq!(hidden.links[0].sent.packets, without.links[0].sent.packets, "the line is busy all the same");
+    let extra = hidden.in_flight.packets - without.in_flight.packets;
+    assert_eq!(extra, 63, "the ring holds one on the wire and 63 behind it");
+    let extra = bql.in_flight.packets - without.in_flight.packets;
+    assert!(extra <= 2, "byte queue limits leave {extra} in the ring");
 }

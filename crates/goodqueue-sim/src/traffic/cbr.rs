@@ -1,10 +1,32 @@
 //! Constant bit rate over UDP: datagrams at a fixed interval, whatever becomes of them.
 
-use goodqueue::{Ecn, Instant, Rate};
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Ecn, Instant, Rate};
 
-use super::{Source, Tally};
+use super::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
+
+/// What an unresponsive sender sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CbrSettings {
+    /// Where the datagrams go.
+    pub direction: Direction,
+    /// Rate of the IP packets.
+    pub rate: Rate,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// The packets are ECN-capable, ECT(0).
+    pub ecn: bool,
+}
+
+impl Settings for CbrSettings {
+    const KIND: &'static str = "cbr";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
 
 /// An unresponsive sender.
 #[derive(Debug)]
@@ -24,12 +46,15 @@ pub struct Cbr {
 const HEADERS: u32 = 28;
 
 impl Cbr {
-    /// Datagrams of `bytes` (IP packet) in `direction` that make up `rate`, as flow number `flow`,
-    /// with this ECN field.
-    #[must_use]
-    pub fn new(flow: u32, direction: Direction, rate: Rate, bytes: u32, ecn: Ecn) -> Self {
+    /// A sender as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(flow: u32, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        let CbrSettings { direction, rate, bytes, ecn } = *settings;
+        let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         let (stopped, started_at) = (rate.as_bps() == 0 || bytes == 0, Instant::ZERO);
-        Self { flow, direction, rate, bytes, ecn, stopped, started_at, sent: 0, delivered: 0 }
+        Ok(Self { flow, direction, rate, bytes, ecn, stopped, started_at, sent: 0, delivered: 0 })
     }
 }
 

@@ -1,10 +1,28 @@
 //! ICMP-like echo: a small packet from the client at a fixed interval, sent back by the server at once.
 
-use goodqueue::{Duration, Ecn, Instant};
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
-use super::{RoundTrip, Source, Tally};
+use super::{RoundTrip, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
+
+/// What a ping sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PingSettings {
+    /// Time between requests.
+    pub interval: Duration,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+}
+
+impl Settings for PingSettings {
+    const KIND: &'static str = "ping";
+
+    fn direction(&self) -> Direction {
+        Direction::Up
+    }
+}
 
 /// A ping from the client.
 #[derive(Debug)]
@@ -18,12 +36,15 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// Probes of `bytes` (IP packet) each `interval`, as flow number `flow`.
-    #[must_use]
-    pub fn new(flow: u32, interval: Duration, bytes: u32) -> Self {
+    /// A ping as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(flow: u32, settings: &PingSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         // An interval of no time would never end.
-        let interval = interval.max(Duration::from_micros(1));
-        Self { flow, interval, bytes, stopped: false, round_trips: Vec::new(), answered: 0 }
+        let interval = settings.interval.max(Duration::from_micros(1));
+        let bytes = settings.bytes;
+        Ok(Self { flow, interval, bytes, stopped: false, round_trips: Vec::new(), answered: 0 })
     }
 }
 

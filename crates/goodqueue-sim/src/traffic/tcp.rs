@@ -1,11 +1,37 @@
 //! A TCP connection that carries data one way: unlimited, or of a given size.
 
+use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
 
-use super::{Source, Tally};
+use super::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
+
+/// A connection with data one way.
+#[derive(Clone, Debug)]
+pub struct TcpSettings {
+    /// Where the data goes.
+    pub direction: Direction,
+    /// Bytes to send; `None`: without end.
+    pub size: Option<u64>,
+    /// Settings of both ends.
+    pub config: Config,
+    /// The sender's congestion control.
+    pub congestion_control: AnyCongestionControl,
+}
+
+impl Settings for TcpSettings {
+    const KIND: &'static str = "tcp";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn congestion_control(&self) -> Option<&'static str> {
+        Some(self.congestion_control.about().name)
+    }
+}
 
 /// Both ends of a connection.
 #[derive(Debug)]
@@ -21,18 +47,13 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A connection as flow number `flow` that sends `size` bytes (`None`: without end) in `direction`.
+    /// A connection as flow number `flow`.
     ///
     /// # Errors
     /// The configuration is refused.
-    pub fn new(
-        flow: u32,
-        direction: Direction,
-        size: Option<u64>,
-        config: Config,
-        congestion_control: AnyCongestionControl,
-    ) -> Result<Self, ConfigError> {
-        let sender = Sender::new(config, congestion_control)?;
+    pub fn new(flow: u32, settings: &TcpSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        let &TcpSettings { direction, size, config, .. } = settings;
+        let sender = Sender::new(config, settings.congestion_control.clone())?;
         let receiver = Receiver::new(config)?;
         Ok(Self { flow, direction, size, config, sender, receiver, stopped: false, completed_at: None })
     }

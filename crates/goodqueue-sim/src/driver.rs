@@ -1,0 +1,164 @@
+//! A queue below the discipline that the discipline does not see: the ring of a network device.
+//!
+//! A discipline can only manage what waits in it. A device that takes more than it can send at once builds a FIFO of its
+//! own, and its delay is added whatever the discipline does; byte queue limits (BQL, Linux 3.3) keep it short.
+
+use std::collections::VecDeque;
+
+use goodqueue::{Count, Duration, Instant};
+
+use crate::packet::Packet;
+
+/// How much a device takes from its discipline: the packet that it is sending included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Driver {
+    /// At most so many packets; 1 is a device without a queue.
+    Packets(u32),
+    /// Another packet as long as fewer bytes than this are in the device.
+    Bytes(u32),
+    /// Byte queue limits: as few bytes as keep the device busy.
+    Bql,
+}
+
+/// The ring, running.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    driver: Driver,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    /// Length of the packet that is being sent; 0: none is.
+    sending: u32,
+    bql: Bql,
+}
+
+/// The state of byte queue limits, after lib/dynamic_queue_limits.c of Linux: the limit grows by what was completed when
+/// the device ran dry although the discipline had more, and shrinks by what was left over at every completion of a second.
+#[derive(Debug, Default)]
+struct Bql {
+    limit: u64,
+    /// The limit, not the discipline, was why no more packets came.
+    held_back: bool,
+    /// Least number of bytes left in the ring at a completion since `since`.
+    slack: Option<u64>,
+    since: Instant,
+}
+
+/// How long slack is watched before the limit shrinks (`slack_hold_time`, HZ in Linux).
+const HOLD: Duration = Duration::from_secs(1);
+
+impl Ring {
+    pub(crate) fn new(driver: Driver) -> Self {
+        Self { driver, packets: VecDeque::new(), bytes: 0, sending: 0, bql: Bql::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// What waits in the ring, without the packet that is being sent.
+    pub(crate) fn held(&self) -> Count {
+        Count { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+
+    /// True if the device takes another packet now.
+    pub(crate) fn has_room(&self) -> bool {
+        let inside = self.bytes + u64::from(self.sending);
+        let packets = self.packets.len() + usize::from(self.sending > 0);
+        match self.driver {
+            Driver::Packets(limit) => packets < limit.max(1) as usize,
+            Driver::Bytes(limit) => inside < u64::from(limit.max(1)),
+            Driver::Bql => inside == 0 || inside < self.bql.limit,
+        }
+    }
+
+    /// The discipline has more, and there is no room for it.
+    pub(crate) fn holds_back(&mut self, more: bool) {
+        self.bql.held_back = more;
+    }
+
+    pub(crate) fn push(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.len);
+        self.packets.push_back(packet);
+    }
+
+    /// The packet that was being sent is on its way.
+    pub(crate) fn complete(&mut self, now: Instant) {
+        if self.sending == 0 {
+            return;
+        }
+        let completed = u64::from(self.sending);
+        self.sending = 0;
+        let bql = &mut self.bql;
+        if self.bytes == 0 && bql.held_back {
+            bql.limit += completed;
+            (bql.slack, bql.since) = (None, now);
+        } else {
+            let slack = bql.slack.map_or(self.bytes, |slack| slack.min(self.bytes));
+            bql.slack = Some(slack);
+            if now.since(bql.since) > HOLD {
+                bql.limit = bql.limit.saturating_sub(slack);
+                (bql.slack, bql.since) = (None, now);
+            }
+        }
+    }
+
+    /// The next packet to send.
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.len);
+        self.sending = packet.len;
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Payload;
+    use goodqueue::Ecn;
+
+    fn packet(len: u32) -> Packet {
+        let payload = Payload::Datagram { sent_at: Instant::ZERO, number: 0, ecn: Ecn::NotEct };
+        Packet { queued_at: Instant::ZERO, flow: 0, connection: 0, len, dscp: 0, payload }
+    }
+
+    /// Packets that the device takes at once when more wait than it wants.
+    fn taken(ring: &mut Ring) -> u64 {
+        while ring.has_room() {
+            ring.push(packet(1514));
+        }
+        ring.holds_back(true);
+        ring.held().packets
+    }
+
+    #[test]
+    fn a_ring_counts_the_packet_that_is_being_sent() {
+        let mut ring = Ring::new(Driver::Packets(3));
+        assert_eq!(taken(&mut ring), 3);
+        assert!(ring.pop().is_some());
+        assert!(!ring.has_room(), "two wait and one is on the wire");
+        ring.complete(Instant::ZERO);
+        assert!(ring.has_room());
+    }
+
+    #[test]
+    fn byte_queue_limits_settle_where_the_device_just_stays_busy() {
+        let mut ring = Ring::new(Driver::Bql);
+        let mut most = 0;
+        for step in 0..10_000_u64 {
+            taken(&mut ring);
+            most = most.max(ring.held().packets);
+            assert!(ring.pop().is_some(), "the device never runs dry with packets waiting");
+            ring.complete(Instant::ZERO + Duration::from_micros(1200).saturating_mul(step + 1));
+        }
+        assert!(most <= 3, "{most} packets in a device that is served at once");
+    }
+
+    #[test]
+    fn a_byte_limit_of_one_packet_leaves_nothing_below_the_discipline() {
+        let mut ring = Ring::new(Driver::Bytes(1514));
+        assert_eq!(taken(&mut ring), 1);
+        assert!(ring.pop().is_some());
+        assert_eq!(taken(&mut ring), 0);
+    }
+}

@@ -1,0 +1,174 @@
+//! A TCP connection with data both ways, opened by the client: what requests and their answers travel over.
+//!
+//! It is two one-way transfers that share a handshake. The server's half begins when the client's ACK of the SYN/ACK
+//! arrives; its round-trip time is then known from the handshake. Two things differ from one full-duplex TCP: ACKs are
+//! never carried by data of the other direction, so that a request is acknowledged by a packet of its own, and each half
+//! has its own receive window. Both cost 52 bytes now and then on the way that has room.
+
+use goodqueue::{ConfigError, Instant};
+use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
+
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// Both ends of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    flow: u32,
+    /// Times two, as packets have it.
+    number: u32,
+    /// Data down (the server's), data up (the client's).
+    halves: [Half; 2],
+    config: Config,
+    /// When the SYN came to the server, until its half has begun.
+    answered_at: Option<Instant>,
+    begun: bool,
+}
+
+#[derive(Debug)]
+struct Half {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+/// What a connection's senders counted.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) sent: u64,
+    pub(crate) retransmits: u64,
+    pub(crate) timeouts: u64,
+}
+
+impl Connection {
+    /// A connection that is not open yet. `number` distinguishes it from the flow's others.
+    pub(crate) fn new(
+        flow: u32,
+        number: u32,
+        config: Config,
+        congestion_control: &AnyCongestionControl,
+    ) -> Result<Self, ConfigError> {
+        let half = || -> Result<Half, ConfigError> {
+            Ok(Half {
+                sender: Sender::new(config, congestion_control.clone())?,
+                receiver: Receiver::new(config)?,
+            })
+        };
+        let halves = [half()?, half()?];
+        Ok(Self { flow, number: number << 1, halves, config, answered_at: None, begun: false })
+    }
+
+    /// The client sends its SYN.
+    pub(crate) fn open(&mut self, now: Instant, network: &mut Network) {
+        self.halves[Direction::Up.index()].sender.open(now);
+        self.transmit(now, network);
+    }
+
+    /// The application at the end from which `direction` leads has `bytes` more to send.
+    pub(crate) fn write(&mut self, now: Instant, direction: Direction, bytes: u64, network: &mut Network) {
+        self.halves[direction.index()].sender.write(bytes);
+        self.transmit(now, network);
+    }
+
+    /// Neither end has more to send: FINs follow the data.
+    pub(crate) fn close(&mut self, now: Instant, network: &mut Network) {
+        for half in &mut self.halves {
+            half.sender.close();
+        }
+        self.transmit(now, network);
+    }
+
+    /// Payload that has arrived in order, having travelled in `direction`.
+    pub(crate) fn delivered(&self, direction: Direction) -> u64 {
+        self.halves[direction.index()].receiver.delivered()
+    }
+
+    /// True once both ends have closed and know that the other end has everything.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.halves.iter().all(|half| half.sender.is_finished())
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.halves.iter().fold(Counts::default(), |sum, half| {
+            let stats = half.sender.stats();
+            Counts {
+                sent: sum.sent + stats.segments,
+                retransmits: sum.retransmits + stats.retransmits,
+                timeouts: sum.timeouts + stats.timeouts,
+            }
+        })
+    }
+
+    /// A packet of this connection arrives.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        direction: Direction,
+        network: &mut Network,
+    ) {
+        let Payload::Tcp(segment) = &packet.payload else { return };
+        let half = &mut self.halves[packet.connection as usize & 1];
+        // Data of a half travels in its own direction, its acknowledgements in the other.
+        if direction.index() == packet.connection as usize & 1 {
+            half.receiver.on_segment(now, segment);
+        } else {
+            half.sender.on_segment(now, segment);
+        }
+        if !self.begun && direction == Direction::Up {
+            self.begin_answering(now);
+        }
+        self.transmit(now, network);
+    }
+
+    /// Timers that are due at `now` run.
+    pub(crate) fn on_timer(&mut self, now: Instant, network: &mut Network) {
+        self.transmit(now, network);
+    }
+
+    /// When [`Self::on_timer`] has something to do.
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        let [down, up] = &self.halves;
+        let of_down = if self.begun { down.sender.next_event() } else { None };
+        [of_down, down.receiver.next_event(), up.sender.next_event(), up.receiver.next_event()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The handshake as the server sees it: its own half is established with the round-trip time that it measured.
+    fn begin_answering(&mut self, now: Instant) {
+        let [down, up] = &mut self.halves;
+        let answered_at = *self.answered_at.get_or_insert(now);
+        if !up.receiver.is_established() {
+            return;
+        }
+        self.begun = true;
+        down.sender.open(answered_at);
+        // Only the state of a handshake passes here; its packets were those of the client's half.
+        let Some(syn) = down.sender.poll_transmit(answered_at) else { return };
+        down.receiver.on_segment(now, &syn);
+        let Some(syn_ack) = down.receiver.poll_transmit(now) else { return };
+        down.sender.on_segment(now, &syn_ack);
+        if let Some(ack) = down.sender.poll_transmit(now) {
+            down.receiver.on_segment(now, &ack);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, network: &mut Network) {
+        for direction in Direction::BOTH {
+            if direction == Direction::Down && !self.begun {
+                continue;
+            }
+            let half = &mut self.halves[direction.index()];
+            let name = (self.flow, self.number | direction as u32);
+            while let Some(segment) = half.receiver.poll_transmit(now) {
+                let bytes = segment.wire_len(&self.config);
+                network.send_on(now, direction.reverse(), name, bytes, Payload::Tcp(segment));
+            }
+            while let Some(segment) = half.sender.poll_transmit(now) {
+                let bytes = segment.wire_len(&self.config);
+                network.send_on(now, direction, name, bytes, Payload::Tcp(segment));
+            }
+        }
+    }
+}

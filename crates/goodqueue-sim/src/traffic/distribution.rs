@@ -1,0 +1,101 @@
+//! Distributions that traffic draws from. Values are computed with `libm`, so that they are the same on every platform.
+
+use goodqueue::Duration;
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
+
+/// Where a number (seconds, bytes) comes from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Distribution {
+    /// Always this.
+    Constant(f64),
+    /// Uniform between the two.
+    Uniform(f64, f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+    /// Pareto with this shape (above 0) and mean; for a shape of at most 1, which has no mean, with that least value.
+    Pareto {
+        /// The exponent of the tail.
+        shape: f64,
+        /// The mean.
+        mean: f64,
+    },
+    /// Log-normal: the logarithm has this mean and standard deviation.
+    LogNormal {
+        /// Mean of the natural logarithm.
+        mu: f64,
+        /// Its standard deviation.
+        sigma: f64,
+    },
+}
+
+impl Distribution {
+    /// Draws one, never below 0.
+    pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
+        let value = match *self {
+            Self::Constant(value) => value,
+            Self::Uniform(low, high) => low + unit(random) * (high - low),
+            Self::Exponential(mean) => -libm::log(1.0 - unit(random)) * mean,
+            Self::Pareto { shape, mean } => {
+                let least = if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean };
+                least * libm::pow(1.0 - unit(random), -1.0 / shape)
+            }
+            Self::LogNormal { mu, sigma } => libm::exp(mu + sigma * normal(random)),
+        };
+        value.max(0.0)
+    }
+
+    /// Draws a span of time; the distribution is of seconds.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and is not negative"
+    )]
+    pub fn draw_time(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
+        Duration::from_nanos(libm::round(self.draw(random) * 1e9) as u64)
+    }
+
+    /// Draws a number of bytes, at least 1.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and is not negative"
+    )]
+    pub fn draw_bytes(&self, random: &mut Xoshiro256PlusPlus) -> u64 {
+        (libm::round(self.draw(random)) as u64).max(1)
+    }
+}
+
+/// Uniform in [0, 1), with 53 random bits.
+#[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Normal with mean 0 and variance 1 (Box & Muller 1958; one of the two values is used).
+fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - unit(random)));
+    radius * libm::cos(2.0 * core::f64::consts::PI * unit(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_what_they_are_called() {
+        let cases = [
+            (Distribution::Constant(3.0), 3.0),
+            (Distribution::Uniform(1.0, 5.0), 3.0),
+            (Distribution::Exponential(3.0), 3.0),
+            (Distribution::Pareto { shape: 2.5, mean: 3.0 }, 3.0),
+            // exp(mu + sigma²/2) = 3
+            (Distribution::LogNormal { mu: libm::log(3.0) - 0.125, sigma: 0.5 }, 3.0),
+        ];
+        for (distribution, mean) in cases {
+            let mut random = Xoshiro256PlusPlus::new(1);
+            let draws = 200_000;
+            let sum: f64 = (0..draws).map(|_| distribution.draw(&mut random)).sum();
+            assert!((sum / f64::from(draws) - mean).abs() < 0.03, "{distribution:?}: {}", sum / 2e5);
+        }
+    }
+}

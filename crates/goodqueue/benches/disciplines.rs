@@ -1,6 +1,16 @@
-//! Nanoseconds for one enqueue and one dequeue of each discipline, beside a bare ring buffer's, at 1, 100 and 10,000
-//! queued packets. Prints a table; asserts nothing, for machines differ. The ratio is what to look at: both are measured
-//! in the same run, in turns.
+//! Nanoseconds for one enqueue and one dequeue of each discipline, beside a bare ring buffer's. Prints tables; asserts
+//! nothing, for machines differ. The ratio is what to look at: both are measured in the same run, in turns.
+//!
+//! The ring buffer does the least that a queue must do: `VecDeque<(Instant, Frame)>`, which takes a packet with its time
+//! if fewer than a limit are there, and gives the oldest. It knows neither its bytes nor what it has done so far. Ring and
+//! discipline are driven by the same loop, which hands them a frame copied from a list and looks at the frame that comes
+//! back where it lies: so nothing is counted but what the queue does. Frames are as large as the simulator's packets and
+//! of 1,024 flows in turns; the link is so fast that none of them waits for long.
+//!
+//! Each is measured as its own type, written into the loop by the compiler, and as [`AnyQdisc`], chosen at run time, which
+//! is a call: against a ring buffer written into the loop and one behind a call.
+//!
+//! `cargo bench -p goodqueue --bench disciplines -- codel pie` measures those two only.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::disallowed_methods)]
 
@@ -11,9 +21,8 @@ use std::time::Instant as Clock;
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::random::{Random, Source, mix_64};
 use goodqueue::registry::KINDS;
-use goodqueue::{AnyConfig, AnyQdisc, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
 
-/// As large as the simulator's packet.
 #[derive(Clone, Copy)]
 struct Frame {
     flow: u32,
@@ -39,35 +48,113 @@ impl Flow for Frame {
     }
 }
 
+/// What is measured.
+trait Queue {
+    fn enqueue(&mut self, now: Instant, frame: Frame, lost: &mut u64);
+    fn dequeue(&mut self, now: Instant, lost: &mut u64) -> Option<Frame>;
+}
+
+/// The bare ring buffer.
+struct Ring {
+    frames: VecDeque<(Instant, Frame)>,
+    limit: usize,
+}
+
+impl Queue for Ring {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, frame: Frame, lost: &mut u64) {
+        if self.frames.len() < self.limit {
+            self.frames.push_back((now, frame));
+        } else {
+            *lost += 1;
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _: Instant, _: &mut u64) -> Option<Frame> {
+        self.frames.pop_front().map(|(_, frame)| frame)
+    }
+}
+
+/// A queue behind a call.
+struct Called<Q>(Q);
+
+impl<Q: Queue> Queue for Called<Q> {
+    #[inline(never)]
+    fn enqueue(&mut self, now: Instant, frame: Frame, lost: &mut u64) {
+        self.0.enqueue(now, frame, lost);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, lost: &mut u64) -> Option<Frame> {
+        self.0.dequeue(now, lost)
+    }
+}
+
+struct Discipline<Q>(Q);
+
+impl<Q: Qdisc<Frame>> Queue for Discipline<Q> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, frame: Frame, lost: &mut u64) {
+        self.0.enqueue(now, frame, &mut |_: Frame, _: DropReason| *lost += 1);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, lost: &mut u64) -> Option<Frame> {
+        self.0.dequeue(now, &mut |_: Frame, _: DropReason| *lost += 1)
+    }
+}
+
 const PAIRS: u32 = 200_000;
 const ROUNDS: usize = 7;
+const FLOWS: u32 = 1_024;
 const DEPTHS: [u32; 3] = [1, 100, 10_000];
 
 fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let frames: Vec<Frame> = (0..FLOWS).map(frame).collect();
     println!(
-        "ns per enqueue + dequeue, 100 flows, 1514-byte frames, and the ratio to the ring buffer of the same run"
+        "ns per enqueue + dequeue, 1,024 flows, 1514-byte frames of {} bytes in memory,",
+        size_of::<Frame>()
     );
-    println!("{:16} {:>18} {:>18} {:>18}", "", "1 queued", "100 queued", "10,000 queued");
-    let ring = DEPTHS.map(|depth| fastest(|| time_ring(depth)));
-    println!("{:16} {}", "ring buffer", ring.map(|nanos| format!("{nanos:11.1} ns     ")).join(" "));
-    for kind in KINDS {
-        let cells = DEPTHS.map(|depth| {
-            let (mut discipline, mut bare) = (f64::MAX, f64::MAX);
-            for _ in 0..ROUNDS {
-                bare = bare.min(time_ring(depth));
-                discipline = discipline.min(time_qdisc(kind.name, depth));
-            }
-            format!("{discipline:7.1} ns ({:4.1}x)", discipline / bare)
+    println!("and the ratio to a ring buffer of the same run\n");
+    println!("{:16} {:>17}   {:>17}   {:>35}", "", "its own type", "AnyQdisc", "AnyQdisc");
+    println!(
+        "{:16} {:>17}   {:>17}   {:>17} {:>17}",
+        "", "100 queued", "100 queued", "1 queued", "10,000 queued"
+    );
+    let inline = fastest(|| time(ring(), 100, &frames));
+    let called = DEPTHS.map(|depth| fastest(|| time(Called(ring()), depth, &frames)));
+    let cell = |nanos: f64| format!("{nanos:7.1} ns        ");
+    println!(
+        "{:16} {}   {}   {} {}",
+        "ring buffer",
+        cell(inline),
+        cell(called[1]),
+        cell(called[0]),
+        cell(called[2])
+    );
+    for kind in KINDS.iter().filter(|kind| wanted.is_empty() || wanted.iter().any(|name| name == kind.name)) {
+        let own = beside(|| time(ring(), 100, &frames), || time_own_type(kind.name, &frames));
+        let [one, hundred, many] = DEPTHS.map(|depth| {
+            let any = || time(Discipline(any(kind.name)), depth, &frames);
+            beside(|| time(Called(ring()), depth, &frames), any)
         });
-        println!("{:16} {}", kind.name, cells.join("  "));
+        println!("{:16} {own}   {hundred}   {one} {many}", kind.name);
     }
-    println!("\nfq_codel, 1,024 flows, 10,000 queued: ns per packet that arrives");
-    let calm = fastest(|| time_overload(1, 64));
-    println!("{:28} {calm:7.1} ns", "no overload");
-    for (batch, name) in [(64, "10x overload"), (1, "10x overload, drop batch 1")] {
-        let loaded = fastest(|| time_overload(10, batch));
-        println!("{name:28} {loaded:7.1} ns ({:4.1}x)", loaded / calm);
+    if wanted.is_empty() || wanted.iter().any(|name| name == "fq_codel") {
+        overloads();
     }
+}
+
+/// The time of a discipline and its ratio to that of the ring.
+fn beside(mut ring: impl FnMut() -> f64, mut discipline: impl FnMut() -> f64) -> String {
+    let (mut bare, mut nanos) = (f64::MAX, f64::MAX);
+    for _ in 0..ROUNDS {
+        bare = bare.min(ring());
+        nanos = nanos.min(discipline());
+    }
+    format!("{nanos:7.1} ns {:5.1}x", nanos / bare)
 }
 
 fn fastest(mut measure: impl FnMut() -> f64) -> f64 {
@@ -75,51 +162,80 @@ fn fastest(mut measure: impl FnMut() -> f64) -> f64 {
 }
 
 fn frame(number: u32) -> Frame {
-    Frame { flow: number % 100, bytes: 1514, _rest: [u64::from(number); 9] }
+    Frame { flow: number, bytes: 1514, _rest: [u64::from(number); 9] }
 }
 
-fn time_ring(depth: u32) -> f64 {
-    let mut ring: VecDeque<(Instant, Frame)> = VecDeque::new();
-    for number in 0..depth {
-        ring.push_back((Instant::ZERO, frame(number)));
+fn ring() -> Ring {
+    Ring { frames: VecDeque::new(), limit: black_box(100_000) }
+}
+
+/// Nanoseconds per pair with `depth` frames queued.
+#[inline(never)]
+fn time(mut queue: impl Queue, depth: u32, frames: &[Frame]) -> f64 {
+    let (mut now, mut lost) = (Instant::ZERO, 0);
+    for frame in frames.iter().cycle().take(depth as usize) {
+        queue.enqueue(now, *frame, &mut lost);
     }
     let start = Clock::now();
-    for number in 0..PAIRS {
-        ring.push_back((Instant::from_nanos(u64::from(number)), frame(number)));
-        black_box(ring.pop_front());
-    }
-    per_pair(start)
-}
-
-fn time_qdisc(name: &str, depth: u32) -> f64 {
-    // Room for all, and a standing queue that stays below every target: the cost of the path that packets take.
-    let mut settings = Settings::new();
-    match name {
-        "bfifo" => settings.set("limit", Value::Bytes(100_000_000)),
-        "red" => settings.set("limit", Value::Bytes(100_000_000)),
-        "sfq" => {
-            settings.set("limit", Value::Packets(12_000));
-            settings.set("depth", Value::Packets(127));
+    for _ in 0..PAIRS / FLOWS {
+        for frame in frames {
+            now += Duration::from_nanos(121);
+            queue.enqueue(now, *frame, &mut lost);
+            black_box(&queue.dequeue(now, &mut lost));
         }
-        _ => settings.set("limit", Value::Packets(100_000)),
     }
-    let rate = Rate::from_bps(100_000_000_000);
-    let config = AnyConfig::from_settings(name, &settings, &Link { rate, ..Link::default() })
-        .expect("listed")
-        .expect("valid");
-    let mut qdisc = AnyQdisc::new(config, 1, Source::seeded(1));
-    let (mut now, mut lost) = (Instant::ZERO, 0_u64);
-    for number in 0..depth {
-        qdisc.enqueue(now, frame(number), &mut |_, _| lost += 1);
-    }
-    let start = Clock::now();
-    for number in 0..PAIRS {
-        now += Duration::from_nanos(121);
-        qdisc.enqueue(now, frame(number), &mut |_, _| lost += 1);
-        black_box(qdisc.dequeue(now, &mut |_, _| lost += 1));
-    }
+    let pairs = PAIRS / FLOWS * FLOWS;
+    let nanos = start.elapsed().as_nanos() as f64 / f64::from(pairs);
     black_box(lost);
-    per_pair(start)
+    nanos
+}
+
+/// Room for all, and a standing queue that stays below every target: the cost of the path that packets take.
+fn settings(name: &str) -> Settings {
+    match name {
+        "bfifo" | "red" => Settings::new().with("limit", Value::Bytes(100_000_000)),
+        "sfq" => {
+            let limits =
+                Settings::new().with("limit", Value::Packets(12_000)).with("depth", Value::Packets(127));
+            limits.with("flows", Value::Integer(u64::from(FLOWS)))
+        }
+        _ => Settings::new().with("limit", Value::Packets(100_000)),
+    }
+}
+
+fn link() -> Link {
+    Link { rate: Rate::from_bps(100_000_000_000), ..Link::default() }
+}
+
+fn any(name: &str) -> AnyQdisc<Frame> {
+    let config = AnyConfig::from_settings(name, &settings(name), &link()).expect("listed").expect("valid");
+    AnyQdisc::new(config, 1, Source::seeded(1))
+}
+
+/// Nanoseconds per pair with 100 frames queued, for the discipline of this name as its own type.
+fn time_own_type(name: &str, frames: &[Frame]) -> f64 {
+    macro_rules! time_one_of {
+        ($($arm:ident)+) => {
+            match any(name) {
+                $(AnyQdisc::$arm(qdisc) => time(Discipline(qdisc), 100, frames)),+
+            }
+        };
+    }
+    time_one_of!(
+        Codel CodelDt FqCodel FqPie Cobalt Cake DualPi2 SfqCodel SfqPie Pfifo Bfifo PfifoHeadDrop Sfq Pie Red Sfb Blue Choke
+        PfifoFast Prio Drr Tbf Htb Qfq Netem
+    )
+}
+
+/// What it costs `fq_codel` to be offered ten times what it can send.
+fn overloads() {
+    println!("\nfq_codel, 1,024 flows, 10,000 queued: ns per packet that arrives");
+    let calm = fastest(|| time_overload(1, 64));
+    println!("{:28} {calm:7.1} ns", "no overload");
+    for (batch, name) in [(64, "10x overload"), (1, "10x overload, drop batch 1")] {
+        let loaded = fastest(|| time_overload(10, batch));
+        println!("{name:28} {loaded:7.1} ns ({:4.1}x)", loaded / calm);
+    }
 }
 
 /// `fq_codel` with 1,024 flows and 10,000 packets queued, one packet sent for each `load` that arrive: with `limit` out
@@ -132,7 +248,7 @@ fn time_overload(load: u32, batch: u64) -> f64 {
     let mut qdisc = AnyQdisc::new(config.expect("listed").expect("valid"), 1, Source::seeded(1));
     let mut random = Source::seeded(2);
     let (mut now, mut lost) = (Instant::ZERO, 0_u64);
-    let mut next = || Frame { flow: random.below(1_024), ..frame(0) };
+    let mut next = || Frame { flow: random.below(FLOWS), ..frame(0) };
     for _ in 0..10_000 {
         qdisc.enqueue(now, next(), &mut |_, _| lost += 1);
     }
@@ -141,13 +257,9 @@ fn time_overload(load: u32, batch: u64) -> f64 {
         now += Duration::from_nanos(121);
         qdisc.enqueue(now, next(), &mut |_, _| lost += 1);
         if number % load == 0 {
-            black_box(qdisc.dequeue(now, &mut |_, _| lost += 1));
+            black_box(&qdisc.dequeue(now, &mut |_, _| lost += 1));
         }
     }
     black_box(lost);
-    per_pair(start)
-}
-
-fn per_pair(start: Clock) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(PAIRS)
 }

@@ -73,14 +73,14 @@ macro_rules! disciplines {
             #[inline]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
                 match self {
-                    $(Self::$name(qdisc) => qdisc.enqueue(now, packet, drops)),+
+                    $(Self::$name(qdisc) => enqueue(qdisc, now, packet, drops)),+
                 }
             }
 
             #[inline]
             fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
                 match self {
-                    $(Self::$name(qdisc) => qdisc.dequeue(now, drops)),+
+                    $(Self::$name(qdisc) => dequeue(qdisc, now, drops)),+
                 }
             }
 
@@ -146,6 +146,19 @@ macro_rules! disciplines {
             }
         }
     };
+}
+
+/// Kept out of [`AnyQdisc::enqueue`], which so is one jump to the discipline chosen: with all disciplines written into one
+/// function, the stack of the largest was set up for the smallest too.
+#[inline(never)]
+fn enqueue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+    qdisc.enqueue(now, packet, drops);
+}
+
+/// As [`enqueue`].
+#[inline(never)]
+fn dequeue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+    qdisc.dequeue(now, drops)
 }
 
 disciplines! {

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
-use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
-use goodqueue_tcp::Profile;
 use rayon::prelude::*;
 
 use crate::diagnostic::Diagnostic;
 use crate::measure::{self, Labels};
 use crate::results::{Results, Run};
-use crate::scenario::{DelayedAck, Direction, LinkRate, QdiscChoice, Scenario, Tcp, Traffic};
+use crate::scenario::{LinkRate, QdiscChoice, Scenario};
 use crate::store::Store;
 use crate::sweep::Point;
 
@@ -172,7 +170,7 @@ fn config(
         .map(|flow| {
             let group = flow.group;
             Ok(sim::FlowConfig {
-                traffic: traffic(&group.traffic, group.direction)?,
+                traffic: group.traffic.to_sim(group.direction)?,
                 rtt: group.rtt,
                 access: Duration::ZERO,
                 dscp: 0,
@@ -195,56 +193,6 @@ fn config(
         seed,
         series_step,
     })
-}
-
-fn traffic(traffic: &Traffic, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-    let direction = match direction {
-        Direction::Down => sim::Direction::Down,
-        Direction::Up => sim::Direction::Up,
-    };
-    Ok(match traffic {
-        Traffic::Tcp { tcp, size } => sim::Traffic::Tcp(TcpSettings {
-            direction,
-            size: *size,
-            config: tcp_config(tcp)?,
-            congestion_control: profile(tcp)?
-                .controller(&tcp.cc)
-                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", tcp.cc)))?,
-        }),
-        Traffic::Ping { interval, packet } => {
-            sim::Traffic::Ping(PingSettings { interval: *interval, bytes: *packet })
-        }
-        Traffic::Cbr { rate, packet, ecn } => {
-            sim::Traffic::Cbr(CbrSettings { direction, rate: *rate, bytes: *packet, ecn: *ecn })
-        }
-    })
-}
-
-fn profile(tcp: &Tcp) -> Result<&'static Profile, Diagnostic> {
-    Profile::by_name(&tcp.profile)
-        .ok_or_else(|| Diagnostic::new(format!("there is no TCP profile `{}`", tcp.profile)))
-}
-
-fn tcp_config(tcp: &Tcp) -> Result<goodqueue_tcp::Config, Diagnostic> {
-    let base = profile(tcp)?.settings;
-    let config = goodqueue_tcp::Config {
-        mss: tcp.mss,
-        iw: tcp.iw,
-        delayed_ack: match tcp.delayed_ack {
-            Some(DelayedAck { every, timeout }) => goodqueue_tcp::DelayedAck { every, timeout },
-            None => goodqueue_tcp::DelayedAck::OFF,
-        },
-        ecn: tcp.ecn,
-        sack: tcp.sack,
-        min_rto: tcp.min_rto,
-        // A least time-out above the first or the greatest one lifts these with it.
-        initial_rto: base.initial_rto.max(tcp.min_rto),
-        max_rto: base.max_rto.max(tcp.min_rto),
-        ..base
-    };
-    let config = config.suited_to(&tcp.cc);
-    config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
-    Ok(config)
 }
 
 fn capacity(rate: &LinkRate) -> sim::Capacity {

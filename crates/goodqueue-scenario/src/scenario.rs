@@ -39,7 +39,7 @@
 //! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
 //!
 //! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
-//! kind = "tcp"                  # "tcp", "ping" or "cbr"
+//! kind = "tcp"                  # "tcp", "ping", "cbr": see below
 //! direction = "down"            # of the data ("up" is the default of a ping: its requests go up)
 //! count = 1                     # so many alike
 //! start = "0s"
@@ -47,11 +47,6 @@
 //! together = false              # one draw for all flows of the table, so that they start at the same instant
 //! stop = "50s"                  # default: with the run
 //! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
-//! size = "360kb"                # tcp: bytes to transfer; default: without end. All keys of [tcp] may stand here too
-//! interval = "200ms"            # ping: time between requests
-//! rate = "64kbit"               # cbr: of IP bytes; must be given
-//! packet = 64                   # ping, cbr: IP bytes of a packet; default: 64, the MTU
-//! ecn = false                   # cbr: mark packets ECN-capable
 //!
 //! [sweep]                       # every combination is run; the first key varies slowest
 //! "link.up" = ["1mbit", "10mbit"]
@@ -69,6 +64,22 @@
 //! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link;
 //! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file ([`crate::trace`]).
 //!
+//! Beside the keys above, each kind of flow has its own. Those over TCP take all keys of `[tcp]` too.
+//!
+//! ```toml
+//! kind = "tcp"                  # a connection with data one way
+//! size = "360kb"                # bytes to transfer; default: without end
+//!
+//! kind = "ping"                 # requests that are answered at once
+//! interval = "200ms"            # time between requests
+//! packet = 64                   # IP bytes of a packet
+//!
+//! kind = "cbr"                  # datagrams at a constant bit rate
+//! rate = "64kbit"               # of IP bytes; must be given
+//! packet = 1500                 # IP bytes of a packet; default: the MTU
+//! ecn = false                   # mark packets ECN-capable
+//! ```
+//!
 //! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow starts run in step, an
 //! artefact that no network has (Floyd & Jacobson 1991, "On traffic phase effects"); and disciplines that draw no random
 //! number would give the same run for every seed. 100 ms (a tenth of the run, if that is less) is two round-trip times.
@@ -85,6 +96,7 @@ mod link;
 mod overrides;
 mod reader;
 mod resolve;
+mod tcp;
 mod traffic;
 
 use std::path::PathBuf;
@@ -98,6 +110,8 @@ pub use document::Document;
 pub(crate) use document::{KeyPlace, Node, Raw};
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
+pub use tcp::{DelayedAck, Tcp};
+pub use traffic::{Cbr, Ping, TcpTransfer, Traffic};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;
@@ -215,64 +229,6 @@ pub struct FlowGroup {
     pub rtt: Duration,
     /// What they send.
     pub traffic: Traffic,
-}
-
-/// What a flow sends.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Traffic {
-    /// A TCP transfer.
-    Tcp {
-        /// How its ends behave.
-        tcp: Tcp,
-        /// Bytes to transfer; `None`: without end.
-        size: Option<u64>,
-    },
-    /// Requests at fixed intervals that are answered at once with a packet of the same length.
-    Ping {
-        /// Time between requests.
-        interval: Duration,
-        /// IP bytes of a packet.
-        packet: u32,
-    },
-    /// Packets at a constant bit rate, unanswered.
-    Cbr {
-        /// Rate of IP bytes.
-        rate: Rate,
-        /// IP bytes of a packet.
-        packet: u32,
-        /// Packets are ECN-capable.
-        ecn: bool,
-    },
-}
-
-/// The ends of a TCP connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tcp {
-    /// Name of the congestion control.
-    pub cc: String,
-    /// Initial window in segments.
-    pub iw: u32,
-    /// Payload of a full segment in bytes.
-    pub mss: u32,
-    /// How acknowledgements are delayed; `None`: not at all.
-    pub delayed_ack: Option<DelayedAck>,
-    /// ECN is negotiated.
-    pub ecn: bool,
-    /// Selective acknowledgements are used.
-    pub sack: bool,
-    /// Least retransmission timeout.
-    pub min_rto: Duration,
-    /// Name of the rest of its behaviour.
-    pub profile: String,
-}
-
-/// Delayed acknowledgements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DelayedAck {
-    /// Every so many full segments are acknowledged at once.
-    pub every: u32,
-    /// A lone segment waits so long.
-    pub timeout: Duration,
 }
 
 /// What to write beside the table.
@@ -442,18 +398,6 @@ impl Direction {
     }
 }
 
-impl Traffic {
-    /// `tcp`, `ping` or `cbr`.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Tcp { .. } => "tcp",
-            Self::Ping { .. } => "ping",
-            Self::Cbr { .. } => "cbr",
-        }
-    }
-}
-
 impl FlowGroup {
     fn to_json(&self) -> Value {
         let mut flow = json!({
@@ -468,45 +412,8 @@ impl FlowGroup {
         }
         put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
         flow["rtt"] = json!(self.rtt.to_string());
-        match &self.traffic {
-            Traffic::Tcp { tcp, size } => {
-                if let Some(size) = size {
-                    flow["size"] = json!(size);
-                }
-                if let (Value::Object(flow), Value::Object(tcp)) = (&mut flow, tcp.to_json()) {
-                    flow.extend(tcp);
-                }
-            }
-            Traffic::Ping { interval, packet } => {
-                flow["interval"] = json!(interval.to_string());
-                flow["packet"] = json!(packet);
-            }
-            Traffic::Cbr { rate, packet, ecn } => {
-                flow["rate"] = json!(rate.to_string());
-                flow["packet"] = json!(packet);
-                flow["ecn"] = json!(ecn);
-            }
-        }
+        self.traffic.write(&mut flow);
         flow
-    }
-}
-
-impl Tcp {
-    fn to_json(&self) -> Value {
-        let delayed_ack = match self.delayed_ack {
-            Some(ack) => json!({ "every": ack.every, "timeout": ack.timeout.to_string() }),
-            None => json!("off"),
-        };
-        json!({
-            "cc": self.cc,
-            "iw": self.iw,
-            "mss": self.mss,
-            "delayed_ack": delayed_ack,
-            "ecn": self.ecn,
-            "sack": self.sack,
-            "min_rto": self.min_rto.to_string(),
-            "profile": self.profile,
-        })
     }
 }
 

@@ -1,117 +1,107 @@
-//! `[tcp]` and `[[flows]]`: what crosses the bottleneck.
+//! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in the list at the end.
+
+mod cbr;
+mod packet;
+mod ping;
+mod tcp;
 
 use goodqueue::Duration;
+use goodqueue_sim as sim;
+use serde_json::Value;
+
+pub use cbr::Cbr;
+pub use ping::Ping;
+pub use tcp::TcpTransfer;
 
 use super::document::{Node, Raw};
-use super::link::{read_rate_above_0, read_rtt};
+use super::link::read_rtt;
 use super::reader::Reader;
-use super::{BottleneckLink, DelayedAck, Direction, FlowGroup, Names, Tcp, Traffic};
+use super::tcp::{TCP_KEYS, read_tcp};
+use super::{BottleneckLink, Direction, FlowGroup, Names, Tcp};
 use crate::diagnostic::Diagnostic;
-use crate::units;
 
-pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
-    let preferred = |wanted: &str, known: &[&str]| {
-        let chosen = known.iter().find(|name| **name == wanted).or(known.first());
-        chosen.map_or_else(String::new, |name| (*name).to_owned())
+/// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told of it.
+trait Kind: Sized {
+    /// The word for `kind`.
+    const NAME: &'static str;
+
+    /// Its own keys, beside those that all flows have.
+    const KEYS: &'static [&'static str];
+
+    /// Its flows are TCP connections: all keys of `[tcp]` may stand in the table too.
+    const IS_OVER_TCP: bool = false;
+
+    /// Where its data goes if nothing is said.
+    const DIRECTION: Direction = Direction::Down;
+
+    /// Reads its keys; those that are not there get their defaults.
+    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic>;
+
+    /// Writes its keys, every default filled in.
+    fn write(&self, flow: &mut Value);
+
+    /// What the simulator is told.
+    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic>;
+}
+
+/// What a table of `[[flows]]` stands in.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    link: &'a BottleneckLink,
+    tcp: &'a Tcp,
+    duration: Duration,
+    names: &'a Names<'a>,
+}
+
+impl Surroundings<'_> {
+    /// The keys of `[tcp]` in `table`.
+    fn read_tcp(&self, table: &Reader<'_>) -> Result<Tcp, Diagnostic> {
+        read_tcp(table, self.tcp, self.link, self.names)
+    }
+}
+
+/// Writes the enum over all kinds, and its dispatch.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $name:ident($settings:ident)),+ $(,)?) => {
+        /// What a flow does.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Traffic {
+            $($(#[$about])* $name($settings)),+
+        }
+
+        impl Traffic {
+            /// The word for `kind`: `tcp`, `ping`, ...
+            #[must_use]
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $settings::NAME),+ }
+            }
+
+            /// Reads the `kind` of a table and its keys; also the direction if nothing else is said.
+            fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<(Self, Direction), Diagnostic> {
+                let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
+                $(if kind == $settings::NAME {
+                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS } else { &[] };
+                    table.only(&[FLOW_KEYS, $settings::KEYS, of_tcp].concat())?;
+                    return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
+                })+
+                Err(table.error("kind", Diagnostic::new("there is no such kind")))
+            }
+
+            /// Writes the keys of the kind.
+            pub(super) fn write(&self, flow: &mut Value) {
+                match self { $(Self::$name(settings) => settings.write(flow)),+ }
+            }
+
+            /// What the simulator is told.
+            pub(crate) fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
+                let direction = match direction {
+                    Direction::Down => sim::Direction::Down,
+                    Direction::Up => sim::Direction::Up,
+                };
+                match self { $(Self::$name(settings) => settings.to_sim(direction)),+ }
+            }
+        }
     };
-    Tcp {
-        cc: preferred("cubic", names.cc),
-        iw: 10,
-        mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
-        delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
-        ecn: false,
-        sack: true,
-        min_rto: Duration::from_millis(200),
-        profile: preferred("rfc", names.profiles),
-    }
-}
-
-/// The defaults under another profile than that of `default`. The 200 ms least timeout that systems in use have is the
-/// scenario's default in the `rfc` profile too.
-fn of_profile(default: &Tcp, profile: &str) -> Tcp {
-    let mut tcp = default.clone();
-    if let Some(known) = goodqueue_tcp::Profile::by_name(profile)
-        && profile != default.profile
-    {
-        let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
-        let goodqueue_tcp::DelayedAck { every, timeout } = delayed_ack;
-        tcp.iw = iw;
-        tcp.delayed_ack = (every > 1).then_some(DelayedAck { every, timeout });
-        tcp.ecn = ecn;
-        tcp.sack = sack;
-        tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
-        profile.clone_into(&mut tcp.profile);
-    }
-    tcp
-}
-
-pub(super) fn read_tcp(
-    table: &Reader<'_>,
-    default: &Tcp,
-    link: &BottleneckLink,
-    names: &Names<'_>,
-) -> Result<Tcp, Diagnostic> {
-    let profile = table.choice("profile", &default.profile, names.profiles)?;
-    let default = &of_profile(default, profile);
-    let mss = table.small("mss", default.mss, 1, link.mtu)?;
-    if mss + TCP_IP_HEADERS > link.mtu {
-        let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
-        let message = Diagnostic::new(format!(
-            "a segment of {mss} bytes and {TCP_IP_HEADERS} bytes of headers do not fit the MTU of {}",
-            link.mtu
-        ));
-        return Err(table.error("mss", message.allowed(format!("1 to {largest}"))));
-    }
-    let min_rto = table.time("min_rto")?.unwrap_or(default.min_rto);
-    if min_rto.is_zero() || min_rto > Duration::from_secs(60) {
-        let message = Diagnostic::new(format!("a minimum timeout of {min_rto} is not possible"));
-        return Err(table.error("min_rto", message.allowed("above 0s, at most 60s")));
-    }
-    Ok(Tcp {
-        cc: table.choice("cc", &default.cc, names.cc)?.to_owned(),
-        iw: table.small("iw", default.iw, 1, 10_000)?,
-        mss,
-        delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
-        ecn: table.flag("ecn", default.ecn)?,
-        sack: table.flag("sack", default.sack)?,
-        min_rto,
-        profile: profile.to_owned(),
-    })
-}
-
-fn read_delayed_ack(
-    table: &Reader<'_>,
-    default: Option<DelayedAck>,
-) -> Result<Option<DelayedAck>, Diagnostic> {
-    let Some(node) = table.node("delayed_ack") else { return Ok(default) };
-    if let Raw::Text(word) = &node.raw
-        && word == "off"
-    {
-        return Ok(None);
-    }
-    if let Raw::Table(_) = node.raw {
-        let inner = Reader::of(table.document(), node, "`delayed_ack`")?;
-        inner.only(&["every", "timeout"])?;
-        let every = inner.small("every", 2, 1, 1000)?;
-        let timeout = inner.time("timeout")?.unwrap_or(Duration::from_millis(40));
-        return checked_delayed_ack(&inner, "timeout", DelayedAck { every, timeout });
-    }
-    let form = "a time such as \"40ms\", \"off\", or { every = 2, timeout = \"40ms\" }";
-    let timeout = table.time("delayed_ack").map_err(|error| error.allowed(form))?.unwrap_or_default();
-    checked_delayed_ack(table, "delayed_ack", DelayedAck { every: 2, timeout })
-}
-
-fn checked_delayed_ack(
-    table: &Reader<'_>,
-    key: &str,
-    ack: DelayedAck,
-) -> Result<Option<DelayedAck>, Diagnostic> {
-    if ack.timeout.is_zero() || ack.timeout > Duration::from_secs(10) {
-        let message = Diagnostic::new(format!("an acknowledgement delay of {} is not possible", ack.timeout));
-        let message = message.allowed("above 0s, at most 10s");
-        return Err(table.error(key, message.help("write \"off\" to acknowledge each segment at once")));
-    }
-    Ok(Some(ack))
 }
 
 pub(super) fn read_traffic(
@@ -134,12 +124,13 @@ pub(super) fn read_traffic(
             return Ok(rrul_traffic(count, link, tcp, duration));
         }
     };
+    let around = Surroundings { link, tcp, duration, names };
     let mut groups = Vec::new();
     let mut total = 0u32;
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
-        let group = read_flow(&table, link, tcp, duration, names)?;
+        let group = read_flow(&table, &around)?;
         total = total.saturating_add(group.count);
         if total > MAX_FLOWS {
             let message = Diagnostic::new(format!("the flows are {total} in all"));
@@ -161,13 +152,13 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         together: false,
         stop: None,
         rtt: link.rtt,
-        traffic: Traffic::Tcp { tcp: tcp.clone(), size: None },
+        traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None }),
     };
     let ping = FlowGroup {
         direction: Direction::Up,
         count: 1,
         start_jitter: Duration::ZERO,
-        traffic: Traffic::Ping { interval: DEFAULT_PING_INTERVAL, packet: DEFAULT_PING_BYTES.min(link.mtu) },
+        traffic: Traffic::Ping(Ping::usual(link)),
         ..bulk(Direction::Up)
     };
     let mut groups = vec![bulk(Direction::Down), bulk(Direction::Up), ping];
@@ -175,35 +166,9 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
     groups
 }
 
-fn read_flow(
-    table: &Reader<'_>,
-    link: &BottleneckLink,
-    tcp: &Tcp,
-    duration: Duration,
-    names: &Names<'_>,
-) -> Result<FlowGroup, Diagnostic> {
-    let kind = table.choice("kind", "tcp", &["tcp", "ping", "cbr"])?;
-    let own: &[&str] = match kind {
-        "ping" => &["interval", "packet"],
-        "cbr" => &["rate", "packet", "ecn"],
-        _ => &["size"],
-    };
-    let of_tcp = if kind == "tcp" { TCP_KEYS } else { &[] };
-    table.only(&[FLOW_KEYS, own, of_tcp].concat())?;
-    let traffic = match kind {
-        "ping" => read_ping(table, link)?,
-        "cbr" => read_cbr(table, link)?,
-        _ => {
-            let size = table.size("size")?;
-            if size == Some(0) {
-                let message = Diagnostic::new("a transfer of 0 bytes is not possible");
-                return Err(table.error("size", message.help("leave `size` out for a transfer without end")));
-            }
-            Traffic::Tcp { tcp: read_tcp(table, tcp, link, names)?, size }
-        }
-    };
-    let default = if kind == "ping" { "up" } else { "down" };
-    let direction = match table.choice("direction", default, &["down", "up"])? {
+fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup, Diagnostic> {
+    let (traffic, default_direction) = Traffic::read(table, around)?;
+    let direction = match table.choice("direction", default_direction.name(), &["down", "up"])? {
         "up" => Direction::Up,
         _ => Direction::Down,
     };
@@ -214,9 +179,10 @@ fn read_flow(
         start_jitter: table.time("start_jitter")?.unwrap_or_default(),
         together: table.flag("together", false)?,
         stop: table.time("stop")?,
-        rtt: read_rtt(table, link.rtt)?,
+        rtt: read_rtt(table, around.link.rtt)?,
         traffic,
     };
+    let duration = around.duration;
     let latest = group.start + group.start_jitter;
     if latest >= duration {
         let key = if group.start >= duration { "start" } else { "start_jitter" };
@@ -233,54 +199,18 @@ fn read_flow(
     Ok(group)
 }
 
-fn read_ping(table: &Reader<'_>, link: &BottleneckLink) -> Result<Traffic, Diagnostic> {
-    let interval = table.time("interval")?.unwrap_or(DEFAULT_PING_INTERVAL);
-    if interval < MIN_PING_INTERVAL {
-        let message = Diagnostic::new(format!("a ping each {interval} is not possible"));
-        return Err(table.error("interval", message.allowed(format!("at least {MIN_PING_INTERVAL}"))));
-    }
-    let packet = read_packet(table, DEFAULT_PING_BYTES.min(link.mtu), link)?;
-    Ok(Traffic::Ping { interval, packet })
+kinds! {
+    /// A TCP transfer, or one without end.
+    Tcp(TcpTransfer),
+    /// Echo requests.
+    Ping(Ping),
+    /// Datagrams at a constant bit rate.
+    Cbr(Cbr),
 }
 
-fn read_cbr(table: &Reader<'_>, link: &BottleneckLink) -> Result<Traffic, Diagnostic> {
-    let Some(rate) = read_rate_above_0(table, "rate")? else {
-        let message = Diagnostic::new("a flow of kind cbr needs a rate").allowed("such as rate = \"64kbit\"");
-        return Err(table.error("rate", message));
-    };
-    let packet = read_packet(table, link.mtu, link)?;
-    let interval = rate.serialization(packet);
-    if interval.is_zero() {
-        let message =
-            Diagnostic::new(format!("{packet} bytes at {} are less than 1 ns", units::show_rate(rate)));
-        return Err(table.error("rate", message.help("give a lower rate or larger packets")));
-    }
-    Ok(Traffic::Cbr { rate, packet, ecn: table.flag("ecn", false)? })
-}
-
-fn read_packet(table: &Reader<'_>, default: u32, link: &BottleneckLink) -> Result<u32, Diagnostic> {
-    let bytes = table.size("packet")?.unwrap_or(u64::from(default));
-    u32::try_from(bytes).ok().filter(|bytes| (MIN_PACKET..=link.mtu).contains(bytes)).ok_or_else(|| {
-        let message = Diagnostic::new(format!("packets of {bytes} bytes are not possible"));
-        table.error(
-            "packet",
-            message.allowed(format!("{MIN_PACKET} (an IP and a UDP header) to the MTU of {}", link.mtu)),
-        )
-    })
-}
-
-pub(super) const TCP_KEYS: &[&str] = &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "profile"];
 const FLOW_KEYS: &[&str] =
     &["kind", "direction", "count", "start", "start_jitter", "together", "stop", "rtt"];
 const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);
-const DEFAULT_PING_INTERVAL: Duration = Duration::from_millis(200);
-/// IP and ICMP headers included: small against the MTU, as probes are.
-const DEFAULT_PING_BYTES: u32 = 64;
-/// IPv4 and TCP headers without options.
-const TCP_IP_HEADERS: u32 = 40;
-/// IPv4 and UDP headers.
-const MIN_PACKET: u32 = 28;
-const MIN_PING_INTERVAL: Duration = Duration::from_micros(100);
 const MAX_FLOWS: u32 = 100_000;

@@ -1,0 +1,203 @@
+//! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
+
+use goodqueue::Duration;
+use goodqueue_tcp::{AnyCongestionControl, Profile};
+use serde_json::{Value, json};
+
+use super::document::Raw;
+use super::reader::Reader;
+use super::{BottleneckLink, Names};
+use crate::diagnostic::Diagnostic;
+
+/// The ends of a TCP connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tcp {
+    /// Name of the congestion control.
+    pub cc: String,
+    /// Initial window in segments.
+    pub iw: u32,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// How acknowledgements are delayed; `None`: not at all.
+    pub delayed_ack: Option<DelayedAck>,
+    /// ECN is negotiated.
+    pub ecn: bool,
+    /// Selective acknowledgements are used.
+    pub sack: bool,
+    /// Least retransmission timeout.
+    pub min_rto: Duration,
+    /// Name of the rest of its behaviour.
+    pub profile: String,
+}
+
+/// Delayed acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayedAck {
+    /// Every so many full segments are acknowledged at once.
+    pub every: u32,
+    /// A lone segment waits so long.
+    pub timeout: Duration,
+}
+
+impl Tcp {
+    pub(super) fn to_json(&self) -> Value {
+        let delayed_ack = match self.delayed_ack {
+            Some(ack) => json!({ "every": ack.every, "timeout": ack.timeout.to_string() }),
+            None => json!("off"),
+        };
+        json!({
+            "cc": self.cc,
+            "iw": self.iw,
+            "mss": self.mss,
+            "delayed_ack": delayed_ack,
+            "ecn": self.ecn,
+            "sack": self.sack,
+            "min_rto": self.min_rto.to_string(),
+            "profile": self.profile,
+        })
+    }
+
+    /// Its keys, beside others in the table of a flow.
+    pub(super) fn write(&self, flow: &mut Value) {
+        if let (Value::Object(flow), Value::Object(tcp)) = (flow, self.to_json()) {
+            flow.extend(tcp);
+        }
+    }
+
+    /// What the simulator is told: the settings of both ends, and the congestion control.
+    pub(super) fn to_sim(&self) -> Result<(goodqueue_tcp::Config, AnyCongestionControl), Diagnostic> {
+        let profile = Profile::by_name(&self.profile)
+            .ok_or_else(|| Diagnostic::new(format!("there is no TCP profile `{}`", self.profile)))?;
+        let base = profile.settings;
+        let config = goodqueue_tcp::Config {
+            mss: self.mss,
+            iw: self.iw,
+            delayed_ack: match self.delayed_ack {
+                Some(DelayedAck { every, timeout }) => goodqueue_tcp::DelayedAck { every, timeout },
+                None => goodqueue_tcp::DelayedAck::OFF,
+            },
+            ecn: self.ecn,
+            sack: self.sack,
+            min_rto: self.min_rto,
+            // A least time-out above the first or the greatest one lifts these with it.
+            initial_rto: base.initial_rto.max(self.min_rto),
+            max_rto: base.max_rto.max(self.min_rto),
+            ..base
+        };
+        let config = config.suited_to(&self.cc);
+        config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
+        let controller = profile
+            .controller(&self.cc)
+            .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", self.cc)))?;
+        Ok((config, controller))
+    }
+}
+
+pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
+    let preferred = |wanted: &str, known: &[&str]| {
+        let chosen = known.iter().find(|name| **name == wanted).or(known.first());
+        chosen.map_or_else(String::new, |name| (*name).to_owned())
+    };
+    Tcp {
+        cc: preferred("cubic", names.cc),
+        iw: 10,
+        mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
+        delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
+        ecn: false,
+        sack: true,
+        min_rto: Duration::from_millis(200),
+        profile: preferred("rfc", names.profiles),
+    }
+}
+
+/// The defaults under another profile than that of `default`. The 200 ms least timeout that systems in use have is the
+/// scenario's default in the `rfc` profile too.
+fn of_profile(default: &Tcp, profile: &str) -> Tcp {
+    let mut tcp = default.clone();
+    if let Some(known) = Profile::by_name(profile)
+        && profile != default.profile
+    {
+        let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
+        let goodqueue_tcp::DelayedAck { every, timeout } = delayed_ack;
+        tcp.iw = iw;
+        tcp.delayed_ack = (every > 1).then_some(DelayedAck { every, timeout });
+        tcp.ecn = ecn;
+        tcp.sack = sack;
+        tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
+        profile.clone_into(&mut tcp.profile);
+    }
+    tcp
+}
+
+pub(super) fn read_tcp(
+    table: &Reader<'_>,
+    default: &Tcp,
+    link: &BottleneckLink,
+    names: &Names<'_>,
+) -> Result<Tcp, Diagnostic> {
+    let profile = table.choice("profile", &default.profile, names.profiles)?;
+    let default = &of_profile(default, profile);
+    let mss = table.small("mss", default.mss, 1, link.mtu)?;
+    if mss + TCP_IP_HEADERS > link.mtu {
+        let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
+        let message = Diagnostic::new(format!(
+            "a segment of {mss} bytes and {TCP_IP_HEADERS} bytes of headers do not fit the MTU of {}",
+            link.mtu
+        ));
+        return Err(table.error("mss", message.allowed(format!("1 to {largest}"))));
+    }
+    let min_rto = table.time("min_rto")?.unwrap_or(default.min_rto);
+    if min_rto.is_zero() || min_rto > Duration::from_secs(60) {
+        let message = Diagnostic::new(format!("a minimum timeout of {min_rto} is not possible"));
+        return Err(table.error("min_rto", message.allowed("above 0s, at most 60s")));
+    }
+    Ok(Tcp {
+        cc: table.choice("cc", &default.cc, names.cc)?.to_owned(),
+        iw: table.small("iw", default.iw, 1, 10_000)?,
+        mss,
+        delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
+        ecn: table.flag("ecn", default.ecn)?,
+        sack: table.flag("sack", default.sack)?,
+        min_rto,
+        profile: profile.to_owned(),
+    })
+}
+
+fn read_delayed_ack(
+    table: &Reader<'_>,
+    default: Option<DelayedAck>,
+) -> Result<Option<DelayedAck>, Diagnostic> {
+    let Some(node) = table.node("delayed_ack") else { return Ok(default) };
+    if let Raw::Text(word) = &node.raw
+        && word == "off"
+    {
+        return Ok(None);
+    }
+    if let Raw::Table(_) = node.raw {
+        let inner = Reader::of(table.document(), node, "`delayed_ack`")?;
+        inner.only(&["every", "timeout"])?;
+        let every = inner.small("every", 2, 1, 1000)?;
+        let timeout = inner.time("timeout")?.unwrap_or(Duration::from_millis(40));
+        return checked_delayed_ack(&inner, "timeout", DelayedAck { every, timeout });
+    }
+    let form = "a time such as \"40ms\", \"off\", or { every = 2, timeout = \"40ms\" }";
+    let timeout = table.time("delayed_ack").map_err(|error| error.allowed(form))?.unwrap_or_default();
+    checked_delayed_ack(table, "delayed_ack", DelayedAck { every: 2, timeout })
+}
+
+fn checked_delayed_ack(
+    table: &Reader<'_>,
+    key: &str,
+    ack: DelayedAck,
+) -> Result<Option<DelayedAck>, Diagnostic> {
+    if ack.timeout.is_zero() || ack.timeout > Duration::from_secs(10) {
+        let message = Diagnostic::new(format!("an acknowledgement delay of {} is not possible", ack.timeout));
+        let message = message.allowed("above 0s, at most 10s");
+        return Err(table.error(key, message.help("write \"off\" to acknowledge each segment at once")));
+    }
+    Ok(Some(ack))
+}
+
+pub(super) const TCP_KEYS: &[&str] = &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "profile"];
+/// IPv4 and TCP headers without options.
+const TCP_IP_HEADERS: u32 = 40;

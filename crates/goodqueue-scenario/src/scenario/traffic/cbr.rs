@@ -1,0 +1,54 @@
+//! `kind = "cbr"`: packets at a constant bit rate, unanswered.
+
+use goodqueue::Rate;
+use goodqueue_sim as sim;
+use goodqueue_sim::traffic::CbrSettings;
+use serde_json::{Value, json};
+
+use super::packet::read_packet;
+use super::{Kind, Surroundings};
+use crate::diagnostic::Diagnostic;
+use crate::scenario::link::read_rate_above_0;
+use crate::scenario::reader::Reader;
+use crate::units;
+
+/// Datagrams at a constant bit rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cbr {
+    /// Rate of IP bytes.
+    pub rate: Rate,
+    /// IP bytes of a packet.
+    pub packet: u32,
+    /// Packets are ECN-capable.
+    pub ecn: bool,
+}
+
+impl Kind for Cbr {
+    const NAME: &'static str = "cbr";
+    const KEYS: &'static [&'static str] = &["rate", "packet", "ecn"];
+
+    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
+        let Some(rate) = read_rate_above_0(table, "rate")? else {
+            let message = Diagnostic::new("a flow of kind cbr needs a rate");
+            return Err(table.error("rate", message.allowed("such as rate = \"64kbit\"")));
+        };
+        let packet = read_packet(table, around.link.mtu, around)?;
+        if rate.serialization(packet).is_zero() {
+            let message =
+                Diagnostic::new(format!("{packet} bytes at {} are less than 1 ns", units::show_rate(rate)));
+            return Err(table.error("rate", message.help("give a lower rate or larger packets")));
+        }
+        Ok(Self { rate, packet, ecn: table.flag("ecn", false)? })
+    }
+
+    fn write(&self, flow: &mut Value) {
+        flow["rate"] = json!(self.rate.to_string());
+        flow["packet"] = json!(self.packet);
+        flow["ecn"] = json!(self.ecn);
+    }
+
+    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+        let &Self { rate, packet: bytes, ecn } = self;
+        Ok(sim::Traffic::Cbr(CbrSettings { direction, rate, bytes, ecn }))
+    }
+}

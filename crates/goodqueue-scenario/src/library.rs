@@ -32,6 +32,7 @@ scenarios![
     "sparse-flow",
     "upload-sweep",
     "ecn",
+    "modem",
 ];
 
 /// The scenario file at this path, or the one of this name that comes with goodqueue.

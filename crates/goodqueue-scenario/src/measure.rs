@@ -10,8 +10,8 @@ use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic
 use hdrhistogram::Histogram;
 
 use crate::results::{
-    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, LinkResult, MeanMax, Packets, PerDirection, Probes,
-    Quantiles, QueueSeries, Run, Series, Summary,
+    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, HopResult, LinkResult, MeanMax, Packets,
+    PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary,
 };
 use crate::tc;
 
@@ -22,6 +22,8 @@ pub struct Labels {
     pub qdisc: String,
     /// The swept keys and their values.
     pub sweep: BTreeMap<String, serde_json::Value>,
+    /// The links in series with the bottleneck, in the order from the servers to the clients.
+    pub hops: Vec<String>,
 }
 
 /// The figures of one run.
@@ -43,7 +45,22 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         .filter_map(|(ping, base)| Some((seconds(ping.time?) - base).max(0.0)))
         .collect();
     let induced_latency_s = exact_summary(&induced);
-    let down = link_result(config, Direction::Down, outcome);
+    let link = |direction: Direction| {
+        let of = direction.index();
+        link_result(config, outcome.measured, &config.links[of], &outcome.links[of])
+    };
+    let (down, up) = (link(Direction::Down), link(Direction::Up));
+    let configured = config.before.iter().chain(&config.after);
+    let hops = labels
+        .hops
+        .into_iter()
+        .zip(configured.zip(&outcome.hops))
+        .map(|(name, (hop, seen))| {
+            let [down, up] =
+                [0, 1].map(|of| link_result(config, outcome.measured, &hop.links[of], &seen[of]));
+            HopResult { name, down, up }
+        })
+        .collect();
     Run {
         qdisc: labels.qdisc,
         qdisc_resolved: down.qdisc.clone(),
@@ -64,9 +81,11 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             events: outcome.events,
             cpu_s: None,
             bottleneck_packets: outcome.bottleneck_packets,
+            in_flight_packets: outcome.in_flight.packets,
         },
         series: outcome.series.as_ref().map(|series| series_result(config, outcome, series)),
-        bottleneck: Bottleneck { down, up: link_result(config, Direction::Up, outcome) },
+        bottleneck: Bottleneck { down, up },
+        hops,
         flows,
     }
 }
@@ -155,12 +174,15 @@ fn flow_result(id: u32, config: &FlowConfig, outcome: &FlowOutcome) -> FlowResul
     }
 }
 
-fn link_result(config: &Config, direction: Direction, outcome: &Outcome) -> LinkResult {
-    let link_config = &config.links[direction.index()];
-    let link: &LinkOutcome = &outcome.links[direction.index()];
-    let measured_s = seconds(outcome.measured);
+fn link_result(
+    config: &Config,
+    measured: Duration,
+    link_config: &LinkConfig,
+    link: &LinkOutcome,
+) -> LinkResult {
+    let measured_s = seconds(measured);
     let begin = Instant::ZERO + config.warmup;
-    let rate_bps = mean_rate(link_config, begin, begin + outcome.measured);
+    let rate_bps = mean_rate(link_config, begin, begin + measured);
     // A trace counts packets without the link header of the queue, but with the 4 bytes of Mahimahi's device.
     let header = match link_config.capacity {
         Capacity::Trace(_) => u64::from(config.framing).saturating_sub(4),

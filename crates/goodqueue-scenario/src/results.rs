@@ -34,6 +34,9 @@ pub struct Run {
     pub duration_s: f64,
     /// The two directions of the bottleneck.
     pub bottleneck: Bottleneck,
+    /// The links in series with it, in the order from the servers to the clients; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopResult>,
     /// Every flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// Sum of the goodput of all TCP flows per direction.
@@ -73,7 +76,18 @@ pub struct Bottleneck {
     pub up: LinkResult,
 }
 
-/// What one direction of the bottleneck did.
+/// A link in series with the bottleneck.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HopResult {
+    /// What the scenario calls it.
+    pub name: String,
+    /// Towards the client.
+    pub down: LinkResult,
+    /// From the client.
+    pub up: LinkResult,
+}
+
+/// What one direction of a link did.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LinkResult {
     /// The discipline on it, every parameter in tc's grammar.
@@ -199,6 +213,9 @@ pub struct Engine {
     pub cpu_s: Option<f64>,
     /// Packets that left the two bottleneck queues.
     pub bottleneck_packets: u64,
+    /// Packets that were queued or on their way when the run ended.
+    #[serde(default)]
+    pub in_flight_packets: u64,
 }
 
 /// Time series on a common clock, and distributions.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::diagnostic::Diagnostic;
 use crate::measure::{self, Labels};
 use crate::results::{Results, Run};
-use crate::scenario::{LinkRate, QdiscChoice, Scenario};
+use crate::scenario::{Discipline, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side};
 use crate::store::Store;
 use crate::sweep::Point;
 
@@ -60,7 +60,7 @@ impl Watch for Unwatched {}
 pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
     let mut jobs = Vec::new();
     for (sweep, scenario) in points {
-        let links = [capacity(&scenario.link.down), capacity(&scenario.link.up)];
+        let links = Capacities::of(scenario);
         let mut resolved = scenario.to_json();
         if let Some(fields) = resolved.as_object_mut() {
             // What does not change a run is not part of its key.
@@ -82,7 +82,8 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     series.map(Duration::as_nanos),
                     resolved
                 );
-                let labels = Labels { qdisc: choice.label.clone(), sweep: sweep.clone() };
+                let labels =
+                    Labels { qdisc: choice.label.clone(), sweep: sweep.clone(), hops: hop_names(scenario) };
                 jobs.push(Job { labels, config, key });
             }
         }
@@ -157,14 +158,39 @@ fn fraction(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
+/// The names of the hops in the order from the servers to the clients.
+fn hop_names(scenario: &Scenario) -> Vec<String> {
+    let on = |side| scenario.hops.iter().filter(move |hop| hop.side == side);
+    on(Side::Server).chain(on(Side::Client)).map(|hop| hop.name.clone()).collect()
+}
+
 fn config(
     scenario: &Scenario,
     choice: &QdiscChoice,
-    links: &[sim::Capacity; 2],
+    links: &Capacities,
     seed: u64,
     series_step: Option<Duration>,
 ) -> Result<sim::Config, Diagnostic> {
-    let [down, up] = links.clone();
+    let bottleneck = [&scenario.link.down, &scenario.link.up];
+    let compared = [&choice.down, &choice.up];
+    let link = |capacities: &[sim::Capacity; 2], ends: [&LinkEnd; 2], qdiscs: [&Discipline; 2]| {
+        [0, 1].map(|direction: usize| sim::LinkConfig {
+            capacity: capacities[direction].clone(),
+            qdisc: qdiscs[direction].config.clone(),
+            driver: ends[direction].driver,
+        })
+    };
+    let hops_of = |side: Side| {
+        let hops = scenario.hops.iter().zip(&links.hops).filter(move |(hop, _)| hop.side == side);
+        hops.map(|(hop, capacities)| {
+            let qdiscs = match &hop.qdisc {
+                HopQdisc::Fixed(on) => [&on[0], &on[1]],
+                HopQdisc::Compared => compared,
+            };
+            sim::HopConfig { links: link(capacities, [&hop.down, &hop.up], qdiscs), delay: hop.delay }
+        })
+        .collect()
+    };
     let flows: Result<Vec<_>, _> = scenario
         .flows(seed)
         .map(|flow| {
@@ -182,12 +208,9 @@ fn config(
     Ok(sim::Config {
         duration: scenario.duration,
         warmup: scenario.warmup,
-        links: [
-            sim::LinkConfig::new(down, choice.down.config.clone()),
-            sim::LinkConfig::new(up, choice.up.config.clone()),
-        ],
-        before: Vec::new(),
-        after: Vec::new(),
+        links: link(&links.bottleneck, bottleneck, compared),
+        before: hops_of(Side::Server),
+        after: hops_of(Side::Client),
         framing: scenario.link.framing,
         flows: flows?,
         seed,
@@ -195,8 +218,25 @@ fn config(
     })
 }
 
+/// What the links of a scenario carry; read once for all its runs, which share traces.
+struct Capacities {
+    bottleneck: [sim::Capacity; 2],
+    hops: Vec<[sim::Capacity; 2]>,
+}
+
+impl Capacities {
+    fn of(scenario: &Scenario) -> Self {
+        let both = |down: &LinkEnd, up: &LinkEnd| [capacity(&down.rate), capacity(&up.rate)];
+        Self {
+            bottleneck: both(&scenario.link.down, &scenario.link.up),
+            hops: scenario.hops.iter().map(|hop| both(&hop.down, &hop.up)).collect(),
+        }
+    }
+}
+
 fn capacity(rate: &LinkRate) -> sim::Capacity {
     match rate {
+        LinkRate::Unlimited => sim::Capacity::Constant(sim::UNLIMITED),
         LinkRate::Fixed(rate) => sim::Capacity::Constant(*rate),
         LinkRate::Schedule(steps) => {
             sim::Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
@@ -214,7 +254,7 @@ fn capacity(rate: &LinkRate) -> sim::Capacity {
 
 /// A trace is known by its contents, not by its name: the file may change between two runs.
 fn trace_key(scenario: &Scenario) -> String {
-    let of = |rate: &LinkRate| match rate {
+    let of = |end: &LinkEnd| match &end.rate {
         LinkRate::Trace { trace, .. } => {
             let sum = trace
                 .opportunities_ms()
@@ -224,5 +264,7 @@ fn trace_key(scenario: &Scenario) -> String {
         }
         _ => "-".to_owned(),
     };
-    format!("{} {}", of(&scenario.link.down), of(&scenario.link.up))
+    let hops = scenario.hops.iter().flat_map(|hop| [&hop.down, &hop.up]);
+    let ends = [&scenario.link.down, &scenario.link.up].into_iter().chain(hops);
+    ends.map(of).collect::<Vec<_>>().join(" ")
 }

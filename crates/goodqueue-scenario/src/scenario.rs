@@ -28,6 +28,14 @@
 //! mtu = 1500                    # largest IP packet, 68 to 65535
 //! framing = 14                  # bytes of link header that queues and links count on top of each packet
 //!
+//! [[hops]]                      # further links in series, in the order from the servers to the clients; none by default
+//! name = "modem"                # for results; default: hop 1, hop 2, ...
+//! side = "client"               # of the bottleneck; or "server"
+//! down = "20mbit"               # as link.down; default: "unlimited", which takes no time
+//! up = "2mbit"                  # default: as `down`
+//! delay = "0s"                  # to the next hop towards the bottleneck, each way; a part of the flows' rtt
+//! qdisc = "pfifo"               # a line, { down = "...", up = "..." }, or "compared": the discipline of the run
+//!
 //! [tcp]                         # defaults of all TCP flows
 //! cc = "cubic"                  # congestion control
 //! iw = 10                       # initial window in segments (RFC 6928)
@@ -64,6 +72,13 @@
 //! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link;
 //! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file ([`crate::trace`]).
 //!
+//! Each of the tables may also say what the device holds below the discipline: `driver = "256p"` (packets, the one being
+//! sent included), `driver = "3028b"` (another packet as long as fewer bytes are in it), `driver = "bql"` (byte queue
+//! limits). Without it the device takes a packet when it can send it.
+//!
+//! A hop without a rate and with `netem` is a path that loses, delays or reorders:
+//! `qdisc = "netem loss 1% delay 5ms 2ms"`. With `tbf` or `htb` it is a shaper.
+//!
 //! Beside the keys above, each kind of flow has its own. Those over TCP take all keys of `[tcp]` too.
 //!
 //! ```toml
@@ -92,6 +107,7 @@
 //! resolved scenario in this same format, so that what a result file holds can be run again.
 
 mod document;
+mod hops;
 mod link;
 mod overrides;
 mod reader;
@@ -104,6 +120,7 @@ use std::sync::Arc;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
 use goodqueue::{AnyConfig, Duration, Link, Rate};
+use goodqueue_sim::Driver;
 use serde_json::{Value, json};
 
 pub use document::Document;
@@ -142,6 +159,8 @@ pub struct Scenario {
     pub qdiscs: Vec<QdiscChoice>,
     /// The bottleneck.
     pub link: BottleneckLink,
+    /// Further links in series, in the order from the servers to the clients.
+    pub hops: Vec<Hop>,
     /// Defaults of TCP flows; they are filled in in `flows` already.
     pub tcp: Tcp,
     /// The traffic.
@@ -174,9 +193,9 @@ pub struct Discipline {
 #[derive(Clone, PartialEq, Debug)]
 pub struct BottleneckLink {
     /// Towards the client.
-    pub down: LinkRate,
+    pub down: LinkEnd,
     /// From the client.
-    pub up: LinkRate,
+    pub up: LinkEnd,
     /// Base round-trip time: propagation both ways, without queues and serialization.
     pub rtt: Duration,
     /// Largest IP packet in bytes.
@@ -185,9 +204,55 @@ pub struct BottleneckLink {
     pub framing: u32,
 }
 
-/// How fast one direction of the bottleneck is.
+/// A link beside the bottleneck.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hop {
+    /// What results call it.
+    pub name: String,
+    /// Where it stands.
+    pub side: Side,
+    /// Towards the client.
+    pub down: LinkEnd,
+    /// From the client.
+    pub up: LinkEnd,
+    /// Propagation delay to the next hop towards the bottleneck, each way; a part of the flows' round-trip time.
+    pub delay: Duration,
+    /// Its disciplines.
+    pub qdisc: HopQdisc,
+}
+
+/// On which side of the bottleneck something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Between the servers and the bottleneck.
+    Server,
+    /// Between the bottleneck and the clients.
+    Client,
+}
+
+/// The disciplines of a hop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum HopQdisc {
+    /// Always these: down, up.
+    Fixed(Box<[Discipline; 2]>),
+    /// Those of the run, as at the bottleneck.
+    Compared,
+}
+
+/// One direction of a link: its rate, and what its device holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkEnd {
+    /// How fast it is.
+    pub rate: LinkRate,
+    /// The queue of the device below the discipline; `None`: the device takes a packet when it can send it.
+    pub driver: Option<Driver>,
+}
+
+/// How fast one direction of a link is.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkRate {
+    /// Packets take no time; only beside the bottleneck.
+    Unlimited,
     /// Always this rate, above 0.
     Fixed(Rate),
     /// From each time on, this rate; the first time is 0, a rate of 0 blocks the link.
@@ -341,6 +406,9 @@ impl Scenario {
             "mtu": self.link.mtu,
             "framing": self.link.framing,
         });
+        if !self.hops.is_empty() {
+            scenario["hops"] = self.hops.iter().map(Hop::to_json).collect();
+        }
         scenario["tcp"] = self.tcp.to_json();
         scenario["flows"] = self.flows.iter().map(FlowGroup::to_json).collect();
         scenario["output"] = json!({});
@@ -366,6 +434,7 @@ impl LinkRate {
     #[must_use]
     pub fn nominal(&self) -> Rate {
         match self {
+            Self::Unlimited => hops::UNLIMITED,
             Self::Fixed(rate) => *rate,
             Self::Schedule(steps) => {
                 steps.iter().map(|step| step.1).find(|rate| rate.as_bps() > 0).unwrap_or_default()
@@ -376,6 +445,7 @@ impl LinkRate {
 
     fn to_json(&self) -> Value {
         match self {
+            Self::Unlimited => json!("unlimited"),
             Self::Fixed(rate) => json!(rate.to_string()),
             Self::Schedule(steps) => {
                 let steps: Value =
@@ -384,6 +454,23 @@ impl LinkRate {
             }
             Self::Trace { file, .. } => json!({ "trace": file.to_string_lossy() }),
         }
+    }
+}
+
+impl LinkEnd {
+    fn to_json(&self) -> Value {
+        let rate = self.rate.to_json();
+        let Some(driver) = self.driver else { return rate };
+        let mut table = match rate {
+            Value::Object(_) => rate,
+            rate => json!({ "rate": rate }),
+        };
+        table["driver"] = json!(match driver {
+            Driver::Packets(packets) => format!("{packets}p"),
+            Driver::Bytes(bytes) => format!("{bytes}b"),
+            Driver::Bql => "bql".to_owned(),
+        });
+        table
     }
 }
 

@@ -4,24 +4,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodqueue::{Duration, Rate};
+use goodqueue_sim::Driver;
 
 use super::document::{Node, Origin, Raw};
 use super::reader::{Reader, measured};
 use super::resolve::Traces;
-use super::{BottleneckLink, LinkRate};
-use crate::diagnostic::Diagnostic;
+use super::{BottleneckLink, LinkEnd, LinkRate};
+use crate::diagnostic::{Diagnostic, shortened};
 use crate::trace::Trace;
 use crate::units;
 
 pub(super) fn read_link(root: &Reader<'_>, traces: &mut Traces) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
     table.only(&["down", "up", "rtt", "mtu", "framing"])?;
-    let down = read_link_rate(&table, "down", traces)?;
-    let up = read_link_rate(&table, "up", traces)?;
+    let down = read_link_end(&table, "down", traces)?;
+    let up = read_link_end(&table, "up", traces)?;
+    for (key, end) in [("down", &down), ("up", &up)] {
+        if end.as_ref().is_some_and(|end| end.rate == LinkRate::Unlimited) {
+            let message =
+                Diagnostic::new("a link without a limit is no bottleneck").allowed("a rate above 0");
+            return Err(table.error(key, message.help("only links in [[hops]] may be \"unlimited\"")));
+        }
+    }
+    let fixed = |rate| LinkEnd { rate: LinkRate::Fixed(rate), driver: None };
     // A line of which one rate is given is symmetric; the 10/1 line of `compare` is what nothing given means.
-    let default_up = down.clone().unwrap_or(LinkRate::Fixed(DEFAULT_UP));
+    let default_up = down.clone().unwrap_or_else(|| fixed(DEFAULT_UP));
     Ok(BottleneckLink {
-        down: down.unwrap_or(LinkRate::Fixed(DEFAULT_DOWN)),
+        down: down.unwrap_or_else(|| fixed(DEFAULT_DOWN)),
         up: up.unwrap_or(default_up),
         rtt: read_rtt(&table, DEFAULT_RTT)?,
         mtu: table.small("mtu", 1500, 68, 65_535)?,
@@ -38,29 +47,55 @@ pub(super) fn read_rtt(table: &Reader<'_>, default: Duration) -> Result<Duration
     Ok(rtt)
 }
 
-fn read_link_rate(
+pub(super) fn read_link_end(
     table: &Reader<'_>,
     key: &str,
     traces: &mut Traces,
-) -> Result<Option<LinkRate>, Diagnostic> {
+) -> Result<Option<LinkEnd>, Diagnostic> {
     let Some(node) = table.node(key) else { return Ok(None) };
     let Raw::Table(_) = node.raw else {
-        return read_rate_above_0(table, key).map(|rate| rate.map(LinkRate::Fixed));
+        let rate = read_rate_or_unlimited(table, key)?;
+        return Ok(rate.map(|rate| LinkEnd { rate, driver: None }));
     };
-    let name = format!("`link.{key}`");
+    let name = format!("`{key}`");
     let inner = Reader::of(table.document(), node, &name)?;
-    inner.only(&["rate", "trace", "schedule"])?;
+    inner.only(&["rate", "trace", "schedule", "driver"])?;
+    let driver = read_driver(&inner)?;
     let forms = ["rate", "trace", "schedule"].into_iter().filter(|form| inner.node(form).is_some());
     match forms.collect::<Vec<_>>().as_slice() {
-        ["rate"] => read_rate_above_0(&inner, "rate").map(|rate| rate.map(LinkRate::Fixed)),
-        ["trace"] => read_trace(&inner, traces).map(Some),
-        ["schedule"] => read_schedule(&inner).map(|steps| Some(LinkRate::Schedule(steps))),
+        ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate")?.map(|rate| LinkEnd { rate, driver })),
+        ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner, traces)?, driver })),
+        ["schedule"] => Ok(Some(LinkEnd { rate: LinkRate::Schedule(read_schedule(&inner)?), driver })),
         given => {
             let message =
                 Diagnostic::new(format!("{} of `rate`, `trace` and `schedule` are given", given.len()));
             Err(table.error(key, message.allowed("exactly one of the three")))
         }
     }
+}
+
+fn read_rate_or_unlimited(table: &Reader<'_>, key: &str) -> Result<Option<LinkRate>, Diagnostic> {
+    if let Some(Node { raw: Raw::Text(word), .. }) = table.node(key)
+        && word == "unlimited"
+    {
+        return Ok(Some(LinkRate::Unlimited));
+    }
+    read_rate_above_0(table, key).map(|rate| rate.map(LinkRate::Fixed))
+}
+
+fn read_driver(table: &Reader<'_>) -> Result<Option<Driver>, Diagnostic> {
+    let Some(given) = table.text("driver")? else { return Ok(None) };
+    let number = |unit: char| given.strip_suffix(unit).and_then(|digits| digits.parse().ok());
+    let driver = match given {
+        "bql" => Some(Driver::Bql),
+        _ => number('p').map(Driver::Packets).or_else(|| number('b').map(Driver::Bytes)),
+    };
+    if driver.is_none_or(|driver| matches!(driver, Driver::Packets(0) | Driver::Bytes(0))) {
+        let message = Diagnostic::new(format!("`{}` is no limit of a device", shortened(given)));
+        let forms = "packets such as \"256p\", bytes such as \"3028b\", both above 0, or \"bql\"";
+        return Err(table.error("driver", message.allowed(forms)));
+    }
+    Ok(driver)
 }
 
 pub(super) fn read_rate_above_0(table: &Reader<'_>, key: &str) -> Result<Option<Rate>, Diagnostic> {

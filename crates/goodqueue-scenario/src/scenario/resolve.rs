@@ -7,11 +7,12 @@ use std::sync::Arc;
 use goodqueue::{Duration, Link};
 
 use super::document::{Document, Node, Raw};
+use super::hops::read_hops;
 use super::link::read_link;
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
 use super::traffic::read_traffic;
-use super::{BottleneckLink, Discipline, LinkRate, Names, Output, QdiscChoice, Scenario};
+use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::tc;
 use crate::trace::Trace;
@@ -50,6 +51,7 @@ impl Document {
         }
         let seeds = root.small("seeds", 1, 1, MAX_SEEDS)?;
         let link = read_link(&root, traces)?;
+        let hops = read_hops(&root, &link, traces)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
@@ -64,12 +66,32 @@ impl Document {
             seed: root.integer("seed", 1, 0, u64::MAX - u64::from(seeds))?,
             seeds,
             qdiscs: read_qdiscs(&root, &link)?,
-            flows: read_traffic(&root, &link, &tcp, duration, names)?,
+            flows: {
+                let flows = read_traffic(&root, &link, &tcp, duration, names)?;
+                check_distances(&root, &hops, &flows)?;
+                flows
+            },
             output: read_output(&root, duration)?,
             link,
+            hops,
             tcp,
         })
     }
+}
+
+/// The hops' delays are a part of every flow's round-trip time.
+fn check_distances(root: &Reader<'_>, hops: &[Hop], flows: &[FlowGroup]) -> Result<(), Diagnostic> {
+    let between = Hop::total_delay(hops).saturating_mul(2);
+    let Some(rtt) = flows.iter().map(|group| group.rtt).min().filter(|rtt| *rtt < between) else {
+        return Ok(());
+    };
+    let message = Diagnostic::new(format!(
+        "the delays of the hops take {between} there and back, a flow's base round-trip time is {rtt}"
+    ));
+    Err(root.error(
+        "hops",
+        message.allowed("delays within the shortest `rtt`").help("lower a `delay`, or raise `rtt`"),
+    ))
 }
 
 /// Names go into paths: nothing that a file system or a shell gives a meaning to.
@@ -116,7 +138,7 @@ fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Vec<QdiscChoi
                     let config = tc::parse(line, &link.as_seen_by_qdisc(rate))?;
                     Ok(Discipline { given: (*line).to_owned(), config })
                 };
-                let (down, up) = (discipline(&link.down)?, discipline(&link.up)?);
+                let (down, up) = (discipline(&link.down.rate)?, discipline(&link.up.rate)?);
                 Ok(QdiscChoice { label: (*line).to_owned(), down, up })
             };
             return DEFAULT_QDISCS.iter().map(default).collect();
@@ -127,8 +149,8 @@ fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Vec<QdiscChoi
     for node in listed {
         let choice = match &node.raw {
             Raw::Text(line) => {
-                let down = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.down))?;
-                let up = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.up))?;
+                let down = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.down.rate))?;
+                let up = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.up.rate))?;
                 QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up }
             }
             _ => read_qdisc_table(document, node, link)?,
@@ -179,12 +201,12 @@ fn read_qdisc_table(
         None if down_line == up_line => down_line.to_owned(),
         None => format!("{down_line} / {up_line}"),
     };
-    let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down))?;
-    let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up))?;
+    let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
+    let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up.rate))?;
     Ok(QdiscChoice { label, down, up })
 }
 
-fn read_discipline(
+pub(super) fn read_discipline(
     document: &Document,
     node: &Node,
     line: &str,
@@ -218,7 +240,7 @@ fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnost
 
 const ROOT_KEYS: &[&str] = &[
     "name", "title", "question", "expect", "source", "duration", "warmup", "seed", "seeds", "qdiscs", "link",
-    "tcp", "flows", "sweep", "output",
+    "hops", "tcp", "flows", "sweep", "output",
 ];
 
 /// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow queueing without and

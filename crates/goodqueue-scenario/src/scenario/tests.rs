@@ -18,8 +18,8 @@ fn rate(bits: u64) -> LinkRate {
 #[test]
 fn an_empty_file_is_the_default_load_of_compare() {
     let scenario = read("").unwrap();
-    assert_eq!(scenario.link.down, rate(10_000_000));
-    assert_eq!(scenario.link.up, rate(1_000_000));
+    assert_eq!(scenario.link.down.rate, rate(10_000_000));
+    assert_eq!(scenario.link.up.rate, rate(1_000_000));
     assert_eq!(scenario.link.rtt, Duration::from_millis(50));
     assert_eq!(scenario.duration, Duration::from_secs(60));
     let labels: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
@@ -75,9 +75,9 @@ fn the_resolved_scenario_is_itself_a_scenario_with_the_same_meaning() {
 #[test]
 fn a_line_of_which_one_rate_is_given_is_symmetric() {
     let scenario = read("qdiscs = \"pfifo\"\nlink.down = \"50mbit\"").unwrap();
-    assert_eq!(scenario.link.up, rate(50_000_000));
+    assert_eq!(scenario.link.up.rate, rate(50_000_000));
     let only_up = read("qdiscs = \"pfifo\"\nlink.up = \"5mbit\"").unwrap();
-    assert_eq!((only_up.link.down, only_up.link.up), (rate(10_000_000), rate(5_000_000)));
+    assert_eq!((only_up.link.down.rate, only_up.link.up.rate), (rate(10_000_000), rate(5_000_000)));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn the_options_of_the_command_line_win_over_the_file() {
     let points = crate::sweep::expand(&document, &Names::default()).unwrap();
     let (values, scenario) = &points[0];
     assert!(values.is_empty(), "--up is not swept any more");
-    assert_eq!((&scenario.link.down, &scenario.link.up), (&rate(20_000_000), &rate(2_000_000)));
+    assert_eq!((&scenario.link.down.rate, &scenario.link.up.rate), (&rate(20_000_000), &rate(2_000_000)));
     assert_eq!(scenario.link.rtt, Duration::from_millis(10));
     assert_eq!(scenario.duration, Duration::from_secs(30));
     assert_eq!((scenario.seeds, scenario.qdiscs.len()), (3, 2));
@@ -368,7 +368,7 @@ fn a_trace_is_found_beside_the_scenario_and_from_the_command_line_in_the_working
     let mut document = Document::load(&path).unwrap();
     let scenario = document.resolve(&Names::default()).unwrap();
     assert_eq!(scenario.name, "lte");
-    assert_eq!(scenario.link.down.nominal(), Rate::from_bps(12_032_000));
+    assert_eq!(scenario.link.down.rate.nominal(), Rate::from_bps(12_032_000));
     assert_eq!(scenario.link.up, scenario.link.down);
     let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
     assert_eq!(again.link, scenario.link);
@@ -469,5 +469,54 @@ proptest! {
         if document.assign("--set", &assignment).is_ok() {
             let _ = crate::sweep::expand(&document, &Names::default());
         }
+    }
+}
+
+#[test]
+fn hops_stand_in_series_with_the_bottleneck_and_are_told_back() {
+    let text = r#"
+        [link]
+        down = { rate = "100mbit", driver = "bql" }
+        [[hops]]
+        name = "modem"
+        down = "10mbit"
+        up = { rate = "1mbit", driver = "64p" }
+        delay = "2ms"
+        qdisc = { down = "pfifo limit 600", up = "codel" }
+        [[hops]]
+        side = "server"
+        qdisc = "netem loss 1%"
+        [[hops]]
+        name = "twin"
+        qdisc = "compared"
+    "#;
+    let scenario = read(text).expect("valid");
+    let [modem, lossy, twin] = scenario.hops.as_slice() else { panic!("three") };
+    assert_eq!(
+        (modem.name.as_str(), modem.side, modem.up.driver),
+        ("modem", Side::Client, Some(Driver::Packets(64)))
+    );
+    assert_eq!(
+        (lossy.name.as_str(), lossy.side, &lossy.down.rate),
+        ("hop 2", Side::Server, &LinkRate::Unlimited)
+    );
+    assert_eq!(twin.qdisc, HopQdisc::Compared);
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid"), scenario);
+}
+
+#[test]
+fn impossible_hops_are_refused_with_their_place() {
+    for (text, expected) in [
+        ("[link]\ndown = \"unlimited\"", "no bottleneck"),
+        ("[[hops]]\ndelay = \"30ms\"", "there and back"),
+        ("[[hops]]\nside = \"left\"", "unknown"),
+        ("[[hops]]\nname = \"a\"\n[[hops]]\nname = \"a\"", "two hops"),
+        ("[[hops]]\ndown = { rate = \"1mbit\", driver = \"0p\" }", "limit of a device"),
+        ("[[hops]]\nqdisc = 5", "not a queue discipline"),
+        ("hops = 3", "not possible"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
     }
 }

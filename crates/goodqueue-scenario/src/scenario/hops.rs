@@ -1,0 +1,150 @@
+//! `[[hops]]`: further links in series with the bottleneck, each with disciplines of its own.
+
+use goodqueue::{Duration, Link, Rate};
+use serde_json::{Value, json};
+
+use super::document::{Node, Raw};
+use super::link::read_link_end;
+use super::reader::Reader;
+use super::resolve::{Traces, read_discipline};
+use super::{BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
+use crate::diagnostic::Diagnostic;
+use crate::tc;
+
+pub(super) fn read_hops(
+    root: &Reader<'_>,
+    link: &BottleneckLink,
+    traces: &mut Traces,
+) -> Result<Vec<Hop>, Diagnostic> {
+    let items = match root.node("hops") {
+        None => return Ok(Vec::new()),
+        Some(Node { raw: Raw::List(items), .. }) => items,
+        Some(node) => {
+            let message = Diagnostic::new(format!("{} is not possible", node.sort()));
+            return Err(root.error("hops", message.allowed("[[hops]] tables")));
+        }
+    };
+    if items.len() > MAX_HOPS {
+        let message = Diagnostic::new(format!("{} hops are too many", items.len()));
+        return Err(root.error("hops", message.allowed(format!("at most {MAX_HOPS}"))));
+    }
+    let mut hops: Vec<Hop> = Vec::new();
+    for (index, node) in items.iter().enumerate() {
+        let name = format!("`hops.{index}`");
+        let table = Reader::of(root.document(), node, &name)?;
+        let hop = read_hop(&table, index, link, traces)?;
+        if hops.iter().any(|earlier| earlier.name == hop.name) {
+            let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));
+            return Err(table.error("name", message.help("give each hop a name of its own")));
+        }
+        hops.push(hop);
+    }
+    Ok(hops)
+}
+
+fn read_hop(
+    table: &Reader<'_>,
+    index: usize,
+    link: &BottleneckLink,
+    traces: &mut Traces,
+) -> Result<Hop, Diagnostic> {
+    table.only(&["name", "side", "down", "up", "delay", "qdisc"])?;
+    let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None };
+    let down = read_link_end(table, "down", traces)?.unwrap_or_else(unlimited);
+    let up = read_link_end(table, "up", traces)?.unwrap_or_else(|| down.clone());
+    let name = match table.text("name")? {
+        None => format!("hop {}", index + 1),
+        Some(name) if name.is_empty() || name.len() > MAX_NAME => {
+            let message = Diagnostic::new("this cannot be the name of a hop");
+            return Err(table.error("name", message.allowed(format!("1 to {MAX_NAME} bytes"))));
+        }
+        Some(name) => name.to_owned(),
+    };
+    let side = match table.choice("side", "client", &["client", "server"])? {
+        "server" => Side::Server,
+        _ => Side::Client,
+    };
+    let seen = [&down, &up].map(|end| as_seen_by_qdisc(link, &end.rate));
+    Ok(Hop {
+        name,
+        side,
+        delay: table.time("delay")?.unwrap_or_default(),
+        qdisc: read_qdisc(table, &seen)?,
+        down,
+        up,
+    })
+}
+
+fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdisc, Diagnostic> {
+    let document = table.document();
+    let Some(node) = table.node("qdisc") else {
+        let plain = |link: &Link| {
+            let config = tc::parse(DEFAULT_QDISC, link)?;
+            Ok(Discipline { given: DEFAULT_QDISC.to_owned(), config })
+        };
+        return Ok(HopQdisc::Fixed(Box::new([plain(&seen[0])?, plain(&seen[1])?])));
+    };
+    match &node.raw {
+        Raw::Text(word) if word == "compared" => Ok(HopQdisc::Compared),
+        Raw::Text(line) => {
+            let read = |link: &Link| read_discipline(document, node, line, link);
+            Ok(HopQdisc::Fixed(Box::new([read(&seen[0])?, read(&seen[1])?])))
+        }
+        Raw::Table(_) => {
+            let inner = Reader::of(document, node, "`qdisc`")?;
+            inner.only(&["down", "up"])?;
+            let read = |key: &str, link: &Link| match (inner.text(key)?, inner.node(key)) {
+                (Some(line), Some(at)) => read_discipline(document, at, line, link),
+                _ => Err(inner.error(key, Diagnostic::new(format!("`{key}` is missing")).allowed(FORMS))),
+            };
+            Ok(HopQdisc::Fixed(Box::new([read("down", &seen[0])?, read("up", &seen[1])?])))
+        }
+        _ => {
+            let message = Diagnostic::new(format!("{} is not a queue discipline", node.sort()));
+            Err(document.at(message.allowed(FORMS), node))
+        }
+    }
+}
+
+/// What a discipline of a hop is told of its link.
+fn as_seen_by_qdisc(link: &BottleneckLink, rate: &LinkRate) -> Link {
+    match rate {
+        // A discipline that derives something from the rate of a link without one takes what tc would.
+        LinkRate::Unlimited => Link { rate: Link::default().rate, ..link.as_seen_by_qdisc(rate) },
+        _ => link.as_seen_by_qdisc(rate),
+    }
+}
+
+impl Hop {
+    /// One way, in both directions: the delays of all hops, which are a part of each flow's round-trip time.
+    pub(super) fn total_delay(hops: &[Self]) -> Duration {
+        hops.iter().fold(Duration::ZERO, |sum, hop| {
+            Duration::from_nanos(sum.as_nanos().saturating_add(hop.delay.as_nanos()))
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let qdisc = match &self.qdisc {
+            HopQdisc::Compared => json!("compared"),
+            HopQdisc::Fixed(on) => {
+                json!({ "down": tc::to_tc(&on[0].config), "up": tc::to_tc(&on[1].config) })
+            }
+        };
+        json!({
+            "name": self.name,
+            "side": match self.side { Side::Client => "client", Side::Server => "server" },
+            "down": self.down.to_json(),
+            "up": self.up.to_json(),
+            "delay": self.delay.to_string(),
+            "qdisc": qdisc,
+        })
+    }
+}
+
+/// The rate of a link that is never the bottleneck.
+pub(super) const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
+
+const FORMS: &str = "a line in tc's grammar in quotes, { down = \"...\", up = \"...\" }, or \"compared\"";
+const DEFAULT_QDISC: &str = "pfifo";
+const MAX_HOPS: usize = 32;
+const MAX_NAME: usize = 100;

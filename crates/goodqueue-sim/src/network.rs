@@ -267,6 +267,11 @@ impl Network {
         self.enter(now, self.entry[direction.index()], packet);
     }
 
+    /// Bytes of a packet at the IP layer.
+    pub(crate) const fn ip_bytes(&self, packet: &Packet) -> u32 {
+        packet.len.saturating_sub(self.framing)
+    }
+
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {

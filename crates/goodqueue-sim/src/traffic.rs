@@ -1,21 +1,30 @@
 //! Traffic: what the flows of a scenario do. One file per source; a new one is added in the list at the end.
 
+mod capture;
 mod cbr;
 mod connection;
 mod connections;
+mod datagrams;
 mod distribution;
+mod on_off;
 mod ping;
+mod poisson;
 mod tcp;
 mod transfers;
+mod voip;
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
 
+pub use capture::{Capture, CaptureSettings};
 pub use cbr::{Cbr, CbrSettings};
 pub use distribution::Distribution;
+pub use on_off::{OnOff, OnOffSettings};
 pub use ping::{Ping, PingSettings};
+pub use poisson::{Poisson, PoissonSettings};
 pub use tcp::{Tcp, TcpSettings};
 pub use transfers::{Transfers, TransfersSettings};
+pub use voip::{Voip, VoipSettings};
 
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
@@ -197,4 +206,12 @@ sources! {
     Cbr(CbrSettings),
     /// Sized transfers with think times between them.
     Transfers(TransfersSettings),
+    /// Voice one way.
+    Voip(VoipSettings),
+    /// Datagrams in bursts.
+    OnOff(OnOffSettings),
+    /// Datagrams at random.
+    Poisson(PoissonSettings),
+    /// Datagrams as recorded.
+    Capture(CaptureSettings),
 }

@@ -1,11 +1,12 @@
 //! Constant bit rate over UDP: datagrams at a fixed interval, whatever becomes of them.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Ecn, Instant, Rate};
+use goodqueue::{ConfigError, Instant, Rate};
 
+use super::datagrams::Datagrams;
 use super::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Direction, Packet};
 
 /// What an unresponsive sender sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,18 +33,12 @@ impl Settings for CbrSettings {
 #[derive(Debug)]
 pub struct Cbr {
     flow: u32,
-    direction: Direction,
     rate: Rate,
     bytes: u32,
-    ecn: Ecn,
+    datagrams: Datagrams,
     stopped: bool,
     started_at: Instant,
-    sent: u64,
-    delivered: u64,
 }
-
-/// Bytes of the IPv4 and UDP headers.
-const HEADERS: u32 = 28;
 
 impl Cbr {
     /// A sender as flow number `flow`.
@@ -52,9 +47,9 @@ impl Cbr {
     /// Never.
     pub fn new(flow: u32, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let CbrSettings { direction, rate, bytes, ecn } = *settings;
-        let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        let (stopped, started_at) = (rate.as_bps() == 0 || bytes == 0, Instant::ZERO);
-        Ok(Self { flow, direction, rate, bytes, ecn, stopped, started_at, sent: 0, delivered: 0 })
+        let stopped = rate.as_bps() == 0 || bytes == 0;
+        let datagrams = Datagrams::new(flow, direction, ecn);
+        Ok(Self { flow, rate, bytes, datagrams, stopped, started_at: Instant::ZERO })
     }
 }
 
@@ -68,31 +63,27 @@ impl Source for Cbr {
         self.stopped = true;
     }
 
-    fn on_packet(&mut self, _now: Instant, packet: &Packet, _direction: Direction, _network: &mut Network) {
-        if let Payload::Datagram { .. } = packet.payload {
-            self.delivered += u64::from(self.bytes.saturating_sub(HEADERS));
-        }
+    fn on_packet(&mut self, _now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
+        self.datagrams.on_packet(packet, network);
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         if self.stopped {
             return;
         }
-        let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };
-        network.send(now, self.direction, self.flow, self.bytes, payload);
-        self.sent += 1;
+        self.datagrams.send(now, self.bytes, network);
         // From the start, not from the last datagram: roundings must not add up.
-        let nanos =
-            u128::from(self.sent) * u128::from(self.bytes) * 8_000_000_000 / u128::from(self.rate.as_bps());
+        let bits = u128::from(self.datagrams.sent()) * u128::from(self.bytes) * 8;
+        let nanos = bits * 1_000_000_000 / u128::from(self.rate.as_bps());
         let due = self.started_at.as_nanos().saturating_add(u64::try_from(nanos).unwrap_or(u64::MAX));
         network.wake(self.flow, Instant::from_nanos(due.max(now.as_nanos() + 1)));
     }
 
     fn delivered(&self) -> u64 {
-        self.delivered
+        self.datagrams.delivered()
     }
 
     fn tally(&self) -> Tally {
-        Tally { delivered: self.delivered, sent: self.sent, ..Tally::default() }
+        self.datagrams.tally()
     }
 }

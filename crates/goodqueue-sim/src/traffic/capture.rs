@@ -1,0 +1,103 @@
+//! Datagrams of the lengths, and in the times, of packets that somebody recorded.
+
+use std::sync::Arc;
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Instant};
+
+use super::datagrams::Datagrams;
+use super::{Settings, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet};
+
+/// What to send when.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CaptureSettings {
+    /// Where the datagrams go.
+    pub direction: Direction,
+    /// Time since the first packet, ascending, and bytes of the IP packet.
+    pub packets: Arc<[(Duration, u32)]>,
+    /// Begin again with the first packet so long after it; `None`: end with the last.
+    pub period: Option<Duration>,
+    /// The packets are ECN-capable, ECT(0).
+    pub ecn: bool,
+}
+
+impl Settings for CaptureSettings {
+    const KIND: &'static str = "capture";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+/// A sender that does what was recorded.
+#[derive(Debug)]
+pub struct Capture {
+    flow: u32,
+    settings: CaptureSettings,
+    datagrams: Datagrams,
+    /// When the current repetition began.
+    begun_at: Instant,
+    /// Packets of it that have been sent.
+    next: usize,
+    stopped: bool,
+}
+
+impl Capture {
+    /// A sender as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(flow: u32, settings: &CaptureSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        let datagrams = Datagrams::new(flow, settings.direction, settings.ecn);
+        let stopped = settings.packets.is_empty();
+        Ok(Self { flow, settings: settings.clone(), datagrams, begun_at: Instant::ZERO, next: 0, stopped })
+    }
+
+    /// When the next packet is due; `None`: there is none.
+    fn due(&mut self) -> Option<Instant> {
+        if self.next == self.settings.packets.len() {
+            // A recording that takes no time must not stop it.
+            self.begun_at += self.settings.period?.max(Duration::from_nanos(1));
+            self.next = 0;
+        }
+        self.settings.packets.get(self.next).map(|packet| self.begun_at + packet.0)
+    }
+}
+
+impl Source for Capture {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.begun_at = now;
+        self.on_wake(now, network);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    fn on_packet(&mut self, _now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
+        self.datagrams.on_packet(packet, network);
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        while !self.stopped {
+            match self.due() {
+                Some(due) if due <= now => {
+                    self.datagrams.send(now, self.settings.packets[self.next].1, network);
+                    self.next += 1;
+                }
+                Some(due) => return network.wake(self.flow, due),
+                None => return,
+            }
+        }
+    }
+
+    fn delivered(&self) -> u64 {
+        self.datagrams.delivered()
+    }
+
+    fn tally(&self) -> Tally {
+        self.datagrams.tally()
+    }
+}

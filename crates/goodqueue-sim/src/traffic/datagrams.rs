@@ -1,0 +1,55 @@
+//! What all senders of unanswered datagrams have in common: they number them and count what arrives.
+
+use goodqueue::{Ecn, Instant};
+
+use super::Tally;
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// Both ends of a flow of datagrams one way.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    flow: u32,
+    direction: Direction,
+    ecn: Ecn,
+    sent: u64,
+    delivered: u64,
+}
+
+/// Bytes of the IPv4 and UDP headers.
+pub(crate) const HEADERS: u32 = 28;
+
+impl Datagrams {
+    pub(crate) const fn new(flow: u32, direction: Direction, ecn: bool) -> Self {
+        let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        Self { flow, direction, ecn, sent: 0, delivered: 0 }
+    }
+
+    /// Sends one, `bytes` long at the IP layer.
+    pub(crate) fn send(&mut self, now: Instant, bytes: u32, network: &mut Network) {
+        let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };
+        self.sent += 1;
+        network.send(now, self.direction, self.flow, bytes, payload);
+    }
+
+    /// One arrives.
+    pub(crate) fn on_packet(&mut self, packet: &Packet, network: &Network) {
+        if let Payload::Datagram { .. } = packet.payload {
+            self.delivered += u64::from(network.ip_bytes(packet).saturating_sub(HEADERS));
+        }
+    }
+
+    /// How many were sent.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Payload that arrived, in bytes.
+    pub(crate) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        Tally { delivered: self.delivered, sent: self.sent, ..Tally::default() }
+    }
+}

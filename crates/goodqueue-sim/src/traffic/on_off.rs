@@ -1,0 +1,117 @@
+//! On and off: datagrams at a constant rate in bursts, with silence between them, whatever becomes of them.
+//!
+//! As the `Exponential` and `Pareto` sources of ns-2 do: the length of a burst is drawn as a time and rounded to whole
+//! packets, at least one; silence begins when the last packet of a burst would be followed by the next.
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Instant, Rate};
+
+use super::datagrams::Datagrams;
+use super::{Distribution, Settings, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet};
+
+/// What a sender that is silent at times sends.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OnOffSettings {
+    /// Where the datagrams go.
+    pub direction: Direction,
+    /// Rate of the IP packets within a burst.
+    pub rate: Rate,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// Seconds that a burst lasts.
+    pub on: Distribution,
+    /// Seconds of silence after it.
+    pub off: Distribution,
+    /// The packets are ECN-capable, ECT(0).
+    pub ecn: bool,
+}
+
+impl Settings for OnOffSettings {
+    const KIND: &'static str = "onoff";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+/// A sender that is silent at times.
+#[derive(Debug)]
+pub struct OnOff {
+    flow: u32,
+    settings: OnOffSettings,
+    random: Xoshiro256PlusPlus,
+    datagrams: Datagrams,
+    /// Time between two packets of a burst.
+    interval: Duration,
+    /// Packets of the burst that are still to be sent.
+    left: u64,
+    next_at: Instant,
+    stopped: bool,
+}
+
+impl OnOff {
+    /// A sender as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(flow: u32, settings: &OnOffSettings, random: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        let interval = settings.rate.serialization(settings.bytes).max(Duration::from_nanos(1));
+        Ok(Self {
+            flow,
+            settings: *settings,
+            random,
+            datagrams: Datagrams::new(flow, settings.direction, settings.ecn),
+            interval,
+            left: 0,
+            next_at: Instant::ZERO,
+            stopped: settings.rate.as_bps() == 0 || settings.bytes == 0,
+        })
+    }
+
+    /// Packets of the next burst.
+    fn burst(&mut self) -> u64 {
+        let span = self.settings.on.draw_time(&mut self.random).as_nanos();
+        let interval = self.interval.as_nanos();
+        ((span.saturating_add(interval / 2)) / interval).max(1)
+    }
+}
+
+impl Source for OnOff {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.left = self.burst();
+        self.next_at = now;
+        self.on_wake(now, network);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    fn on_packet(&mut self, _now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
+        self.datagrams.on_packet(packet, network);
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        if self.stopped || now < self.next_at {
+            return;
+        }
+        self.datagrams.send(now, self.settings.bytes, network);
+        self.left -= 1;
+        self.next_at = now + self.interval;
+        if self.left == 0 {
+            self.next_at += self.settings.off.draw_time(&mut self.random);
+            self.left = self.burst();
+        }
+        network.wake(self.flow, self.next_at);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.datagrams.delivered()
+    }
+
+    fn tally(&self) -> Tally {
+        self.datagrams.tally()
+    }
+}

@@ -1,0 +1,112 @@
+//! Datagrams at random: the time between two is exponential, so that arrivals are a Poisson process; their lengths are
+//! fixed or random too. With these a link is the M/D/1 or M/M/1 queue of the books.
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Instant, Rate};
+
+use super::datagrams::Datagrams;
+use super::{Distribution, Settings, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet};
+
+/// What a random sender sends.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PoissonSettings {
+    /// Where the datagrams go.
+    pub direction: Direction,
+    /// Mean rate of the IP packets: a packet of mean length each so much time in the mean.
+    pub rate: Rate,
+    /// Mean length of the IP packets.
+    pub mean_bytes: u32,
+    /// Bytes of each IP packet.
+    pub bytes: Distribution,
+    /// Shortest and longest packet: what is drawn beyond becomes that.
+    pub limits: (u32, u32),
+    /// The packets are ECN-capable, ECT(0).
+    pub ecn: bool,
+}
+
+impl Settings for PoissonSettings {
+    const KIND: &'static str = "poisson";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+/// A random sender.
+#[derive(Debug)]
+pub struct Poisson {
+    flow: u32,
+    settings: PoissonSettings,
+    random: Xoshiro256PlusPlus,
+    datagrams: Datagrams,
+    gap: Distribution,
+    next_at: Instant,
+    stopped: bool,
+}
+
+impl Poisson {
+    /// A sender as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
+    pub fn new(
+        flow: u32,
+        settings: &PoissonSettings,
+        random: Xoshiro256PlusPlus,
+    ) -> Result<Self, ConfigError> {
+        let rate = settings.rate.as_bps();
+        Ok(Self {
+            flow,
+            settings: *settings,
+            random,
+            datagrams: Datagrams::new(flow, settings.direction, settings.ecn),
+            gap: Distribution::Exponential(f64::from(settings.mean_bytes) * 8.0 / rate.max(1) as f64),
+            next_at: Instant::ZERO,
+            stopped: rate == 0 || settings.mean_bytes == 0,
+        })
+    }
+
+    fn wait(&mut self, now: Instant, network: &mut Network) {
+        // Two at the same instant are told apart by a nanosecond: a rate beyond that must not stop time.
+        self.next_at = now + self.gap.draw_time(&mut self.random).max(Duration::from_nanos(1));
+        network.wake(self.flow, self.next_at);
+    }
+}
+
+impl Source for Poisson {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        if !self.stopped {
+            self.wait(now, network);
+        }
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    fn on_packet(&mut self, _now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
+        self.datagrams.on_packet(packet, network);
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        if self.stopped || now < self.next_at {
+            return;
+        }
+        let (shortest, longest) = self.settings.limits;
+        let drawn = self.settings.bytes.draw_bytes(&mut self.random);
+        let bytes = u32::try_from(drawn).unwrap_or(u32::MAX).min(longest).max(shortest);
+        self.datagrams.send(now, bytes, network);
+        self.wait(now, network);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.datagrams.delivered()
+    }
+
+    fn tally(&self) -> Tally {
+        self.datagrams.tally()
+    }
+}

@@ -1,0 +1,97 @@
+//! A voice call one way: a packet at a fixed interval, and of each the time that it took.
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Instant};
+
+use super::datagrams::Datagrams;
+use super::{OneWay, Settings, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// What a voice call sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VoipSettings {
+    /// Where the voice goes.
+    pub direction: Direction,
+    /// Time between packets: 20 ms of voice in each, as G.711 over RTP has it by default (RFC 3551 §4.2).
+    pub interval: Duration,
+    /// Bytes of the IP packet: 160 of voice and 40 of RTP, UDP and IPv4 headers.
+    pub bytes: u32,
+    /// The packets are ECN-capable, ECT(0).
+    pub ecn: bool,
+}
+
+impl Settings for VoipSettings {
+    const KIND: &'static str = "voip";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+/// The two ends of a voice call.
+#[derive(Debug)]
+pub struct Voip {
+    flow: u32,
+    settings: VoipSettings,
+    datagrams: Datagrams,
+    one_way: Vec<OneWay>,
+    stopped: bool,
+}
+
+impl Voip {
+    /// A call as flow number `flow`.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(flow: u32, settings: &VoipSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        // An interval of no time would never end.
+        let settings =
+            VoipSettings { interval: settings.interval.max(Duration::from_micros(1)), ..*settings };
+        let datagrams = Datagrams::new(flow, settings.direction, settings.ecn);
+        Ok(Self { flow, settings, datagrams, one_way: Vec::new(), stopped: false })
+    }
+}
+
+impl Source for Voip {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.on_wake(now, network);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
+        let Payload::Datagram { number, sent_at, .. } = packet.payload else { return };
+        let Some(sent) = usize::try_from(number).ok().and_then(|number| self.one_way.get_mut(number)) else {
+            return;
+        };
+        // Of a packet that the path duplicated the first copy counts.
+        if sent.delay.is_none() {
+            sent.delay = Some(now.since(sent_at));
+            self.datagrams.on_packet(packet, network);
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        if self.stopped {
+            return;
+        }
+        self.one_way.push(OneWay { sent_at: now, delay: None });
+        self.datagrams.send(now, self.settings.bytes, network);
+        network.wake(self.flow, now + self.settings.interval);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.datagrams.delivered()
+    }
+
+    fn tally(&self) -> Tally {
+        self.datagrams.tally()
+    }
+
+    fn one_way(&self) -> &[OneWay] {
+        &self.one_way
+    }
+}

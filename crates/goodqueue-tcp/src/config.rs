@@ -41,6 +41,9 @@ pub enum LossDetection {
     Sacked,
     /// By time: a segment sent long enough before one that arrived is lost (RACK, RFC 8985 §6).
     Rack,
+    /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
+    /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
+    Ns2,
 }
 
 /// How the retransmission timeout follows from the RTT samples.
@@ -52,6 +55,9 @@ pub enum RtoRule {
     /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which falls slowly and
     /// never below `min_rto` / 4, so that the timeout is at least SRTT + `min_rto`.
     Linux,
+    /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
+    /// it has three and two binary places.
+    Ns2,
 }
 
 /// By how much an ACK lets the window grow.
@@ -171,6 +177,12 @@ impl Config {
     #[inline]
     pub(crate) const fn rack(&self) -> bool {
         matches!(self.loss_detection, LossDetection::Rack)
+    }
+
+    /// The sender is one of ns-2's.
+    #[inline]
+    pub(crate) const fn ns2(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Ns2)
     }
 
     /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.

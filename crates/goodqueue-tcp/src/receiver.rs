@@ -187,7 +187,7 @@ impl Receiver {
         let last = segment.end();
         if last <= self.rcv_nxt || start > self.edge || end > self.edge {
             // Nothing new, or outside the window: acknowledged at once (RFC 9293 §3.10.7.4).
-            self.refuse(start, last);
+            self.refuse(now, start, last);
             return;
         }
         if segment.flags.contains(Flags::FIN) {
@@ -222,9 +222,26 @@ impl Receiver {
         }
     }
 
+    /// One more segment to acknowledge, not necessarily now.
+    fn delay(&mut self, now: Instant) {
+        self.unacknowledged += 1;
+        if self.unacknowledged >= self.delayed_ack.every {
+            self.ack_due = true;
+        } else if self.timer.is_none() {
+            self.timer = Some(now + self.delayed_ack.timeout);
+        }
+    }
+
     #[cold]
-    fn refuse(&mut self, start: u64, end: u64) {
-        if end <= self.rcv_nxt {
+    fn refuse(&mut self, now: Instant, start: u64, end: u64) {
+        if end <= self.rcv_nxt && self.config.ns2() {
+            // No DSACK; the last segment received in order counts as in order when it comes again (tcp-sink.cc).
+            self.stats.duplicates += 1;
+            if end == self.rcv_nxt && self.reassembly.is_empty() {
+                self.delay(now);
+                return;
+            }
+        } else if end <= self.rcv_nxt {
             self.stats.duplicates += 1;
             self.quick = self.quick.max(self.config.quick_acks);
             self.duplicate = Some((start, end));

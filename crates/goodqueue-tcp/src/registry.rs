@@ -134,6 +134,7 @@ macro_rules! controllers {
 
 controllers! {
     NewReno = crate::new_reno::NewReno;
+    NewRenoNs2 = crate::new_reno_ns2::NewRenoNs2;
     Cubic = crate::cubic::Cubic;
     CubicLinux = crate::cubic_linux::CubicLinux;
     Reno = crate::reno::Reno;

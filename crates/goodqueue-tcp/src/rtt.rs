@@ -25,7 +25,20 @@ pub(crate) struct RttEstimator {
     min_rtt: Duration,
     tick: u64,
     linux: Option<Linux>,
+    ns2: Option<Ns2>,
 }
+
+/// What ns-2 keeps, in ticks: eight times the smoothed RTT, and four times its mean deviation.
+#[derive(Clone, Copy, Debug)]
+struct Ns2 {
+    srtt: u64,
+    rttvar: u64,
+    /// By how much the timeout is multiplied.
+    back_off: u32,
+}
+
+/// When the back-off is beyond this, ns-2 takes the smoothed RTT for worthless.
+const NS2_WORTHLESS: u32 = 8;
 
 /// Variance by Linux's rule, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +63,7 @@ impl RttEstimator {
             min_rtt: Duration::MAX,
             tick: config.tick.as_nanos(),
             linux: (config.rto_rule == RtoRule::Linux).then(Linux::default),
+            ns2: (config.rto_rule == RtoRule::Ns2).then_some(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
         }
     }
 
@@ -68,6 +82,10 @@ impl RttEstimator {
             self.take_linux(r, una, next);
             return;
         }
+        if self.ns2.is_some() {
+            self.take_ns2(r);
+            return;
+        }
         let (srtt, rttvar) = match self.srtt {
             // §2.2
             None => (r, r / 2),
@@ -82,6 +100,26 @@ impl RttEstimator {
         self.rttvar = Duration::from_nanos(rttvar);
         let rto = srtt.saturating_add(rttvar.saturating_mul(4).max(GRANULARITY));
         self.base = Duration::from_nanos(rto).clamp(self.min_rto, self.max_rto);
+        self.rto = self.base;
+    }
+
+    fn take_ns2(&mut self, r: u64) {
+        let tick = self.tick.max(1);
+        let Some(ns2) = &mut self.ns2 else { return };
+        let r = (r / tick).max(1);
+        if ns2.srtt == 0 {
+            ns2.srtt = r << 3;
+            ns2.rttvar = r << 1;
+        } else {
+            let smoothed = ns2.srtt >> 3;
+            ns2.srtt = (ns2.srtt + r).saturating_sub(smoothed).max(1);
+            ns2.rttvar = (ns2.rttvar + r.abs_diff(smoothed)).saturating_sub(ns2.rttvar >> 2).max(1);
+        }
+        ns2.back_off = 1;
+        self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
+        self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
+        let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
+        self.base = rto.clamp(self.min_rto, self.max_rto);
         self.rto = self.base;
     }
 
@@ -139,6 +177,13 @@ impl RttEstimator {
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
     pub(crate) fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(self.max_rto);
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.back_off = ns2.back_off.saturating_mul(2);
+            if ns2.back_off > NS2_WORTHLESS {
+                ns2.rttvar += ns2.srtt >> 3;
+                ns2.srtt = 0;
+            }
+        }
     }
 
     /// Data transmission begins after a SYN that timed out and gave no sample (RFC 6298 §5.7).

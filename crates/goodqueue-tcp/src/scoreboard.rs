@@ -126,6 +126,8 @@ pub(crate) struct Scoreboard {
     known: [Known; MAX_SACK_BLOCKS],
     /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
     rack: bool,
+    /// Losses are found by counting what was SACKed above.
+    counts: bool,
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
     watched: bool,
@@ -159,6 +161,7 @@ impl Scoreboard {
             high_sacked: 0,
             known: [Known::default(); MAX_SACK_BLOCKS],
             rack,
+            counts: !rack,
             log: None,
             watched: rack,
             arrivals: Arrivals::default(),
@@ -175,6 +178,45 @@ impl Scoreboard {
         self.arrivals = Arrivals::default();
     }
 
+    /// Somebody else decides what is lost.
+    pub(crate) fn count_no_losses(&mut self) {
+        self.counts = false;
+    }
+
+    /// Forgets what was SACKed, and, but for what is taken for lost, what was sent again.
+    pub(crate) fn forget_sacked(&mut self) {
+        for position in self.first..self.next {
+            let record = self.at_mut(position);
+            let before = *record;
+            let kept = if before.is(LOST) { LOST | RESENT | AMBIGUOUS } else { AMBIGUOUS };
+            record.marks &= kept;
+            let len = u64::from(before.len);
+            if before.is(SACKED) && before.is(LOST) {
+                self.lost += len;
+                self.resent += if before.is(RESENT) { len } else { 0 };
+            } else if before.is(RESENT) && !before.is(LOST | SACKED) {
+                self.resent -= len;
+            }
+        }
+        self.sacked = 0;
+        self.sacked_above = 0;
+        self.ranges_above = 0;
+        self.edge = self.first;
+        self.resend = self.first;
+        self.high_sacked = self.first;
+        self.known = [Known::default(); MAX_SACK_BLOCKS];
+    }
+
+    /// Takes nothing for lost, and nothing for sent again.
+    pub(crate) fn forget_lost(&mut self) {
+        for position in self.first..self.next {
+            self.at_mut(position).marks &= SACKED | AMBIGUOUS;
+        }
+        self.lost = 0;
+        self.resent = 0;
+        self.resend = self.first;
+    }
+
     /// From now on the positions that an ACK delivers are kept.
     pub(crate) fn keep_log(&mut self) {
         self.log = Some(Vec::new());
@@ -189,6 +231,16 @@ impl Scoreboard {
     /// Position of the oldest segment.
     pub(crate) fn first(&self) -> u64 {
         self.first
+    }
+
+    /// Position of the segment to come next.
+    pub(crate) fn next_position(&self) -> u64 {
+        self.next
+    }
+
+    /// The segment at `position`, if it is out.
+    pub(crate) fn record(&self, position: u64) -> Option<Record> {
+        (position >= self.first && position < self.next).then(|| *self.at(position))
     }
 
     fn note_delivered(&mut self, position: u64) {
@@ -359,7 +411,7 @@ impl Scoreboard {
             *slot = Known { start, end, low, high };
         }
         self.known = seen;
-        if bytes > 0 && !self.rack {
+        if bytes > 0 && self.counts {
             self.mark_lost();
         }
         (bytes, invalid)

@@ -11,11 +11,13 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+mod ns2;
 mod rack;
 mod rates;
 mod reaction;
 mod view;
 
+use ns2::Ns2;
 use rates::Rates;
 
 pub use view::SenderStats;
@@ -139,6 +141,7 @@ pub struct Sender<C = AnyCongestionControl> {
     timer: Option<Instant>,
     purpose: Purpose,
     rack: Rack,
+    ns2: Ns2,
     rates: Option<Rates>,
     /// The controller wants all feedback; it sets the window in recovery too.
     feedback: bool,
@@ -174,6 +177,9 @@ impl<C: CongestionControl> Sender<C> {
         let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.rack());
         if controls_all {
             scoreboard.keep_log();
+        }
+        if config.ns2() {
+            scoreboard.count_no_losses();
         }
         Ok(Self {
             state: State::Closed,
@@ -216,6 +222,7 @@ impl<C: CongestionControl> Sender<C> {
                 most_out: 0,
                 round_end: 0,
             },
+            ns2: Ns2::default(),
             rates: controls_all.then(Rates::default),
             feedback,
             controls_all,
@@ -285,6 +292,9 @@ impl<C: CongestionControl> Sender<C> {
                 return Some(self.retransmit(now, position, record));
             }
         }
+        if self.config.ns2() {
+            return self.send_as_ns2(now);
+        }
         if let Some(new) = self.tail_due {
             return self.send_tail_probe(now, new);
         }
@@ -345,7 +355,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.duplicate_acks > 0 && self.phase == Phase::Open {
             if !self.config.limited_transmit {
                 pipe = self.scoreboard.outstanding();
-            } else if !self.config.sack {
+            } else if !self.config.sack && !self.config.ns2() {
                 cwnd += self.mss * self.duplicate_acks.min(LIMITED_TRANSMIT);
             }
         }
@@ -389,6 +399,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.scoreboard.push(narrow(len), now);
         self.snd_nxt += len;
+        if self.config.ns2() {
+            self.time_as_ns2(now);
+        }
         self.stats.data_segments += 1;
         if self.duplicate_acks > 0 && self.phase == Phase::Open {
             self.limited += len;
@@ -553,7 +566,12 @@ impl<C: CongestionControl> Sender<C> {
             if self.config.undo && matches!(self.phase, Phase::Open | Phase::Loss) {
                 self.remember_window(now);
             }
-            self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
+            if !self.config.ns2() {
+                self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
+            }
+        }
+        if self.config.ns2() {
+            self.time_out_as_ns2(now);
         }
         let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
@@ -567,7 +585,7 @@ impl<C: CongestionControl> Sender<C> {
         self.recovery_point = self.snd_nxt;
         self.duplicate_acks = 0;
         self.limited = 0;
-        self.front_due = true;
+        self.front_due = !self.config.ns2();
         self.rtt.back_off();
         self.timer = Some(now + self.rtt.rto());
     }

@@ -10,20 +10,21 @@ use crate::scoreboard::DUP_THRESH;
 use crate::segment::{Flags, Segment};
 
 /// What one ACK changed, in bytes.
-struct News {
+#[derive(Default)]
+pub(super) struct News {
     /// Cumulatively acknowledged for the first time.
-    acked: u64,
+    pub(super) acked: u64,
     /// Cumulatively or selectively acknowledged for the first time.
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Selectively acknowledged for the first time.
-    sacked: u64,
+    pub(super) sacked: u64,
     /// Taken for lost because of this ACK.
-    lost: bool,
+    pub(super) lost: bool,
     /// It is a duplicate (RFC 6675 §2; without SACK RFC 5681 §2).
-    duplicate: bool,
-    rtt: Option<Duration>,
+    pub(super) duplicate: bool,
+    pub(super) rtt: Option<Duration>,
     /// Bytes newly taken for lost, if anybody wants to know.
-    newly_lost: u64,
+    pub(super) newly_lost: u64,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -57,12 +58,15 @@ impl<C: CongestionControl> Sender<C> {
         self.window_edge = FIRST_BYTE + u64::from(segment.window);
         self.max_window = u64::from(segment.window);
         self.timer = None;
-        self.ack_due = true;
+        // ns-2's agents acknowledge the SYN/ACK with data.
+        self.ack_due = !self.config.ns2() || self.snd_nxt >= self.data_end;
         // ECE alone accepts ECN (RFC 3168 §6.1.1).
         self.ecn =
             self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         if self.stats.syn_retransmits == 0 {
-            self.rtt.sample(now.since(self.last_sent));
+            let ns2 = self.config.ns2();
+            let rtt = if ns2 { self.between_ticks(self.last_sent, now) } else { now.since(self.last_sent) };
+            self.rtt.sample(rtt);
         } else {
             self.rtt.restart_after_syn_timeout();
         }
@@ -84,6 +88,8 @@ impl<C: CongestionControl> Sender<C> {
         let pipe_before = self.scoreboard.pipe();
         if self.config.rack() {
             self.on_ack_by_time(now, segment, pipe_before);
+        } else if self.config.ns2() {
+            self.on_ack_as_ns2(now, segment, pipe_before);
         } else {
             self.on_ack_by_count(now, segment, pipe_before);
         }
@@ -203,7 +209,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[inline]
-    fn grow(&mut self, now: Instant, news: &News, acked: u64, may_grow: bool, echo: bool) {
+    pub(super) fn grow(&mut self, now: Instant, news: &News, acked: u64, may_grow: bool, echo: bool) {
         let mut event = Ack {
             now,
             acked,
@@ -220,7 +226,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Tells the controller everything.
-    fn tell(&mut self, now: Instant, segment: &Segment, news: &mut News, pipe_before: u64, echo: bool) {
+    pub(super) fn tell(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        news: &mut News,
+        pipe_before: u64,
+        echo: bool,
+    ) {
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
         let rate = self.rates.as_mut().and_then(|rates| {

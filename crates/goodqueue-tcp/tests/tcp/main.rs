@@ -5,6 +5,7 @@ mod ecn;
 mod growth;
 mod handshake;
 mod hostile;
+mod ns2;
 mod pair;
 mod profiles;
 mod random;

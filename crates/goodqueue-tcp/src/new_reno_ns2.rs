@@ -1,0 +1,87 @@
+//! `NewReno` as ns-2 computes it: each ACK adds the window's inverse, and fractions of a segment are kept.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::registry::{About, Constant, Needs};
+
+/// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1). Other than
+/// [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves itself, not what is in flight.
+#[derive(Clone, Debug, Default)]
+pub struct NewRenoNs2 {
+    /// What the window lacks of the exact value, in 2^-16 bytes.
+    remainder: u64,
+}
+
+/// Places of the binary fraction.
+const PLACES: u32 = 16;
+
+impl NewRenoNs2 {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "newreno_ns2",
+        summary: "a segment per ACK in slow start, 1/window per ACK after it, half the window on congestion",
+        reference: "ns-2.35 tcp.cc",
+        constants: &[
+            Constant { name: "increase_num_", value: "1 segment", source: "ns-2.35 ns-default.tcl" },
+            Constant { name: "decrease_num_", value: "0.5", source: "ns-2.35 ns-default.tcl" },
+        ],
+        needs: Needs::Nothing,
+    };
+}
+
+impl CongestionControl for NewRenoNs2 {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        if !ack.may_grow {
+            return cwnd;
+        }
+        let mss = u64::from(ack.mss);
+        if cwnd < ack.ssthresh {
+            return cwnd.saturating_add(mss);
+        }
+        self.remainder += ((mss * mss) << PLACES) / cwnd.max(1);
+        let whole = self.remainder >> PLACES;
+        self.remainder -= whole << PLACES;
+        cwnd.saturating_add(whole)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.remainder = 0;
+        event.cwnd / 2
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_27_and_a_half_takes_14_acks_to_be_28() {
+        let mut reno = NewRenoNs2::default();
+        let mut cwnd = 27 * 1460 + 730;
+        let mut acks = 0;
+        while cwnd < 28 * 1460 {
+            let mut ack = Ack {
+                now: Instant::ZERO,
+                acked: 2920,
+                srtt: Duration::ZERO,
+                rtt: None,
+                ssthresh: 27 * 1460,
+                mss: 1460,
+                whole: false,
+                may_grow: true,
+                ecn_echo: false,
+            };
+            cwnd = reno.on_ack(&mut ack, cwnd);
+            acks += 1;
+        }
+        assert_eq!(acks, 14);
+    }
+}

@@ -1,0 +1,88 @@
+//! ns-2's one-way agents: what they do otherwise than the RFCs say.
+
+use goodqueue_tcp::{Config, DelayedAck, Profile};
+
+use crate::pair::{MSS, Pair, at};
+
+fn agent(name: &str) -> Config {
+    Profile::by_name(name).expect("listed").settings
+}
+
+/// An ACK for each segment, a window of so many segments that does not grow much, and no timer for a while.
+fn window_of(segments: u32, name: &str) -> Config {
+    Config {
+        iw: segments,
+        initial_ssthresh: u64::from(segments) * MSS,
+        delayed_ack: DelayedAck::OFF,
+        ..agent(name)
+    }
+}
+
+#[test]
+fn an_ack_that_covers_two_segments_opens_the_window_by_one() {
+    let mut pair = Pair::bulk_with(Config { iw: 4, ..agent("ns2_sack1") }, "newreno_ns2");
+    pair.run_until(at(190));
+    assert_eq!(pair.sender.cwnd(), 4 * MSS);
+    pair.run_until(at(210));
+    assert_eq!(pair.sender.cwnd(), 6 * MSS, "two ACKs for four segments");
+}
+
+#[test]
+fn the_window_keeps_its_half_segment_and_the_threshold_does_not() {
+    let mut pair = Pair::bulk_with(window_of(21, "ns2_sack1"), "newreno_ns2").lose([1]);
+    pair.run_until(at(205));
+    assert!(pair.sender.is_in_recovery());
+    assert_eq!(pair.sender.cwnd(), 21 * MSS / 2);
+    assert_eq!(pair.sender.ssthresh(), 10 * MSS);
+}
+
+#[test]
+fn every_hole_below_what_was_sacked_counts_as_lost() {
+    // With one segment SACKED above it the 20th is not lost by RFC 6675, which asks for three.
+    let mut pair = Pair::bulk_with(window_of(21, "ns2_sack1"), "newreno_ns2").lose([1, 20]);
+    pair.run_until(at(2000));
+    assert_eq!(pair.sender.stats().timeouts, 0);
+    assert_eq!(pair.times_of(20).len(), 2);
+}
+
+#[test]
+fn a_hole_at_the_end_waits_for_the_timer_as_no_new_data_drives_it() {
+    let transfer = |config, cc: &str| {
+        let mut pair = Pair::with(config, config, cc);
+        pair.sender.write(20 * MSS);
+        pair.sender.close();
+        pair.sender.open(at(0));
+        let mut pair = pair.lose([10, 12]);
+        pair.finish();
+        (pair.sender.stats().timeouts, pair.times_of(12).len())
+    };
+    assert_eq!(transfer(window_of(20, "ns2_sack1"), "newreno_ns2"), (1, 2));
+    let rfc = Config { iw: 20, delayed_ack: DelayedAck::OFF, ..Config::default() };
+    assert_eq!(transfer(rfc, "newreno"), (0, 2));
+}
+
+#[test]
+fn a_retransmission_that_is_lost_waits_for_the_timer() {
+    let mut pair = Pair::bulk_with(window_of(8, "ns2_sack1"), "newreno_ns2").lose_times(1, 2);
+    pair.run_until(at(3000));
+    assert!(pair.sender.stats().timeouts >= 1);
+    assert_eq!(pair.times_of(8).len(), 1, "what had arrived is acknowledged with the first");
+    assert_eq!(pair.sender.stats().spurious, 0, "the receiver reports no duplicates");
+}
+
+#[test]
+fn without_sack_one_hole_is_mended_per_round_trip() {
+    let mut pair = Pair::bulk_with(window_of(20, "ns2_newreno"), "newreno_ns2").lose([3, 5, 7]);
+    pair.run_until(at(2000));
+    assert_eq!(pair.sender.stats().timeouts, 0);
+    let again: Vec<_> = [3, 5, 7].map(|segment| pair.times_of(segment)[1]).into();
+    assert_eq!(again, [at(200), at(300), at(400)]);
+}
+
+#[test]
+fn the_first_data_acknowledges_the_handshake() {
+    let mut pair = Pair::bulk_with(agent("ns2_sack1"), "newreno_ns2");
+    pair.run_until(at(110));
+    let lengths: Vec<_> = pair.data.iter().map(|(_, segment)| u64::from(segment.len)).collect();
+    assert_eq!(lengths, [0, MSS, MSS]);
+}

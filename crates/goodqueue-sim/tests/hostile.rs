@@ -1,10 +1,10 @@
 //! Hostile inputs at the level of a run: H29, H30, H59, H63, H64 and H65. Those of the disciplines are in
 //! `crates/goodqueue/tests/hostile`, those of TCP in `crates/goodqueue-tcp/tests/tcp/hostile.rs`.
 
-use goodqueue::config::{Link, Settings};
+use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::events::EventQueue;
-use goodqueue_sim::traffic::{PingSettings, TcpSettings};
+use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -36,6 +36,29 @@ fn download(size: Option<u64>) -> Traffic {
 
 fn ping(interval: Duration) -> Traffic {
     Traffic::Ping(PingSettings { interval, bytes: 84 })
+}
+
+// H29
+#[test]
+fn small_packets_back_to_back_do_not_drift_from_their_bits() {
+    // 64 bytes at 400 Gbit/s take 1.28 ns: over a million packets, rounding each down would lose 280 us of 1.28 ms.
+    let bytes = 64 - 14;
+    let load = Traffic::Cbr(CbrSettings {
+        direction: Direction::Down,
+        rate: Rate::from_bps(800_000_000_000),
+        bytes,
+        ecn: false,
+    });
+    let queue = AnyConfig::from_settings(
+        "pfifo",
+        &Settings::new().with("limit", Value::Packets(100)),
+        &Link::default(),
+    );
+    let capacity = Capacity::Constant(Rate::from_bps(400_000_000_000));
+    let down = LinkConfig::new(capacity, queue.expect("listed").expect("valid"));
+    let outcome = simulate(down, vec![flow(load, Duration::ZERO)], Duration::from_micros(1280));
+    let sent = outcome.links[0].sent.packets;
+    assert!(sent.abs_diff(1_000_000) <= 1, "{sent} packets in the time of a million");
 }
 
 // H30

@@ -47,7 +47,7 @@
 //! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
 //!
 //! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
-//! kind = "tcp"                  # "tcp", "ping", "cbr": see below
+//! kind = "tcp"                  # or another, see below
 //! direction = "down"            # of the data ("up" is the default of a ping: its requests go up)
 //! count = 1                     # so many alike
 //! start = "0s"
@@ -93,7 +93,18 @@
 //! rate = "64kbit"               # of IP bytes; must be given
 //! packet = 1500                 # IP bytes of a packet; default: the MTU
 //! ecn = false                   # mark packets ECN-capable
+//!
+//! kind = "transfers"            # over TCP: a user who fetches ("down") or sends ("up") something, thinks, and does it again
+//! size = "20kb"                 # bytes of each transfer; must be given; may be drawn
+//! think = "5s"                  # from the end of one to the beginning of the next; must be given; may be drawn
+//! request = 300                 # down: bytes of the request that a fetch sends first
+//! persistent = false            # all over one connection; otherwise each has its own
+//! transfers = 10                # so many; default: as many as there is time for
 //! ```
+//!
+//! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`, `{ exponential = "10s" }` (its
+//! mean), `{ pareto = "10s", shape = 1.2 }` (its mean, and the exponent of the tail), or `{ log_normal = "10s", sigma = 1.5 }` (its
+//! median, and the standard deviation of the natural logarithm).
 //!
 //! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow starts run in step, an
 //! artefact that no network has (Floyd & Jacobson 1991, "On traffic phase effects"); and disciplines that draw no random
@@ -107,6 +118,7 @@
 //! resolved scenario in this same format, so that what a result file holds can be run again.
 
 mod document;
+mod drawn;
 mod hops;
 mod link;
 mod overrides;
@@ -125,10 +137,11 @@ use serde_json::{Value, json};
 
 pub use document::Document;
 pub(crate) use document::{KeyPlace, Node, Raw};
+pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
-pub use traffic::{Cbr, Ping, TcpTransfer, Traffic};
+pub use traffic::{Cbr, Ping, TcpTransfer, Traffic, Transfers};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;

@@ -43,7 +43,7 @@ pub(crate) struct Node {
 pub(crate) enum Raw {
     Text(String),
     Integer(i128),
-    /// Floats and dates are kept as written: no key takes one, and messages quote them.
+    /// Floats and dates are kept as written: messages quote them.
     Other(String),
     Bool(bool),
     List(Vec<Node>),

@@ -114,6 +114,20 @@ impl<'d> Reader<'d> {
         Ok(u32::try_from(number).unwrap_or(high))
     }
 
+    /// A number without a unit, whole or not.
+    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Diagnostic> {
+        let Some(node) = self.node(key) else { return Ok(None) };
+        let number = match &node.raw {
+            Raw::Integer(number) => number.to_string().parse(),
+            Raw::Other(text) => text.replace('_', "").parse::<f64>(),
+            _ => return Err(self.mismatch(key, node, "a number, such as 1.5")),
+        };
+        match number {
+            Ok(number) if number.is_finite() => Ok(Some(number)),
+            _ => Err(self.mismatch(key, node, "a number, such as 1.5")),
+        }
+    }
+
     pub(super) fn time(&self, key: &str) -> Result<Option<Duration>, Diagnostic> {
         self.measure(key, "a time in quotes, such as \"50ms\"", units::time)
     }

@@ -4,6 +4,7 @@ mod cbr;
 mod packet;
 mod ping;
 mod tcp;
+mod transfers;
 
 use goodqueue::Duration;
 use goodqueue_sim as sim;
@@ -12,6 +13,7 @@ use serde_json::Value;
 pub use cbr::Cbr;
 pub use ping::Ping;
 pub use tcp::TcpTransfer;
+pub use transfers::Transfers;
 
 use super::document::{Node, Raw};
 use super::link::read_rtt;
@@ -206,6 +208,8 @@ kinds! {
     Ping(Ping),
     /// Datagrams at a constant bit rate.
     Cbr(Cbr),
+    /// Sized transfers with think times between them.
+    Transfers(Transfers),
 }
 
 const FLOW_KEYS: &[&str] =
@@ -214,3 +218,6 @@ const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);
 const MAX_FLOWS: u32 = 100_000;
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,12 @@ pub enum Distribution {
 }
 
 impl Distribution {
+    /// Log-normal with this median and this standard deviation of the natural logarithm.
+    #[must_use]
+    pub fn log_normal(median: f64, sigma: f64) -> Self {
+        Self::LogNormal { mu: libm::log(median), sigma }
+    }
+
     /// Draws one, never below 0.
     pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let value = match *self {

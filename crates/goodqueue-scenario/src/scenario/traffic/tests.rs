@@ -1,0 +1,129 @@
+use std::path::Path;
+
+use super::*;
+use crate::scenario::{Document, Drawn, Scenario};
+
+fn read(text: &str) -> Result<Scenario, Diagnostic> {
+    Document::parse("load.toml", text, Path::new(""))?.resolve(&Names::default())
+}
+
+fn message(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn times_and_sizes_may_be_drawn() {
+    let flow = |keys: &str| {
+        let scenario = read(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"transfers\"\n{keys}")).unwrap();
+        let json = scenario.to_json();
+        let again = Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap();
+        assert_eq!(again.flows, scenario.flows, "{json}");
+        let Traffic::Transfers(transfers) = scenario.flows[0].traffic.clone() else { panic!("{json}") };
+        transfers
+    };
+    let of = |size: &str, think: &str| {
+        let transfers = flow(&format!("size = {size}\nthink = {think}"));
+        (transfers.size, transfers.think)
+    };
+    let second = Duration::from_secs(1);
+    assert_eq!(of("1000", "\"1s\""), (Drawn::Constant(1000), Drawn::Constant(second)));
+    assert_eq!(
+        of("{ uniform = [1000, \"2kb\"] }", "{ uniform = [\"0s\", \"1s\"] }"),
+        (Drawn::Uniform(1000, 2048), Drawn::Uniform(Duration::ZERO, second))
+    );
+    assert_eq!(
+        of("{ exponential = 9 }", "{ pareto = \"1s\", shape = 1.2 }"),
+        (Drawn::Exponential(9), Drawn::Pareto { mean: second, shape: 1.2 })
+    );
+    assert_eq!(
+        of("{ log_normal = 9, sigma = 1.5 }", "{ log_normal = \"1s\", sigma = 2 }"),
+        (Drawn::LogNormal { median: 9, sigma: 1.5 }, Drawn::LogNormal { median: second, sigma: 2.0 })
+    );
+    let all = flow(
+        "size = 9\nthink = \"0s\"\nrequest = 7\npersistent = true\ntransfers = 3\niw = 4\ncc = \"new_reno\"",
+    );
+    assert_eq!((all.request, all.persistent, all.transfers, all.tcp.iw), (7, true, Some(3), 4));
+}
+
+#[test]
+fn a_distribution_that_is_none_says_which_there_are() {
+    let with = |keys: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"transfers\"\n{keys}"));
+    insta::assert_snapshot!(with("think = \"1s\""), @r#"
+    load.toml:2:1: `size`: a flow of kind transfers needs a size
+      2 | [[flows]]
+        | ^^^^^^^^^
+      allowed: such as size = "20kb"
+    "#);
+    insta::assert_snapshot!(with("size = 9"), @r#"
+    load.toml:2:1: `think`: a flow of kind transfers needs a think time
+      2 | [[flows]]
+        | ^^^^^^^^^
+      allowed: such as think = "5s"
+    "#);
+    insta::assert_snapshot!(with("size = 0\nthink = \"1s\""), @r"
+    load.toml:4:8: `size`: transfers of 0 bytes are not possible
+      4 | size = 0
+        |        ^
+      allowed: above 0
+    ");
+    insta::assert_snapshot!(with("size = { gamma = 3 }\nthink = \"1s\""), @r#"
+    load.toml:4:8: `size`: no known distribution is given
+      4 | size = { gamma = 3 }
+        |        ^^^^^^^^^^^^^
+      allowed: a size, such as 1500 (bytes) or "360kb", or a table such as { uniform = [1000, "20kb"] }, { exponential = "20kb" }, { pareto = "20kb", shape = 1.2 } or { log_normal = "20kb", sigma = 1.0 }
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = { uniform = [\"5s\"] }"), @r#"
+    load.toml:5:21: `uniform`: these are not two bounds
+      5 | think = { uniform = ["5s"] }
+        |                     ^^^^^^
+      allowed: a time in quotes, such as "5s", or a table such as { uniform = ["5s", "15s"] }, { exponential = "5s" }, { pareto = "5s", shape = 1.2 } or { log_normal = "5s", sigma = 1.0 }
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = { uniform = [\"5s\", \"1s\"] }"), @r#"
+    load.toml:5:21: `uniform`: the second bound is below the first
+      5 | think = { uniform = ["5s", "1s"] }
+        |                     ^^^^^^^^^^^^
+      allowed: the lower bound first
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = { exponential = \"5s\", shape = 2 }"), @r#"
+    load.toml:5:31: `think` has no key `shape`
+      5 | think = { exponential = "5s", shape = 2 }
+        |                               ^^^^^
+      allowed: exponential
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = { pareto = \"5s\", shape = 1 }"), @r#"
+    load.toml:5:34: `shape`: 1 is not possible
+      5 | think = { pareto = "5s", shape = 1 }
+        |                                  ^
+      allowed: a number above 1, at most 100
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = { pareto = \"5s\" }"), @r#"
+    load.toml:5:9: `shape`: this is not given
+      5 | think = { pareto = "5s" }
+        |         ^^^^^^^^^^^^^^^^^
+      allowed: a number above 1, at most 100
+    "#);
+    insta::assert_snapshot!(with("size = 9\nthink = -1"), @r"
+    load.toml:5:9: `think`: the time `-1` is negative
+      5 | think = -1
+        |         ^^
+      allowed: a number and a unit, such as `50ms`
+    ");
+    insta::assert_snapshot!(with("size = 9\nthink = \"1s\"\nrequest = 0"), @r"
+    load.toml:6:11: `request`: a request of 0 bytes is not possible
+      6 | request = 0
+        |           ^
+      allowed: 1 to 1048576
+    ");
+    insta::assert_snapshot!(with("size = 9\nthink = \"1s\"\ntransfers = 0"), @r"
+    load.toml:6:13: `transfers`: the number 0 is not possible
+      6 | transfers = 0
+        |             ^
+      allowed: a whole number from 1 to 4294967295
+    ");
+    insta::assert_snapshot!(with("size = 9\nthink = \"1s\"\nrate = \"1mbit\""), @r#"
+    load.toml:6:1: `flows.0` has no key `rate`
+      6 | rate = "1mbit"
+        | ^^^^
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, size, think, request, persistent, transfers, cc, iw, mss, delayed_ack, ecn, sack, min_rto, profile
+    "#);
+}

@@ -66,6 +66,42 @@ fn the_readme_shows_what_the_command_prints() {
 }
 
 #[test]
+fn tc_stats_prints_one_array_of_all_queues_as_tc_does_for_all_devices() {
+    let folder = folder();
+    let args = [
+        "compare",
+        "--time",
+        "2s",
+        "--qdisc",
+        "fq_codel",
+        "--qdisc",
+        "tbf rate 5mbit [pie]",
+        "--tc-stats",
+        "-",
+    ];
+    let output = goodqueue(folder.path(), &args);
+    assert!(output.status.success());
+    let all: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("nothing but JSON");
+    let queues = all.as_array().expect("an array").iter();
+    let places: Vec<String> = queues
+        .map(|queue| [&queue["kind"], &queue["dev"], &queue["parent"]].map(|word| word.to_string()).join(" "))
+        .collect();
+    let expected = [
+        r#""fq_codel" "down" null"#,
+        r#""fq_codel" "up" null"#,
+        r#""tbf" "down" null"#,
+        r#""pie" "down" "1:1""#,
+        r#""tbf" "up" null"#,
+        r#""pie" "up" "1:1""#,
+    ];
+    assert_eq!(places, expected);
+    let first = &all[0];
+    assert!(first["packets"].as_u64() > Some(100) && first["new_flow_count"].as_u64() > Some(0), "{first}");
+    assert!(first["goodqueue"]["sojourn_s"]["p95"].as_f64() > Some(0.0), "{first}");
+    assert_eq!(first["goodqueue"]["run"]["qdisc"], "fq_codel");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
     let run = |jobs| {
         let args =

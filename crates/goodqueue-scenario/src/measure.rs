@@ -51,7 +51,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
     };
     let (down, up) = (link(Direction::Down), link(Direction::Up));
     let configured = config.before.iter().chain(&config.after);
-    let hops = labels
+    let hops: Vec<HopResult> = labels
         .hops
         .into_iter()
         .zip(configured.zip(&outcome.hops))
@@ -61,6 +61,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             HopResult { name, down, up }
         })
         .collect();
+    let tc_stats = tc_stats(config, outcome, [&down, &up], &hops);
     Run {
         qdisc: labels.qdisc,
         qdisc_resolved: down.qdisc.clone(),
@@ -83,6 +84,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             bottleneck_packets: outcome.bottleneck_packets,
             in_flight_packets: outcome.in_flight.packets,
         },
+        tc_stats: Some(tc_stats),
         series: outcome.series.as_ref().map(|series| series_result(config, outcome, series)),
         bottleneck: Bottleneck { down, up },
         hops,
@@ -211,6 +213,39 @@ fn link_result(
             .map(|why| (why.name().to_owned(), link.drops[why.index()]))
             .collect(),
     }
+}
+
+/// All queues as tc prints those of several devices: the bottleneck's two are `down` and `up`, those of a hop have its name
+/// in front.
+fn tc_stats(
+    config: &Config,
+    outcome: &Outcome,
+    bottleneck: [&LinkResult; 2],
+    hops: &[HopResult],
+) -> Vec<serde_json::Value> {
+    let mut all = Vec::new();
+    let mut add = |device: String, link: &LinkConfig, seen: &LinkOutcome, measured: &LinkResult| {
+        for mut qdisc in tc::statistics_of(&link.qdisc, &seen.seen, Some(&measured.sojourn_s)) {
+            if let Some(fields) = qdisc.as_object_mut() {
+                // Behind kind and handle, as in tc.
+                fields.shift_insert(fields.len().min(2), "dev".to_owned(), device.as_str().into());
+            }
+            all.push(qdisc);
+        }
+    };
+    for direction in [Direction::Down, Direction::Up] {
+        let of = direction.index();
+        add(direction.name().to_owned(), &config.links[of], &outcome.links[of], bottleneck[of]);
+    }
+    let configured = config.before.iter().chain(&config.after);
+    for (hop, (configured, seen)) in hops.iter().zip(configured.zip(&outcome.hops)) {
+        for (direction, measured) in [(Direction::Down, &hop.down), (Direction::Up, &hop.up)] {
+            let of = direction.index();
+            let device = format!("{}-{}", hop.name, direction.name());
+            add(device, &configured.links[of], &seen[of], measured);
+        }
+    }
+    all
 }
 
 /// Mean rate of a link between two instants.

@@ -53,6 +53,9 @@ pub struct Run {
     pub tcp_share: Option<f64>,
     /// What the run cost.
     pub engine: Engine,
+    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON unless asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tc_stats: Option<Vec<serde_json::Value>>,
     /// Time series and distributions; left out of JSON unless asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,

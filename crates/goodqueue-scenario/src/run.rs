@@ -110,7 +110,9 @@ pub fn execute(
         if watch.is_cancelled() {
             return Ok(None);
         }
-        if let Some(mut run) = store.and_then(|store| store.load(&job.key)) {
+        // A run of before there were these statistics is made again.
+        let kept = store.and_then(|store| store.load(&job.key)).filter(|run| run.tc_stats.is_some());
+        if let Some(mut run) = kept {
             // The figures are the same; what this scenario calls them may not be.
             run.qdisc.clone_from(&job.labels.qdisc);
             run.sweep.clone_from(&job.labels.sweep);

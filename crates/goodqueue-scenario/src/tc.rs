@@ -17,6 +17,8 @@
 use goodqueue::config::{Child, Children, ConfigError, Kind, Link, Parameter, Settings, Unit, Value};
 use goodqueue::registry::{AnyConfig, KINDS, PRESETS};
 
+pub use statistics::{statistics, statistics_of};
+
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 use crate::units;
 
@@ -356,6 +358,7 @@ const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];
 const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];
 
 mod script;
+mod statistics;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Measurement: counters, histograms and series, kept so that a packet costs a few additions.
 
+use goodqueue::gauge::Observation;
 use goodqueue::{Count, DropReason, Duration, Instant, Stats};
 use hdrhistogram::Histogram;
 
@@ -40,6 +41,8 @@ pub struct Bin {
 pub struct LinkOutcome {
     /// The discipline's own counters, over the time measured.
     pub stats: Stats,
+    /// What there was to be seen of the discipline at the end, with its counters since the beginning.
+    pub seen: Observation,
     /// Sojourn times of transmitted packets, in nanoseconds.
     pub sojourn: Histogram<u64>,
     /// Their exact mean in seconds.
@@ -134,14 +137,16 @@ impl LinkMonitor {
         bin
     }
 
-    /// Ends the measurement at `end`; `before` and `after` are the discipline's counters at its two ends.
+    /// Ends the measurement at `end`. `before` are the discipline's counters at its beginning, `seen` is what there is to be
+    /// seen of it now.
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
-    pub(crate) fn finish(mut self, end: Instant, before: &Stats, after: &Stats) -> LinkOutcome {
+    pub(crate) fn finish(mut self, end: Instant, before: &Stats, seen: Observation) -> LinkOutcome {
         self.advance(end);
         let span = end.since(self.begin).as_nanos().max(1);
         let samples = self.sojourn.len();
         LinkOutcome {
-            stats: difference(after, before),
+            stats: difference(&seen.stats, before),
+            seen,
             sojourn_mean: (samples > 0).then(|| self.sojourn_sum as f64 / samples as f64 / 1e9),
             sojourn: self.sojourn,
             drops: self.drops,

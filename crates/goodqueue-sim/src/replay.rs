@@ -73,7 +73,8 @@ impl goodqueue::Packet for Arrival {
 
 impl Flow for Arrival {
     fn flow_hash(&self, salt: u32) -> u32 {
-        let mixed = mix_64((u64::from(salt) << 32) | u64::from(self.flow));
+        // Not 0 for flow 0: hashes of real headers hardly ever are.
+        let mixed = mix_64((u64::from(salt) << 32) | (u64::from(self.flow) + 1));
         u32::try_from(mixed >> 32).unwrap_or(0)
     }
 

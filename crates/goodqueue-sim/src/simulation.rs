@@ -1,5 +1,6 @@
 //! A run: flows over a bottleneck for some time.
 
+use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
 use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
 
@@ -312,11 +313,10 @@ impl<'a> Simulation<'a> {
         let (stats, in_flight) = (network.stats(), network.in_flight());
         let bottleneck_packets =
             stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
-        let mut outcomes = network
-            .into_links()
-            .into_iter()
-            .zip(baseline.links.iter().zip(&stats))
-            .map(|(link, (before, after))| link.monitor.finish(end, before, after));
+        let mut outcomes = network.into_links().into_iter().zip(&baseline.links).map(|(link, before)| {
+            let seen = Observation::of(link.qdisc(), end);
+            link.monitor.finish(end, before, seen)
+        });
         let mut hops = Vec::new();
         while let (Some(down), Some(up)) = (outcomes.next(), outcomes.next()) {
             hops.push([down, up]);

@@ -46,6 +46,7 @@
 use alloc::format;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observation;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -228,6 +229,11 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.fraction("prob", self.probability);
+        seen.number("marked", self.stats.marked.packets);
     }
 
     fn reconfigure(&mut self, now: Instant, config: BlueConfig, drops: &mut impl Drops<P>) {

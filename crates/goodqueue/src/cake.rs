@@ -66,6 +66,7 @@ use alloc::vec::Vec;
 use crate::cobalt::{CobaltParams, CobaltVariant, CobaltVars, VARIANTS};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::flow_queue::Backlogs;
+use crate::gauge::{Gauge, Gauges, Observation, Part};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool, Queued};
@@ -92,6 +93,8 @@ pub struct Cake<P, R> {
     len: usize,
     bytes: u64,
     stats: Stats,
+    sizes: Sizes,
+    overlimits: u64,
     now: Instant,
 }
 
@@ -179,6 +182,59 @@ struct Tin {
     new_flows: Ring,
     old_flows: Ring,
     decaying_flows: Ring,
+    tally: TinTally,
+}
+
+/// What Linux counts for `tc -s` in each tin.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct TinTally {
+    packets: u64,
+    bytes: u64,
+    /// Moving averages of the sojourn time: of its peaks, of all, of its troughs.
+    peak_delay: u64,
+    mean_delay: u64,
+    base_delay: u64,
+    /// Flows that found their queue elsewhere in their set, that found a new one, that had to share one.
+    indirect_hits: u64,
+    misses: u64,
+    collisions: u64,
+    drops: u64,
+    marks: u64,
+    ack_drops: u64,
+    largest: u32,
+}
+
+/// Moves an average by a part in `2^shift` of the way.
+const fn moving(average: u64, sample: u64, shift: u32) -> u64 {
+    (average - (average >> shift)).saturating_add(sample >> shift)
+}
+
+impl TinTally {
+    /// A packet that waited for `sojourn` is sent.
+    fn sent(&mut self, sojourn: Duration) {
+        let delay = sojourn.as_nanos();
+        let (peak, base) = (self.peak_delay, self.base_delay);
+        self.mean_delay = moving(self.mean_delay, delay, 8);
+        self.peak_delay = moving(peak, delay, if delay > peak { 2 } else { 8 });
+        self.base_delay = moving(base, delay, if delay < base { 2 } else { 8 });
+    }
+}
+
+/// The sizes of packets, as they came and as the link has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sizes {
+    network: (u32, u32),
+    adjusted: (u32, u32),
+    /// Moving average of the link header's length, with 16 binary places.
+    header: u64,
+    most_memory: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        let none = (u32::from(u16::MAX), 0);
+        Self { network: none, adjusted: none, header: 0, most_memory: 0 }
+    }
 }
 
 /// One queue.
@@ -256,6 +312,16 @@ impl Classes {
                     |&(share, weight): &(u64, i64)| Some((share - share.div_ceil(8), weight * 7 / 8));
                 core::iter::successors(Some((rate, 256)), smaller).take(8).collect()
             }
+        }
+    }
+
+    /// The tins in the order in which they are listed: bulk traffic first.
+    fn order(self) -> Vec<usize> {
+        match self {
+            Self::BestEffort => vec![0],
+            Self::Diffserv3 => vec![1, 0, 2],
+            Self::Diffserv4 => vec![1, 0, 2, 3],
+            Self::Diffserv8 | Self::Precedence => (0..8).collect(),
         }
     }
 
@@ -395,12 +461,14 @@ impl CakeConfig {
         wanted.min(asked.max(MAX_PACKETS * u64::from(self.mtu.max(1))))
     }
 
+    /// What a packet of `bytes`, Ethernet header included, has without what the link adds.
+    const fn on_the_network(&self, bytes: u32) -> u32 {
+        if self.overhead.is_some() { bytes.saturating_sub(ETHERNET_HEADER) } else { bytes }
+    }
+
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
     fn on_the_link(&self, bytes: u32) -> u32 {
-        let bytes = match self.overhead {
-            Some(overhead) => bytes.saturating_sub(ETHERNET_HEADER).saturating_add(overhead),
-            None => bytes,
-        };
+        let bytes = self.on_the_network(bytes).saturating_add(self.overhead.unwrap_or(0));
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {
             Cells::None => bytes,
@@ -513,6 +581,7 @@ impl Tin {
             new_flows: Ring::EMPTY,
             old_flows: Ring::EMPTY,
             decaying_flows: Ring::EMPTY,
+            tally: TinTally::default(),
         }
     }
 
@@ -530,6 +599,35 @@ impl Tin {
         let target = asked.max(Duration::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2));
         let interval = (config.rtt + target).saturating_sub(asked).max(target.saturating_mul(2));
         self.cobalt = CobaltParams { mtu_time, ..CobaltParams::new(target, interval, config.variant) };
+    }
+
+    fn gauges(&self, rate: u64) -> Gauges {
+        let number = |value: u32| Gauge::Number(u64::from(value));
+        let time = |nanos: u64| Gauge::Time(Duration::from_nanos(nanos));
+        let unresponsive = self.flows.iter().filter(|flow| flow.cobalt.blue() > 0).count() as u64;
+        let tally = &self.tally;
+        vec![
+            ("threshold_rate", Gauge::Number(rate)),
+            ("sent_bytes", Gauge::Number(tally.bytes)),
+            ("backlog_bytes", Gauge::Number(self.backlog)),
+            ("target_us", Gauge::Time(self.cobalt.target)),
+            ("interval_us", Gauge::Time(self.cobalt.interval)),
+            ("peak_delay_us", time(tally.peak_delay)),
+            ("avg_delay_us", time(tally.mean_delay)),
+            ("base_delay_us", time(tally.base_delay)),
+            ("sent_packets", Gauge::Number(tally.packets)),
+            ("way_indirect_hits", Gauge::Number(tally.indirect_hits)),
+            ("way_misses", Gauge::Number(tally.misses)),
+            ("way_collisions", Gauge::Number(tally.collisions)),
+            ("drops", Gauge::Number(tally.drops)),
+            ("ecn_mark", Gauge::Number(tally.marks)),
+            ("ack_drops", Gauge::Number(tally.ack_drops)),
+            ("sparse_flows", number(self.sparse.saturating_add(self.decaying))),
+            ("bulk_flows", number(self.bulk)),
+            ("unresponsive_flows", Gauge::Number(unresponsive)),
+            ("max_pkt_len", number(tally.largest)),
+            ("flow_quantum", number(self.flow_quantum)),
+        ]
     }
 
     const fn has_flows(&self) -> bool {
@@ -591,10 +689,17 @@ impl Tin {
         let tagged = ways().find(|&way| self.tags.get(way).copied() == Some(tag));
         let unused = |tin: &Self, way: usize| tin.flows.get(way).is_some_and(|flow| flow.set == Set::None);
         let (way, join_hosts) = match tagged {
-            Some(way) => (way, unused(self, way)),
+            Some(way) => {
+                self.tally.indirect_hits = self.tally.indirect_hits.wrapping_add(u64::from(way != home));
+                (way, unused(self, way))
+            }
             None => match ways().find(|&way| unused(self, way)) {
-                Some(way) => (way, true),
+                Some(way) => {
+                    self.tally.misses = self.tally.misses.wrapping_add(1);
+                    (way, true)
+                }
                 None => {
+                    self.tally.collisions = self.tally.collisions.wrapping_add(1);
                     if self.flows.get(home).is_some_and(|flow| flow.set == Set::Bulk) {
                         self.count_hosts(home, isolation, false);
                     }
@@ -745,6 +850,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             len: 0,
             bytes: 0,
             stats: Stats::default(),
+            sizes: Sizes::default(),
+            overlimits: 0,
             now: Instant::ZERO,
         };
         cake.set_up();
@@ -764,6 +871,20 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         self.shaper = self.tins.first().map(|tin| tin.pace).unwrap_or_default();
         self.current = self.current.min(self.tins.len().saturating_sub(1));
+    }
+
+    /// Takes the size of an arriving packet down, for the statistics.
+    fn measure(&mut self, bytes: u32) {
+        let widened = |(least, most): (u32, u32), size: u32| (least.min(size), most.max(size));
+        let sizes = &mut self.sizes;
+        sizes.network = widened(sizes.network, self.config.on_the_network(bytes));
+        sizes.adjusted = widened(sizes.adjusted, self.config.on_the_link(bytes));
+        sizes.header = moving(sizes.header, u64::from(ETHERNET_HEADER) << 16, 8);
+        sizes.most_memory = sizes.most_memory.max(self.used);
+    }
+
+    fn tally(&mut self, tin: usize) -> Option<&mut TinTally> {
+        self.tins.get_mut(tin).map(|tin| &mut tin.tally)
     }
 
     const fn is_shaped(&self) -> bool {
@@ -845,6 +966,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             && let Some(flow) = tin.flows.get_mut(index)
         {
             flow.cobalt.queue_full(now, &tin.cobalt);
+            tin.tally.drops = tin.tally.drops.wrapping_add(1);
         }
         let bytes = lost.packet.len();
         if self.config.ingress {
@@ -904,6 +1026,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             return;
         };
         let Some(old) = self.pool.remove(&mut queue.packets, node) else { return };
+        if let Some(tally) = self.tally(tin) {
+            tally.ack_drops = tally.ack_drops.wrapping_add(1);
+        }
         let bytes = old.packet.len();
         self.forget(tin, index, bytes);
         if self.config.ingress {
@@ -926,10 +1051,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             tin.time_next = tin.time_next.max(now);
             if self.len == 0 && self.time_next < now {
                 (self.time_next, self.failsafe_next) = (now, now);
+            } else if self.len == 0 && self.time_next > now && self.failsafe_next > now {
+                self.overlimits = self.overlimits.wrapping_add(1);
             }
         }
         let Some(flow) = tin.flows.get_mut(index as usize) else { return };
         self.pool.push_back(&mut flow.packets, at, packet);
+        tin.tally.packets = tin.tally.packets.wrapping_add(1);
+        tin.tally.bytes = tin.tally.bytes.wrapping_add(u64::from(bytes));
+        tin.tally.largest = tin.tally.largest.max(bytes);
         let charge = u64::from(bytes.max(1));
         tin.backlog = tin.backlog.saturating_add(charge);
         self.used = self.used.saturating_add(charge);
@@ -983,10 +1113,25 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 }
             }
         }
-        self.tins.clear();
-        self.set_up();
+        let tallies = self.begin_anew();
         for Queued { at, packet } in queued {
             self.insert(at, packet, drops);
+        }
+        // What was queued is not counted twice.
+        self.restore(tallies);
+    }
+
+    /// Makes all tins anew; what was counted in the old ones is for [`Self::restore`].
+    fn begin_anew(&mut self) -> Vec<TinTally> {
+        let tallies = self.tins.iter().map(|tin| tin.tally).collect();
+        self.tins.clear();
+        self.set_up();
+        tallies
+    }
+
+    fn restore(&mut self, tallies: Vec<TinTally>) {
+        for (tin, tally) in self.tins.iter_mut().zip(tallies) {
+            tin.tally = tally;
         }
     }
 
@@ -1105,10 +1250,18 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             let bytes = queued.packet.len();
             if verdict.marked {
                 self.stats.marked.add(bytes);
+                state.tally.marks = state.tally.marks.wrapping_add(1);
             }
             if sent || self.config.ingress {
                 flow.deficit = flow.deficit.saturating_sub_unsigned(charge);
                 state.deficit = state.deficit.saturating_sub(i64::from(charge));
+            }
+            if sent {
+                state.tally.sent(sojourn);
+            } else {
+                state.tally.drops = state.tally.drops.wrapping_add(1);
+            }
+            if sent || self.config.ingress {
                 self.advance(tin, charge, !sent);
             }
             if sent {
@@ -1139,6 +1292,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.stats.offered.add(bytes);
         self.stats.enqueued.add(bytes);
         self.insert(self.now, packet, drops);
+        self.measure(bytes);
         self.drop_excess(drops);
     }
 
@@ -1146,7 +1300,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.now = self.now.max(now);
         let mut decaying_first = true;
         let mut visits = 0_u32;
-        while self.len > 0 && (!self.is_shaped() || self.held_until().is_none()) {
+        while self.len > 0 {
+            if self.is_shaped() && self.held_until().is_some() {
+                self.overlimits = self.overlimits.wrapping_add(1);
+                return None;
+            }
             let chosen = self.choose_tin()?;
             self.current = chosen;
             while let Some((list, index)) = self.tins.get(chosen)?.first(decaying_first) {
@@ -1197,6 +1355,25 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.stats
     }
 
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let Sizes { network, adjusted, header, most_memory } = self.sizes;
+        seen.overlimits = self.overlimits;
+        seen.number("memory_used", most_memory);
+        seen.number("memory_limit", self.config.memory());
+        seen.number("capacity_estimate", self.config.rate);
+        seen.number("min_network_size", u64::from(network.0));
+        seen.number("max_network_size", u64::from(network.1));
+        seen.number("min_adj_size", u64::from(adjusted.0));
+        seen.number("max_adj_size", u64::from(adjusted.1));
+        seen.number("avg_hdr_offset", (header + (1 << 15)) >> 16);
+        let shares = self.config.classes.tins(self.config.rate);
+        for (class, index) in (1..).zip(self.config.classes.order()) {
+            if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {
+                seen.parts.push(Part { class, parent: 0, gauges: tin.gauges(share.0) });
+            }
+        }
+    }
+
     fn reconfigure(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let old = core::mem::replace(&mut self.config, config);
@@ -1223,8 +1400,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
                 }
             }
         }
-        self.tins.clear();
-        self.set_up();
+        let tallies = self.begin_anew();
+        self.restore(tallies);
     }
 }
 

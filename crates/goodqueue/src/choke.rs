@@ -57,6 +57,7 @@ use alloc::format;
 use crate::config::{
     Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
 };
+use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Queued;
@@ -76,6 +77,10 @@ pub struct Choke<P, R> {
     /// Latest time seen (contract rule 1).
     now: Instant,
     matched: u64,
+    /// Signals of RED; those that became marks, packets that had one already included; drops because the queue was full.
+    signals: u64,
+    marks: u64,
+    overflows: u64,
     stats: Stats,
 }
 
@@ -321,6 +326,9 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
             red: config.red(),
             now: Instant::ZERO,
             matched: 0,
+            signals: 0,
+            marks: 0,
+            overflows: 0,
             stats: Stats::default(),
         }
     }
@@ -417,10 +425,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
             if self.signals(bytes) {
                 let already = packet.ecn() == Ecn::Ce;
                 stays = self.config.ecn && packet.set_ce();
+                self.signals = self.signals.wrapping_add(1);
+                self.marks = self.marks.wrapping_add(u64::from(stays));
                 marked = stays && !already;
             }
         }
         if !stays || self.ring.packets >= self.config.limit as usize {
+            self.overflows = self.overflows.wrapping_add(u64::from(stays));
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, if stays { DropReason::Overlimit } else { DropReason::Congested });
             return;
@@ -461,6 +472,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.signals;
+        seen.number("marked", self.marks);
+        seen.number("early", self.signals.wrapping_sub(self.marks));
+        seen.number("pdrop", self.overflows);
+        seen.number("other", 0);
+        seen.number("matched", self.matched);
     }
 
     /// What no longer fits goes from the tail, as in Linux. The average begins anew.

@@ -50,6 +50,7 @@
 //! ```
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::{Gauge, Observation};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -64,6 +65,8 @@ pub struct Cobalt<P, R> {
     vars: CobaltVars,
     queue: Fifo<P>,
     stats: Stats,
+    /// Packets lost to the limit.
+    overflows: u64,
     now: Instant,
 }
 
@@ -384,6 +387,7 @@ impl<P: Packet, R: Random> Cobalt<P, R> {
             vars: CobaltVars::new(config.params.variant),
             queue: Fifo::default(),
             stats: Stats::default(),
+            overflows: 0,
             now: Instant::ZERO,
         }
     }
@@ -417,6 +421,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
         self.stats.enqueued.add(packet.len());
         self.queue.push_back(self.now, packet);
         if self.queue.len() > self.config.limit as usize {
+            self.overflows = self.overflows.wrapping_add(1);
             self.vars.queue_full(self.now, &self.config.params);
             self.drop_oldest(DropReason::Overlimit, drops);
         }
@@ -458,6 +463,16 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.number("count", u64::from(self.vars.count));
+        if self.vars.dropping {
+            seen.gauges.push(("dropping", Gauge::Flag(true)));
+        }
+        seen.fraction("blue_prob", f64::from(self.vars.p_drop) / TWO_TO_32);
+        seen.number("ecn_mark", self.stats.marked.packets);
+        seen.number("drop_overlimit", self.overflows);
     }
 
     fn reconfigure(&mut self, now: Instant, config: CobaltConfig, drops: &mut impl Drops<P>) {

@@ -64,6 +64,7 @@ use alloc::format;
 pub use exact::control_law;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::{Gauge, Observation};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
@@ -78,6 +79,9 @@ pub struct Codel<P> {
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
     stats: Stats,
+    tally: CodelTally,
+    /// When the packet taken last came, and when it was taken.
+    last: (Instant, Instant),
     now: Instant,
 }
 
@@ -178,8 +182,38 @@ pub trait Source<P> {
     fn bytes_left(&self) -> u64;
     /// Gives up a packet that `pop` returned.
     fn drop_congested(&mut self, packet: P);
-    /// A packet that `pop` returned was marked.
-    fn marked(&mut self, bytes: u32);
+    /// A packet that `pop` returned carries a mark now, and did before if `already`.
+    fn marked(&mut self, bytes: u32, why: Mark, already: bool);
+}
+
+/// Why CoDel marked a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// It would have been dropped.
+    Law,
+    /// It was queued for longer than `ce_threshold`.
+    Threshold,
+}
+
+/// What Linux counts for `tc -s` beside the packets, over all queues of a discipline.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CodelTally {
+    /// Largest packet that has left.
+    pub max_packet: u32,
+    /// Marks instead of drops; packets that had a mark already count.
+    pub ecn_mark: u64,
+    /// Marks by `ce_threshold`, counted in the same way.
+    pub ce_mark: u64,
+}
+
+impl CodelTally {
+    /// Counts a mark.
+    pub const fn marked(&mut self, why: Mark) {
+        match why {
+            Mark::Law => self.ecn_mark = self.ecn_mark.wrapping_add(1),
+            Mark::Threshold => self.ce_mark = self.ce_mark.wrapping_add(1),
+        }
+    }
 }
 
 impl Default for CodelVars {
@@ -237,6 +271,12 @@ impl CodelVars {
         self.count
     }
 
+    /// What the count was when dropping last began.
+    #[must_use]
+    pub const fn lastcount(&self) -> u32 {
+        self.lastcount
+    }
+
     /// Adds drops that somebody else made, as `fq_codel` does at an overflow.
     pub const fn add_to_count(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
@@ -246,6 +286,19 @@ impl CodelVars {
     #[must_use]
     pub const fn is_dropping(&self) -> bool {
         self.dropping
+    }
+
+    /// The time until the next drop; 0 while nothing is being dropped.
+    #[must_use]
+    pub fn until_drop(&self, params: &CodelParams, now: Instant) -> Gauge {
+        if !self.dropping {
+            return Gauge::Time(Duration::ZERO);
+        }
+        if params.variant == CodelVariant::Linux {
+            return linux::until(self.drop_next, now);
+        }
+        let next = Instant::from_nanos(self.drop_next);
+        if next >= now { Gauge::Time(next.since(now)) } else { Gauge::Overdue(now.since(next)) }
     }
 }
 
@@ -262,14 +315,12 @@ fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn
 }
 
 /// Marks `packet`; true if it now carries the signal (RFC 3168 §5).
-fn mark<P: Packet, S: Source<P>>(packet: &mut P, source: &mut S) -> bool {
-    let before = packet.ecn();
+fn mark<P: Packet, S: Source<P>>(packet: &mut P, source: &mut S, why: Mark) -> bool {
+    let already = packet.ecn() == Ecn::Ce;
     if !packet.set_ce() {
         return false;
     }
-    if before != Ecn::Ce {
-        source.marked(packet.len());
-    }
+    source.marked(packet.len(), why, already);
     true
 }
 
@@ -323,6 +374,14 @@ impl CodelParams {
             CodelVariant::Ns2 => Recall::B,
             CodelVariant::Rfc8289 | CodelVariant::Linux => Recall::C,
         })
+    }
+
+    /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
+    fn age(&self, came: Instant, now: Instant) -> Duration {
+        match self.variant {
+            CodelVariant::Linux => linux::age(came, now),
+            _ => now.since(came),
+        }
     }
 
     /// Checks ranges.
@@ -508,6 +567,8 @@ impl<P: Packet> Codel<P> {
             queue: Fifo::default(),
             taken_ahead: false,
             stats: Stats::default(),
+            tally: CodelTally::default(),
+            last: (Instant::ZERO, Instant::ZERO),
             now: Instant::ZERO,
         }
     }
@@ -546,7 +607,14 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let mut source = FifoSource { queue: &mut self.queue, stats: &mut self.stats, drops };
+        let mut source = FifoSource {
+            now: self.now,
+            queue: &mut self.queue,
+            stats: &mut self.stats,
+            tally: &mut self.tally,
+            last: &mut self.last,
+            drops,
+        };
         let packet = self.vars.dequeue(self.now, &self.config.params, &mut source)?;
         self.stats.dequeued.add(packet.len());
         Some(packet)
@@ -566,6 +634,23 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let (vars, params) = (&self.vars, &self.config.params);
+        seen.number("count", u64::from(vars.count()));
+        seen.number("lastcount", u64::from(vars.lastcount()));
+        seen.time("ldelay", params.age(self.last.0, self.last.1));
+        if vars.dropping {
+            seen.gauges.push(("dropping", Gauge::Flag(true)));
+        }
+        seen.gauges.push(("drop_next", vars.until_drop(params, self.now.max(now))));
+        seen.number("maxpacket", u64::from(self.tally.max_packet));
+        seen.number("ecn_mark", self.tally.ecn_mark);
+        seen.number("drop_overlimit", self.stats.dropped_before.packets);
+        if params.ce_threshold.is_some() {
+            seen.number("ce_mark", self.tally.ce_mark);
+        }
     }
 
     fn reconfigure(&mut self, _now: Instant, config: CodelConfig, drops: &mut impl Drops<P>) {
@@ -596,15 +681,21 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 }
 
 struct FifoSource<'a, P, D> {
+    now: Instant,
     queue: &'a mut Fifo<P>,
     stats: &'a mut Stats,
+    tally: &'a mut CodelTally,
+    last: &'a mut (Instant, Instant),
     drops: &'a mut D,
 }
 
 impl<P: Packet, D: Drops<P>> Source<P> for FifoSource<'_, P, D> {
     #[inline]
     fn pop(&mut self) -> Option<Queued<P>> {
-        self.queue.pop_front()
+        let queued = self.queue.pop_front()?;
+        self.tally.max_packet = self.tally.max_packet.max(queued.packet.len());
+        *self.last = (queued.at, self.now);
+        Some(queued)
     }
 
     #[inline]
@@ -622,8 +713,11 @@ impl<P: Packet, D: Drops<P>> Source<P> for FifoSource<'_, P, D> {
         self.drops.dropped(packet, DropReason::Congested);
     }
 
-    fn marked(&mut self, bytes: u32) {
-        self.stats.marked.add(bytes);
+    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
+        self.tally.marked(why);
+        if !already {
+            self.stats.marked.add(bytes);
+        }
     }
 }
 

@@ -43,6 +43,7 @@
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
 use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, TARGET};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observation;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -223,6 +224,14 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.number("count", u64::from(self.vars.count()));
+        seen.number("lastcount", u64::from(self.vars.lastcount()));
+        let next = self.vars.until_drop(self.config.params(), self.now.max(now));
+        seen.gauges.push(("drop_next", next));
+        seen.number("ecn_mark", self.stats.marked.packets);
     }
 
     fn reconfigure(&mut self, now: Instant, config: CodelDtConfig, drops: &mut impl Drops<P>) {

@@ -44,9 +44,11 @@
 //! ```
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::{Gauge, Observation, Part};
 use crate::leaf::{self, Leaf};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -321,6 +323,14 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
             leaf::add(&mut stats, &class.leaf.stats());
         }
         stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        for class in &self.classes {
+            let deficit = Gauge::Number(class.deficit);
+            seen.parts.push(Part { class: class.minor, parent: 0, gauges: vec![("deficit", deficit)] });
+            seen.children.push((class.minor, class.leaf.observe(now)));
+        }
     }
 
     /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.

@@ -55,6 +55,7 @@
 //! ```
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::{Gauge, Observation};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
@@ -76,7 +77,20 @@ pub struct DualPi2<P, R> {
     /// When the probability is updated next; set by the first call.
     update_at: Option<Instant>,
     stats: Stats,
+    tally: Tally,
     now: Instant,
+}
+
+/// What Linux counts for `tc -s` beside the packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Tally {
+    classic: u64,
+    low_latency: u64,
+    /// Most packets queued at once, and most bytes.
+    longest: usize,
+    most_bytes: u64,
+    ecn_mark: u64,
+    step_mark: u64,
 }
 
 /// Configuration of [`DualPi2`].
@@ -101,6 +115,8 @@ pub struct DualPi2Config {
 enum Signal {
     None,
     Mark,
+    /// A mark because L waited beyond its threshold.
+    StepMark,
     Drop,
 }
 
@@ -179,6 +195,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             credit: config.first_credit(),
             update_at: None,
             stats: Stats::default(),
+            tally: Tally::default(),
             now: Instant::ZERO,
         }
     }
@@ -268,8 +285,12 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             return if self.roll_twice() { Signal::Drop } else { Signal::Mark };
         }
         let coupled = self.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
-        let wanted = coupled.max(self.native(sojourn));
-        if self.roll(wanted) { Signal::Mark } else { Signal::None }
+        let native = self.native(sojourn);
+        match self.roll(coupled.max(native)) {
+            true if native == ONE => Signal::StepMark,
+            true => Signal::Mark,
+            false => Signal::None,
+        }
     }
 
     /// The mark probability of L's own AQM.
@@ -359,10 +380,13 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
             return;
         }
         self.stats.enqueued.add(bytes);
-        let queue = match packet.ecn() {
-            Ecn::Ect1 | Ecn::Ce => &mut self.low_latency,
-            Ecn::Ect0 | Ecn::NotEct => &mut self.classic,
+        self.tally.longest = self.tally.longest.max(then.0);
+        self.tally.most_bytes = self.tally.most_bytes.max(then.1);
+        let (queue, count) = match packet.ecn() {
+            Ecn::Ect1 | Ecn::Ce => (&mut self.low_latency, &mut self.tally.low_latency),
+            Ecn::Ect0 | Ecn::NotEct => (&mut self.classic, &mut self.tally.classic),
         };
+        *count = count.wrapping_add(1);
         queue.push_back(self.now, packet);
     }
 
@@ -376,7 +400,14 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
             };
             match signal {
                 Signal::None => {}
-                Signal::Mark => self.mark(&mut queued.packet),
+                Signal::Mark => {
+                    self.mark(&mut queued.packet);
+                    self.tally.ecn_mark = self.tally.ecn_mark.wrapping_add(1);
+                }
+                Signal::StepMark => {
+                    self.mark(&mut queued.packet);
+                    self.tally.step_mark = self.tally.step_mark.wrapping_add(1);
+                }
                 Signal::Drop => {
                     self.stats.dropped_after.add(queued.packet.len());
                     drops.dropped(queued.packet, DropReason::Congested);
@@ -399,6 +430,23 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let now = self.now.max(now);
+        let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| now.since(queued.at));
+        seen.fraction("prob", self.probability());
+        seen.time("delay-c", waited(&self.classic));
+        seen.time("delay-l", waited(&self.low_latency));
+        seen.number("pkts-in-c", self.tally.classic);
+        seen.number("pkts-in-l", self.tally.low_latency);
+        seen.number("maxq", self.tally.longest as u64);
+        seen.number("ecn-mark", self.tally.ecn_mark);
+        seen.number("step-mark", self.tally.step_mark);
+        seen.gauges.push(("credit", Gauge::Signed(self.credit)));
+        seen.number("memory-used", Qdisc::<P>::backlog(self));
+        seen.number("max-memory-used", self.tally.most_bytes);
+        seen.number("memory-limit", self.config.memory_limit);
     }
 
     fn reconfigure(&mut self, now: Instant, config: DualPi2Config, drops: &mut impl Drops<P>) {

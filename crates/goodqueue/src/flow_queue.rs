@@ -11,7 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::codel::Source;
+use crate::codel::{CodelTally, Mark, Source};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Pool, Queued};
@@ -48,8 +48,12 @@ pub struct FlowQueues<P, A> {
     old_flows: FlowList,
     len: usize,
     bytes: u64,
+    /// Flows that became new so far.
+    activations: u64,
     /// What has happened so far.
     pub stats: Stats,
+    /// What a CoDel in each flow has done.
+    pub tally: CodelTally,
 }
 
 /// One flow. How many bytes it holds is written elsewhere, where all flows can be looked at together.
@@ -88,8 +92,16 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             old_flows: FlowList::EMPTY,
             len: 0,
             bytes: 0,
+            activations: 0,
             stats: Stats::default(),
+            tally: CodelTally::default(),
         }
+    }
+
+    /// The same with another number of flows; it must be empty.
+    pub fn resize(&mut self, flows: u32, aqm: A) {
+        let (stats, tally, activations) = (self.stats, self.tally, self.activations);
+        *self = Self { stats, tally, activations, ..Self::new(flows, aqm) };
     }
 
     /// The flow of `packet`: its class if that names one, else by hash.
@@ -115,6 +127,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             if !flow.listed {
                 // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its AQM remembers.
                 flow.listed = true;
+                self.activations = self.activations.wrapping_add(1);
                 flow.deficit = i64::from(quantum);
                 self.new_flows.push_back(&mut self.flows, index);
             }
@@ -160,6 +173,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 bytes: &mut self.bytes,
                 whole,
                 stats: &mut self.stats,
+                tally: &mut self.tally,
                 drops,
             };
             match flow.aqm.take(now, params, &mut source) {
@@ -281,6 +295,22 @@ impl<P, A> FlowQueues<P, A> {
         self.backlogs.of(index as usize)
     }
 
+    /// Flows that became new so far.
+    #[must_use]
+    pub const fn activations(&self) -> u64 {
+        self.activations
+    }
+
+    /// Flows among the new ones, and among the old ones.
+    #[must_use]
+    pub fn listed(&self) -> (u64, u64) {
+        let count = |list: FlowList| {
+            let next = |index: &u32| self.flows.get(*index as usize).map(|flow| flow.next);
+            core::iter::successors(Some(list.head), next).take_while(|index| *index != NIL).count() as u64
+        };
+        (count(self.new_flows), count(self.old_flows))
+    }
+
     /// The AQM of flow `index`.
     #[must_use]
     pub fn aqm(&self, index: u32) -> Option<&A> {
@@ -349,6 +379,7 @@ struct FlowSource<'a, P, D> {
     /// The bytes of the whole discipline count.
     whole: bool,
     stats: &'a mut Stats,
+    tally: &'a mut CodelTally,
     drops: &'a mut D,
 }
 
@@ -357,6 +388,7 @@ impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
     fn pop(&mut self) -> Option<Queued<P>> {
         let queued = self.pool.pop_front(self.packets)?;
         let bytes = queued.packet.len();
+        self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.backlogs.subtract(self.index, charge(bytes));
         *self.len = self.len.saturating_sub(1);
         *self.bytes = self.bytes.saturating_sub(u64::from(bytes));
@@ -378,8 +410,11 @@ impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
         self.drops.dropped(packet, DropReason::Congested);
     }
 
-    fn marked(&mut self, bytes: u32) {
-        self.stats.marked.add(bytes);
+    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
+        self.tally.marked(why);
+        if !already {
+            self.stats.marked.add(bytes);
+        }
     }
 }
 

@@ -54,9 +54,12 @@
 //! assert_eq!(config.quantum(), 1514);
 //! ```
 
-use crate::codel::{CE_THRESHOLD, CodelParams, CodelVariant, CodelVars, INTERVAL, Source, TARGET};
+use crate::codel::{
+    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, Source, TARGET,
+};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
+use crate::gauge::Observation;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::time::Instant;
@@ -69,6 +72,8 @@ pub struct FqCodel<P> {
     queues: FlowQueues<P, CodelVars>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
+    /// Packets lost to the limits, and those of them lost to the one in bytes.
+    overflows: [u64; 2],
     now: Instant,
 }
 
@@ -274,6 +279,7 @@ impl<P: Packet + Flow> FqCodel<P> {
             salt,
             queues: FlowQueues::new(config.flows, aqm),
             taken_ahead: false,
+            overflows: [0; 2],
             now: Instant::ZERO,
         }
     }
@@ -294,6 +300,11 @@ impl<P: Packet + Flow> FqCodel<P> {
             // The kernel frees a batch from its last packet to its first.
             let last_first = self.config.variant.is_linux();
             let (index, dropped) = self.queues.drop_from_fattest(batch, why, last_first, drops);
+            let [all, of_memory] = &mut self.overflows;
+            *all = all.wrapping_add(u64::from(dropped));
+            if why == DropReason::Overmemory {
+                *of_memory = of_memory.wrapping_add(u64::from(dropped));
+            }
             if self.config.variant != FqCodelVariant::Linux314
                 && let Some(codel) = self.queues.aqm_mut(index)
             {
@@ -344,12 +355,32 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.stats
     }
 
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let CodelTally { max_packet, ecn_mark, ce_mark } = self.queues.tally;
+        let [overflows, of_memory] = self.overflows;
+        let (new, old) = self.queues.listed();
+        seen.number("maxpacket", u64::from(max_packet));
+        seen.number("drop_overlimit", overflows);
+        seen.number("new_flow_count", self.queues.activations());
+        seen.number("ecn_mark", ecn_mark);
+        if ce_mark > 0 {
+            seen.number("ce_mark", ce_mark);
+        }
+        if self.queues.bytes() > 0 {
+            seen.number("memory_used", self.queues.bytes());
+        }
+        if of_memory > 0 {
+            seen.number("drop_overmemory", of_memory);
+        }
+        seen.number("new_flows_len", new);
+        seen.number("old_flows_len", old);
+    }
+
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
     fn reconfigure(&mut self, _now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         if config.flows != self.config.flows && self.queues.is_empty() {
-            let stats = self.queues.stats;
-            *self = Self { now: self.now, ..Self::new(config, self.salt) };
-            self.queues.stats = stats;
+            self.queues.resize(config.flows, CodelVars::starting(&config.params));
+            self.config = config;
             return;
         }
         if config.params.variant != self.config.params.variant {

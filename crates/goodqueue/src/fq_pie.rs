@@ -49,6 +49,7 @@ use alloc::vec::Vec;
 use crate::codel::Source;
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
+use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -66,6 +67,7 @@ pub struct FqPie<P, R> {
     awake: Vec<u32>,
     /// When the probabilities are updated next; set by the first call.
     update_at: Option<Instant>,
+    tally: pie::Tally,
     now: Instant,
 }
 
@@ -111,8 +113,11 @@ impl FlowAqm for PieFlow {
 pub(crate) enum Arrival {
     /// It is queued as it is.
     Queued,
-    /// It is queued with a mark that it did not have.
-    Marked,
+    /// It is queued with a mark, which it had already if so.
+    Marked {
+        /// It had a mark before.
+        already: bool,
+    },
     /// It is dropped.
     Dropped,
 }
@@ -136,7 +141,7 @@ impl PieFlow {
         }
         let already = packet.ecn() == Ecn::Ce;
         if self.vars.may_mark(config, ecn_percent) && packet.set_ce() {
-            return if already { Arrival::Queued } else { Arrival::Marked };
+            return Arrival::Marked { already };
         }
         self.vars.lost_one();
         Arrival::Dropped
@@ -303,6 +308,7 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
             queues: FlowQueues::new(config.flows, PieFlow::new(&config.pie)),
             awake: Vec::new(),
             update_at: None,
+            tally: pie::Tally::default(),
             now: Instant::ZERO,
         }
     }
@@ -370,14 +376,18 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
             }
             None => match flow.arrives(pie, backlog, &mut packet, *ecn_percent, &mut self.random) {
                 Arrival::Queued => None,
-                Arrival::Marked => {
-                    self.queues.stats.marked.add(bytes);
+                Arrival::Marked { already } => {
+                    self.tally.marked();
+                    if !already {
+                        self.queues.stats.marked.add(bytes);
+                    }
                     None
                 }
                 Arrival::Dropped => Some(DropReason::Congested),
             },
         };
         if let Some(why) = why {
+            self.tally.dropped(why);
             self.queues.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
             return;
@@ -408,6 +418,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.stats
     }
 
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let (new, old) = self.queues.listed();
+        self.tally.show(&self.queues.stats, seen);
+        seen.number("new_flow_count", self.queues.activations());
+        seen.number("new_flows_len", new);
+        seen.number("old_flows_len", old);
+        seen.number("memory_used", self.queues.bytes());
+    }
+
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
     fn reconfigure(&mut self, now: Instant, config: FqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
@@ -415,9 +434,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         let flows = if resize { config.flows } else { self.config.flows };
         let old = core::mem::replace(&mut self.config, FqPieConfig { flows, ..config });
         if resize {
-            let stats = self.queues.stats;
-            self.queues = FlowQueues::new(flows, PieFlow::new(&config.pie));
-            self.queues.stats = stats;
+            self.queues.resize(flows, PieFlow::new(&config.pie));
             self.awake.clear();
         } else if old.pie.variant() != config.pie.variant() {
             for flow in self.queues.aqms() {

@@ -50,12 +50,15 @@
 //! ```
 
 use alloc::collections::BTreeSet;
+use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use crate::bucket::ByteCost;
 use crate::config::{
     Build, Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value,
 };
+use crate::gauge::{Gauge, Observation, Part};
 use crate::leaf::{self, Leaf};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -84,6 +87,10 @@ pub struct Htb<P> {
     bytes: u64,
     /// Packets of no class, and the counters of leaves that are no more.
     beside: Stats,
+    /// How often no class could send when a packet was asked for.
+    overlimits: u64,
+    /// Packets of no class.
+    direct_packets: u64,
 }
 
 type Index = u32;
@@ -118,6 +125,10 @@ struct Class {
     active: u8,
     /// Where it stands in `waiting`.
     wait: Option<(u64, u64)>,
+    /// Packets sent with its own tokens, by whomever, and packets of classes below it, or its own, sent with those of a
+    /// class above.
+    lended: u64,
+    borrowed: u64,
     deficit: [i64; LEVELS],
     feed: [Turn; PRIOS],
 }
@@ -308,6 +319,8 @@ impl Class {
             mode: Mode::CanSend,
             active: 0,
             wait: None,
+            lended: 0,
+            borrowed: 0,
             deficit: [0; LEVELS],
             feed: core::array::from_fn(|_| Turn::default()),
         }
@@ -358,6 +371,8 @@ impl<P: Packet + Flow> Htb<P> {
             len: 0,
             bytes: 0,
             beside: Stats::default(),
+            overlimits: 0,
+            direct_packets: 0,
             config,
         };
         htb.classes = htb.fresh_classes();
@@ -583,6 +598,11 @@ impl<P: Packet + Flow> Htb<P> {
             let Some(class) = self.class_mut(index) else { return };
             let terms = class.terms;
             let elapsed = class.elapsed(now);
+            match class.level.cmp(&level) {
+                Ordering::Less => class.borrowed = class.borrowed.wrapping_add(1),
+                Ordering::Equal => class.lended = class.lended.wrapping_add(1),
+                Ordering::Greater => {}
+            }
             class.tokens = if class.level >= level {
                 charged(class.tokens, elapsed, terms.depth, terms.rate.nanos(bytes))
             } else {
@@ -756,6 +776,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
                 return;
             }
             self.beside.enqueued.add(bytes);
+            self.direct_packets = self.direct_packets.wrapping_add(1);
             self.len += 1;
             self.bytes = self.bytes.saturating_add(u64::from(bytes));
             self.direct.push_back(clock, packet);
@@ -795,6 +816,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
                 }
             }
         }
+        self.overlimits = self.overlimits.wrapping_add(1);
         None
     }
 
@@ -823,6 +845,23 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
             leaf::add(&mut stats, &leaf.stats());
         }
         stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.overlimits;
+        seen.number("direct_packets_stat", self.direct_packets);
+        for ((config, class), leaf) in self.config.classes.iter().zip(&self.classes).zip(&self.leaves) {
+            let gauges = vec![
+                ("lended", Gauge::Number(class.lended)),
+                ("borrowed", Gauge::Number(class.borrowed)),
+                ("tokens", Gauge::tokens(class.tokens)),
+                ("ctokens", Gauge::tokens(class.ctokens)),
+            ];
+            seen.parts.push(Part { class: config.minor, parent: config.parent, gauges });
+            if let Some(leaf) = leaf {
+                seen.children.push((config.minor, leaf.observe(now)));
+            }
+        }
     }
 
     /// Leaves that are no more are purged; the others keep their packets. All buckets are filled.

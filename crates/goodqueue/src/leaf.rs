@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 
 use crate::config::{Child, ConfigError, Link, Settings};
 use crate::fifo::PfifoConfig;
+use crate::gauge::Observation;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 use crate::random::{Source, mix_64};
@@ -95,6 +96,16 @@ impl<P: Packet + Flow> Leaf<P> {
             take_back(&mut stats.dequeued, packet.len());
         }
         stats
+    }
+
+    /// What there is to be seen of the discipline, a packet taken ahead counted as queued.
+    pub(crate) fn observe(&self, now: Instant) -> Observation {
+        Observation {
+            stats: self.stats(),
+            packets: self.len() as u64,
+            bytes: self.backlog(),
+            ..Observation::of(&self.qdisc, now)
+        }
     }
 
     pub(crate) fn config(&self) -> AnyConfig {

@@ -49,6 +49,7 @@ pub mod fifo;
 pub mod flow_queue;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod gauge;
 pub mod htb;
 mod jiffies;
 mod leaf;

@@ -54,6 +54,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -84,6 +85,17 @@ pub struct Netem<P> {
     len: usize,
     bytes: u64,
     stats: Stats,
+    tally: Tally,
+}
+
+/// What befell packets so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Tally {
+    delayed: u64,
+    lost: u64,
+    corrupted: u64,
+    duplicated: u64,
+    reordered: u64,
 }
 
 /// The last numbers of the correlated sources.
@@ -328,6 +340,7 @@ impl<P: Packet + Flow> Netem<P> {
             len: 0,
             bytes: 0,
             stats: Stats::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -362,6 +375,7 @@ impl<P: Packet + Flow> Netem<P> {
         }
         // One of two lost leaves one.
         if lost && !doubled {
+            self.tally.lost = self.tally.lost.wrapping_add(1);
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Lost);
             return;
@@ -375,6 +389,7 @@ impl<P: Packet + Flow> Netem<P> {
             && !lost
             && let Some(copy) = packet.duplicate()
         {
+            self.tally.duplicated = self.tally.duplicated.wrapping_add(1);
             self.take_in(copy, false, drops);
             // The copy may have taken the last place.
             if self.len >= self.config.limit as usize {
@@ -396,10 +411,12 @@ impl<P: Packet + Flow> Netem<P> {
                 );
         if in_turn {
             self.counter = self.counter.saturating_add(1);
+            self.tally.delayed = self.tally.delayed.wrapping_add(1);
             let due = self.due(bytes);
             self.wait(due, packet);
         } else {
             self.counter = 0;
+            self.tally.reordered = self.tally.reordered.wrapping_add(1);
             self.front.push_front((self.now, packet));
         }
     }
@@ -561,6 +578,18 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             leaf::add(&mut stats, &beyond);
         }
         stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let Tally { delayed, lost, corrupted, duplicated, reordered } = self.tally;
+        seen.number("delayed", delayed);
+        seen.number("dropped", lost);
+        seen.number("corrupted", corrupted);
+        seen.number("duplicated", duplicated);
+        seen.number("reordered", reordered);
+        if let Some(inner) = &self.inner {
+            seen.children.push((1, inner.observe(now)));
+        }
     }
 
     /// Packets that are being delayed keep their times. An inner discipline that goes takes its packets with it.

@@ -76,6 +76,7 @@
 //! ```
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::Observation;
 use crate::jiffies;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -95,6 +96,9 @@ pub struct Pie<P, R> {
     /// When the probability is updated next; set by the first call.
     update_at: Option<Instant>,
     stats: Stats,
+    tally: Tally,
+    /// Most packets that an arrival found and joined.
+    longest: usize,
 }
 
 /// Configuration of [`Pie`].
@@ -338,6 +342,42 @@ pub(crate) struct Vars {
     departed: Option<u64>,
     /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
     estimate: u64,
+}
+
+/// What Linux counts for `tc -s` beside the packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Tally {
+    /// Arrivals that found the queue full.
+    overlimit: u64,
+    /// Arrivals that found the memory used up.
+    overmemory: u64,
+    /// Marks instead of drops; packets that had a mark already count.
+    ecn_mark: u64,
+}
+
+impl Tally {
+    /// Counts a drop at arrival.
+    pub(crate) const fn dropped(&mut self, why: DropReason) {
+        match why {
+            DropReason::Overlimit => self.overlimit = self.overlimit.wrapping_add(1),
+            DropReason::Overmemory => self.overmemory = self.overmemory.wrapping_add(1),
+            _ => {}
+        }
+    }
+
+    /// Counts a mark.
+    pub(crate) const fn marked(&mut self) {
+        self.ecn_mark = self.ecn_mark.wrapping_add(1);
+    }
+
+    /// What a discipline with a PIE per flow tells.
+    pub(crate) fn show(&self, stats: &Stats, seen: &mut Observation) {
+        seen.number("pkts_in", stats.enqueued.packets);
+        seen.number("overlimit", self.overlimit);
+        seen.number("overmemory", self.overmemory);
+        seen.number("dropped", stats.dropped_before.packets);
+        seen.number("ecn_mark", self.ecn_mark);
+    }
 }
 
 impl Vars {
@@ -679,6 +719,18 @@ impl PieConfig {
         }
     }
 
+    /// An estimate in bytes per second.
+    fn bytes_per_second(&self, estimate: u64) -> u64 {
+        let rules = self.rules();
+        let ticks = u128::from(NANOS_PER_SECOND >> rules.tick);
+        let rate = match (estimate, rules.averaging) {
+            (0, _) => 0,
+            (time, Averaging::Time) => u128::from(self.threshold) * ticks / u128::from(time),
+            (rate, Averaging::Rate { .. }) => (u128::from(rate) * ticks) >> rules.rate_shift,
+        };
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+
     /// How long the link takes for `backlog` bytes.
     fn time_to_send(&self, backlog: u64) -> Duration {
         let rate = u128::from(self.bandwidth.as_bps().max(1));
@@ -909,6 +961,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
             now: Instant::ZERO,
             update_at: None,
             stats: Stats::default(),
+            tally: Tally::default(),
+            longest: 0,
         }
     }
 
@@ -964,6 +1018,9 @@ impl<P: Packet, R: Random> Pie<P, R> {
         }
         let already = packet.ecn() == Ecn::Ce;
         let carries = packet.set_ce();
+        if carries {
+            self.tally.marked();
+        }
         if carries && !already {
             self.stats.marked.add(packet.len());
         }
@@ -1007,11 +1064,13 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         };
         if let Some(why) = why {
             self.vars.accumulated = 0;
+            self.tally.dropped(why);
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
             return;
         }
         self.stats.enqueued.add(bytes);
+        self.longest = self.longest.max(self.queue.len());
         self.queue.push_back(self.now, packet);
         // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
         if !self.vars.active && self.queue.len().saturating_mul(3) >= self.config.limit as usize {
@@ -1042,6 +1101,19 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.fraction("prob", self.probability());
+        seen.time("delay", self.queue_delay());
+        if self.config.delay_from() == DelayFrom::Estimator {
+            seen.number("avg_dq_rate", self.config.bytes_per_second(self.vars.estimate));
+        }
+        seen.number("pkts_in", self.stats.enqueued.packets);
+        seen.number("overlimit", self.tally.overlimit);
+        seen.number("dropped", self.stats.dropped_before.packets);
+        seen.number("maxq", self.longest as u64);
+        seen.number("ecn_mark", self.tally.ecn_mark);
     }
 
     fn reconfigure(&mut self, now: Instant, config: PieConfig, drops: &mut impl Drops<P>) {

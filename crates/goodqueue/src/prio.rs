@@ -35,6 +35,7 @@
 use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Drops, Qdisc, Stats};
@@ -170,6 +171,10 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
             leaf::add(&mut stats, &band.stats());
         }
         stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.children.extend((1..).zip(self.bands.iter().map(|band| band.observe(now))));
     }
 
     fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {

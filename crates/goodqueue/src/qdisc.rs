@@ -15,6 +15,7 @@
 //! 7. **No hidden input**: the result depends on the calls, the configuration and the seed alone.
 //! 8. **No peek.** A parent never keeps a copy of a child's counters: it asks.
 
+use crate::gauge::Observation;
 use crate::time::Instant;
 
 /// A queue discipline over packets of type `P`.
@@ -63,6 +64,11 @@ pub trait Qdisc<P> {
 
     /// What has happened so far.
     fn stats(&self) -> Stats;
+
+    /// Adds what only this discipline can tell to what everybody counts: its figures, its parts, the disciplines in it.
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let _ = (now, seen);
+    }
 
     /// Changes the configuration while packets are queued. What no longer fits is given to `drops`.
     fn reconfigure(&mut self, now: Instant, config: Self::Config, drops: &mut impl Drops<P>);

@@ -81,6 +81,7 @@ pub(crate) mod linux;
 mod ns2;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::Observation;
 use crate::jiffies;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -100,6 +101,20 @@ pub struct Red<P, R> {
     /// When `adaptive` looks next; set by the first call.
     adapt_at: Option<Instant>,
     stats: Stats,
+    tally: Tally,
+}
+
+/// What Linux counts for `tc -s` beside the packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Tally {
+    /// Signals, whatever came of them.
+    signals: u64,
+    /// Marks instead of drops; packets that had a mark already count.
+    marked: u64,
+    /// Early drops.
+    early: u64,
+    /// Drops because the queue was full.
+    full: u64,
 }
 
 /// Configuration of [`Red`].
@@ -454,6 +469,7 @@ impl<P: Packet, R: Random> Red<P, R> {
             now: Instant::ZERO,
             adapt_at: None,
             stats: Stats::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -509,7 +525,7 @@ impl<P: Packet, R: Random> Red<P, R> {
     }
 
     /// Whether a packet that `signal` is about stays, and whether the signal made it carry CE.
-    fn stays(&self, signal: Signal, packet: &mut P) -> (bool, bool) {
+    fn stays(&mut self, signal: Signal, packet: &mut P) -> (bool, bool) {
         let must_drop = signal == Signal::Unmarkable || (signal == Signal::Forced && self.config.hard_drop);
         let may_mark = self.config.ecn && !must_drop;
         if signal == Signal::None {
@@ -520,6 +536,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         }
         let already = packet.ecn() == Ecn::Ce;
         let carries = packet.set_ce();
+        self.tally.marked = self.tally.marked.wrapping_add(u64::from(carries));
         (carries || self.config.no_drop, carries && !already)
     }
 
@@ -548,10 +565,14 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
         let (stays, marked) = self.stays(signal, &mut packet);
+        let signalled = u64::from(signal != Signal::None);
+        self.tally.signals = self.tally.signals.wrapping_add(signalled);
         let why = if !stays {
+            self.tally.early = self.tally.early.wrapping_add(1);
             DropReason::Congested
         } else if backlog + u64::from(bytes) > u64::from(self.config.limit) {
             self.algorithm.overflowed();
+            self.tally.full = self.tally.full.wrapping_add(1);
             DropReason::Overlimit
         } else {
             if marked {
@@ -589,6 +610,14 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.tally.signals;
+        seen.number("marked", self.tally.marked);
+        seen.number("early", self.tally.early);
+        seen.number("pdrop", self.tally.full);
+        seen.number("other", 0);
     }
 
     /// The average begins anew, as in Linux, since its scale depends on the configuration.

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::gauge::Observation;
 use crate::qdisc::{Drops, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::{Duration, Instant};
@@ -67,6 +68,16 @@ macro_rules! disciplines {
             }
         }
 
+        impl<P> AnyQdisc<P> {
+            /// The discipline's own description.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$name(_) => <$config as Configure>::KIND),+
+                }
+            }
+        }
+
         impl<P: Packet + Flow> Qdisc<P> for AnyQdisc<P> {
             type Config = AnyConfig;
 
@@ -118,6 +129,12 @@ macro_rules! disciplines {
             fn stats(&self) -> Stats {
                 match self {
                     $(Self::$name(qdisc) => Qdisc::<P>::stats(qdisc)),+
+                }
+            }
+
+            fn observe(&self, now: Instant, seen: &mut Observation) {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::observe(qdisc, now, seen)),+
                 }
             }
 

@@ -56,6 +56,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -84,6 +85,17 @@ pub struct Sfb<P, R> {
     /// Latest time seen (contract rule 1).
     now: Instant,
     stats: Stats,
+    tally: Tally,
+}
+
+/// What Linux counts for `tc -s` beside the packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Tally {
+    early: u64,
+    penalty: u64,
+    bucket: u64,
+    queue: u64,
+    marked: u64,
 }
 
 /// One BLUE.
@@ -209,6 +221,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             tokens_at: 0,
             now: Instant::ZERO,
             stats: Stats::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -301,6 +314,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
     /// The hashes under which the packet is to be counted, and whether it was marked; or why it is dropped.
     fn admit(&mut self, packet: &mut P) -> Result<([u32; 2], bool), DropReason> {
         if self.queue.len() >= self.config.limit as usize {
+            self.tally.queue = self.tally.queue.wrapping_add(1);
             return Err(DropReason::Overlimit);
         }
         self.rehash();
@@ -308,6 +322,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         let hash = self.hash(packet, slot);
         let verdict = self.learn(slot, hash);
         if u32::from(verdict.fewest) >= self.config.max {
+            self.tally.bucket = self.tally.bucket.wrapping_add(1);
             return Err(DropReason::FlowLimit);
         }
         let pair = |own: u32, next: u32| if slot == 0 { [own, next] } else { [next, own] };
@@ -318,6 +333,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
                 self.learn(other, next);
             }
             return if self.is_punished() {
+                self.tally.penalty = self.tally.penalty.wrapping_add(1);
                 Err(DropReason::Congested)
             } else {
                 Ok((pair(hash, next), false))
@@ -332,8 +348,10 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         let hopeless = probability > half && drawn < (probability - half) * 2;
         let already = packet.ecn() == Ecn::Ce;
         if !hopeless && packet.set_ce() {
+            self.tally.marked = self.tally.marked.wrapping_add(1);
             return Ok((pair(hash, 0), !already));
         }
+        self.tally.early = self.tally.early.wrapping_add(1);
         Err(DropReason::Congested)
     }
 
@@ -406,6 +424,25 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let Tally { early, penalty, bucket, queue, marked } = self.tally;
+        let bins: &[Bin] = self.bins.get(self.slot).map_or(&[], |bins| bins.as_slice());
+        let of = |probability: u64| probability as f64 / f64::from(u16::MAX);
+        let sum: u64 = bins.iter().map(|bin| u64::from(bin.probability)).sum();
+        let most = |what: fn(&Bin) -> u16| u64::from(bins.iter().map(what).max().unwrap_or(0));
+        // A full queue, a full bin and a full penalty box are limits; the probability is not.
+        seen.overlimits = queue.wrapping_add(bucket).wrapping_add(penalty);
+        seen.number("earlydrop", early);
+        seen.number("penaltydrop", penalty);
+        seen.number("bucketdrop", bucket);
+        seen.number("queuedrop", queue);
+        seen.number("childdrop", 0);
+        seen.number("marked", marked);
+        seen.number("maxqlen", most(|bin| bin.packets));
+        seen.fraction("maxprob", of(most(|bin| bin.probability)));
+        seen.fraction("avgprob", of(sum / bins.len().max(1) as u64));
     }
 
     fn reconfigure(&mut self, now: Instant, config: SfbConfig, drops: &mut impl Drops<P>) {

@@ -45,9 +45,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, Source, Startup, TARGET};
+use crate::codel::{
+    CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, Mark, Source, Startup, TARGET,
+};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{Backlogs, FlowAqm};
+use crate::gauge::Observation;
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool, Queued};
@@ -65,6 +68,8 @@ pub(crate) struct Bins<P, A> {
     len: usize,
     bytes: u64,
     pub(crate) stats: Stats,
+    /// What a CoDel in each bin has done.
+    pub(crate) tally: CodelTally,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +107,13 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             len: 0,
             bytes: 0,
             stats: Stats::default(),
+            tally: CodelTally::default(),
         }
+    }
+
+    /// The same with another number of bins; it must be empty.
+    pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
+        *self = Self { stats: self.stats, tally: self.tally, ..Self::new(bins, aqm) };
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -133,6 +144,11 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     /// Packets in bin `index`.
     pub(crate) fn packets_of(&self, index: u32) -> u32 {
         self.bins.get(index as usize).map_or(0, |bin| bin.packets.len())
+    }
+
+    /// Bins in the round.
+    pub(crate) fn active(&self) -> u64 {
+        self.bins.iter().filter(|bin| bin.listed).count() as u64
     }
 
     pub(crate) fn aqm_mut(&mut self, index: u32) -> Option<&mut A> {
@@ -256,6 +272,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 bytes: &mut self.bytes,
                 whole,
                 stats: &mut self.stats,
+                tally: &mut self.tally,
                 drops,
             };
             match bin.aqm.take(now, params, &mut source) {
@@ -298,7 +315,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             }
         }
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
-        *self = Self { stats: self.stats, ..Self::new(bins, aqm) };
+        self.resize(bins, aqm);
     }
 
     /// The last bin first.
@@ -318,12 +335,14 @@ struct BinSource<'a, P, D> {
     bytes: &'a mut u64,
     whole: bool,
     stats: &'a mut Stats,
+    tally: &'a mut CodelTally,
     drops: &'a mut D,
 }
 
 impl<P: Packet, D: Drops<P>> Source<P> for BinSource<'_, P, D> {
     fn pop(&mut self) -> Option<Queued<P>> {
         let queued = self.pool.pop_front(self.bin_packets)?;
+        self.tally.max_packet = self.tally.max_packet.max(queued.packet.len());
         let bytes = u64::from(queued.packet.len());
         self.packets.subtract(self.mirrored, 1);
         *self.bin_bytes = self.bin_bytes.saturating_sub(bytes);
@@ -341,8 +360,11 @@ impl<P: Packet, D: Drops<P>> Source<P> for BinSource<'_, P, D> {
         self.drops.dropped(packet, DropReason::Congested);
     }
 
-    fn marked(&mut self, bytes: u32) {
-        self.stats.marked.add(bytes);
+    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
+        self.tally.marked(why);
+        if !already {
+            self.stats.marked.add(bytes);
+        }
     }
 }
 
@@ -352,6 +374,8 @@ pub struct SfqCodel<P> {
     config: SfqCodelConfig,
     salt: u32,
     bins: Bins<P, CodelVars>,
+    /// Packets lost to the limit.
+    overflows: u64,
     now: Instant,
 }
 
@@ -450,7 +474,7 @@ impl<P: Packet + Flow> SfqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
     pub fn new(config: SfqCodelConfig, salt: u32) -> Self {
-        Self { config, salt, bins: Bins::new(config.flows, config.fresh()), now: Instant::ZERO }
+        Self { config, salt, bins: Bins::new(config.flows, config.fresh()), overflows: 0, now: Instant::ZERO }
     }
 }
 
@@ -468,6 +492,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         let bytes = packet.len();
         self.bins.stats.offered.add(bytes);
         let full = self.bins.len() >= self.config.limit as usize;
+        self.overflows = self.overflows.wrapping_add(u64::from(full));
         if full && !self.config.cablelabs {
             self.bins.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Overlimit);
@@ -497,12 +522,17 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.bins.stats
     }
 
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.number("maxpacket", u64::from(self.bins.tally.max_packet));
+        seen.number("drop_overlimit", self.overflows);
+        seen.number("bins_active", self.bins.active());
+    }
+
     /// The number of bins stays as it is while packets are queued.
     fn reconfigure(&mut self, now: Instant, config: SfqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config.flows != self.config.flows && self.bins.len() == 0 {
-            let stats = self.bins.stats;
-            self.bins = Bins { stats, ..Bins::new(config.flows, config.fresh()) };
+            self.bins.resize(config.flows, config.fresh());
             self.config = config;
             return;
         }

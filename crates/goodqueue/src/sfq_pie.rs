@@ -39,8 +39,9 @@ use crate::fq_pie::{
     ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
     pie_settings, updates_due,
 };
+use crate::gauge::Observation;
 use crate::packet::{Flow, Packet};
-use crate::pie::PieConfig;
+use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::random::Random;
 use crate::sfq_codel::{Bins, FLOWS, LIMIT, shape};
@@ -57,6 +58,7 @@ pub struct SfqPie<P, R> {
     awake: Vec<u32>,
     /// When the probabilities are updated next; set by the first call.
     update_at: Option<Instant>,
+    tally: pie::Tally,
     now: Instant,
 }
 
@@ -113,6 +115,7 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
             bins: Bins::new(config.flows, PieFlow::new(&config.pie)),
             awake: Vec::new(),
             update_at: None,
+            tally: pie::Tally::default(),
             now: Instant::ZERO,
         }
     }
@@ -163,14 +166,18 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         } else {
             match bin.arrives(pie, backlog, &mut packet, *ecn_percent, &mut self.random) {
                 Arrival::Queued => None,
-                Arrival::Marked => {
-                    self.bins.stats.marked.add(bytes);
+                Arrival::Marked { already } => {
+                    self.tally.marked();
+                    if !already {
+                        self.bins.stats.marked.add(bytes);
+                    }
                     None
                 }
                 Arrival::Dropped => Some(DropReason::Congested),
             }
         };
         if let Some(why) = why {
+            self.tally.dropped(why);
             self.bins.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
             return;
@@ -201,6 +208,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         self.bins.stats
     }
 
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        self.tally.show(&self.bins.stats, seen);
+        seen.number("bins_active", self.bins.active());
+    }
+
     /// The number of bins stays as it is while packets are queued.
     fn reconfigure(&mut self, now: Instant, config: SfqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
@@ -208,9 +220,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         let flows = if resize { config.flows } else { self.config.flows };
         let old = core::mem::replace(&mut self.config, SfqPieConfig { flows, ..config });
         if resize {
-            let stats = self.bins.stats;
-            self.bins = Bins::new(flows, PieFlow::new(&config.pie));
-            self.bins.stats = stats;
+            self.bins.resize(flows, PieFlow::new(&config.pie));
             self.awake.clear();
         } else if old.pie.variant() != config.pie.variant() {
             for bin in self.bins.aqms() {

@@ -47,6 +47,7 @@ use alloc::boxed::Box;
 use crate::bucket::ByteCost;
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::fifo::BfifoConfig;
+use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -64,6 +65,8 @@ pub struct Tbf<P> {
     now: Instant,
     /// Packets that were not let in.
     refused: Stats,
+    /// How often a packet had to wait for tokens when it was asked for.
+    overlimits: u64,
 }
 
 /// Configuration of [`Tbf`].
@@ -238,7 +241,7 @@ impl<P: Packet + Flow> Tbf<P> {
     pub fn new(config: TbfConfig, salt: u32, mut random: Source) -> Self {
         let leaf = Leaf::new(config.leaf(), 0, salt, &mut random);
         let bucket = config.costs.full(Instant::ZERO);
-        Self { config, leaf, bucket, now: Instant::ZERO, refused: Stats::default() }
+        Self { config, leaf, bucket, now: Instant::ZERO, refused: Stats::default(), overlimits: 0 }
     }
 }
 
@@ -273,6 +276,7 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
             }
             let after = self.config.costs.after(&self.bucket, len, self.now);
             if after.debt().is_some() {
+                self.overlimits = self.overlimits.wrapping_add(1);
                 return None;
             }
             let packet = self.leaf.dequeue(self.now, drops)?;
@@ -301,6 +305,11 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         let mut stats = self.leaf.stats();
         leaf::add(&mut stats, &self.refused);
         stats
+    }
+
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.overlimits;
+        seen.children.push((1, self.leaf.observe(now)));
     }
 
     /// As in Linux, a change fills the buckets.

@@ -1,6 +1,6 @@
 //! `goodqueue compare`: one bottleneck, one traffic mix, several disciplines side by side.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue_scenario::library;
@@ -88,8 +88,8 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         eprintln!("interrupted");
         return Ok(ending);
     }
-    // With the JSON on standard output, the table would be in its way.
-    if args.how.json.as_deref() != Some(Path::new("-")) {
+    // With JSON on standard output, the table would be in its way.
+    if !args.how.takes_stdout() {
         output::print(&format!("{}\n{}", headline(&results.scenario), table::render(&results)))?;
     }
     if let Some(path) = report_path(args) {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue::config::Link;
 use goodqueue::random::{Recorded, Source};
-use goodqueue::{AnyConfig, AnyQdisc, Duration, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::recording::{Header, Recording, Row};
 use goodqueue_scenario::{tc, units};
 use goodqueue_sim::replay::{Arrival, Fate, replay};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Ending, Outcome};
 use crate::output;
@@ -42,6 +43,10 @@ pub(crate) struct ReplayArgs {
     /// Write the result as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the statistics of each recording's discipline at the end to a file, or to standard output (-), as
+    /// `tc -s -j qdisc show` prints them.
+    #[arg(long, value_name = "FILE")]
+    tc_stats: Option<PathBuf>,
 }
 
 /// One line of the comparison.
@@ -55,8 +60,10 @@ struct Comparison {
 }
 
 pub(crate) fn main(args: &ReplayArgs) -> Outcome {
-    if let Some(json) = &args.json {
-        output::check("--json", json)?;
+    for (argument, target) in [("--json", &args.json), ("--tc-stats", &args.tc_stats)] {
+        if let Some(target) = target {
+            output::check(argument, target)?;
+        }
     }
     if args.compare { compare(args) } else { answer(args) }
 }
@@ -64,6 +71,7 @@ pub(crate) fn main(args: &ReplayArgs) -> Outcome {
 /// Prints every packet's fate.
 fn answer(args: &ReplayArgs) -> Outcome {
     let mut text = String::new();
+    let mut statistics = Vec::new();
     for file in &args.files {
         let recording = Input::read(file, args)?;
         let header = Header {
@@ -72,16 +80,22 @@ fn answer(args: &ReplayArgs) -> Outcome {
             ..recording.header.clone()
         };
         let mut lines = Vec::new();
+        let name = recording.name.clone();
         // Writing to memory cannot fail.
         let _ = header.write(&mut lines);
-        recording.replay(|fate| {
+        let left = recording.replay(|fate| {
             let _ = row_of(&fate).write(&mut lines);
         });
+        statistics.extend(tc_stats(&name, left));
         text.push_str(&String::from_utf8_lossy(&lines));
     }
+    write_statistics(args, &statistics)?;
+    let taken = args.tc_stats.as_deref() == Some(Path::new("-"));
     match args.json.as_deref().map(output::Target::from_argument) {
         Some(output::Target::File(path)) => output::write_file("--json", &path, text.as_bytes())?,
-        _ => output::print(&text)?,
+        Some(output::Target::Stdout) => output::print(&text)?,
+        None if taken => {}
+        None => output::print(&text)?,
     }
     Ok(Ending::Done)
 }
@@ -89,10 +103,14 @@ fn answer(args: &ReplayArgs) -> Outcome {
 /// Compares every file with its own record.
 fn compare(args: &ReplayArgs) -> Outcome {
     let mut comparisons = Vec::new();
+    let mut statistics = Vec::new();
     let mut refused: Option<Diagnostic> = None;
     for file in &args.files {
         match Input::read(file, args).and_then(|input| input.compare(file)) {
-            Ok(comparison) => comparisons.push(comparison),
+            Ok((comparison, left)) => {
+                statistics.extend(tc_stats(&comparison.file, left));
+                comparisons.push(comparison);
+            }
             // The other files are still worth comparing.
             Err(error) => {
                 eprintln!("{error}\n");
@@ -103,13 +121,29 @@ fn compare(args: &ReplayArgs) -> Outcome {
     if let Some(json) = &args.json {
         output::write_json("--json", json, &comparisons)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    write_statistics(args, &statistics)?;
+    if ![&args.json, &args.tc_stats].into_iter().flatten().any(|target| target.as_os_str() == "-") {
         output::print(&table(&comparisons))?;
     }
     match refused {
         Some(_) => Err(Diagnostic::new("some recordings could not be compared; the messages above say why")),
         None if comparisons.iter().all(|comparison| comparison.equal) => Ok(Ending::Done),
         None => Ok(Ending::CheckFailed),
+    }
+}
+
+/// A discipline's statistics, with the name of its recording.
+fn tc_stats(name: &str, mut left: Vec<Value>) -> Vec<Value> {
+    for qdisc in &mut left {
+        qdisc["goodqueue"]["recording"] = Value::from(name);
+    }
+    left
+}
+
+fn write_statistics(args: &ReplayArgs, statistics: &[Value]) -> Result<(), Diagnostic> {
+    match &args.tc_stats {
+        Some(target) => output::write_json("--tc-stats", target, &statistics),
+        None => Ok(()),
     }
 }
 
@@ -131,6 +165,7 @@ fn table(comparisons: &[Comparison]) -> String {
 
 /// A recording, read whole, and the discipline that it goes through.
 struct Input {
+    name: String,
     header: Header,
     config: AnyConfig,
     rate: Rate,
@@ -167,10 +202,11 @@ impl Input {
             }
         };
         let rows = recording.collect::<Result<_, _>>()?;
-        Ok(Self { header, config, rate, rows })
+        Ok(Self { name, header, config, rate, rows })
     }
 
-    fn replay(&self, report: impl FnMut(Fate)) {
+    /// Reports the fate of every packet; returns the statistics at the end.
+    fn replay(&self, mut report: impl FnMut(Fate)) -> Vec<Value> {
         let mut draws = Recorded::default();
         for row in &self.rows {
             if let Row::Random { value, .. } = row {
@@ -187,10 +223,18 @@ impl Input {
             }
             _ => None,
         });
-        replay(&mut qdisc, self.rate, Duration::from_nanos(self.header.t_start_ns), arrivals, report);
+        let origin = Duration::from_nanos(self.header.t_start_ns);
+        let mut last = Instant::ZERO;
+        replay(&mut qdisc, self.rate, origin, arrivals, |fate| {
+            last = match fate {
+                Fate::Sent { at, .. } | Fate::Dropped { at, .. } => at,
+            };
+            report(fate);
+        });
+        tc::statistics(&qdisc, last + origin, None)
     }
 
-    fn compare(&self, file: &Path) -> Result<Comparison, Diagnostic> {
+    fn compare(&self, file: &Path) -> Result<(Comparison, Vec<Value>), Diagnostic> {
         let name = file.display().to_string();
         let recorded: Vec<&Row> =
             self.rows.iter().filter(|row| matches!(row, Row::Exit { .. } | Row::Drop { .. })).collect();
@@ -198,7 +242,7 @@ impl Input {
             return Err(Diagnostic::new("the recording holds no fates to compare with").in_file(&name));
         }
         let mut ours = Vec::new();
-        self.replay(|fate| ours.push(fate));
+        let left = self.replay(|fate| ours.push(fate));
         let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
             let (theirs, ours) = (
                 recorded.get(index).map(|row| in_words(row)),
@@ -211,7 +255,8 @@ impl Input {
         });
         let packets = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).count() as u64;
         let equal = first_difference.is_none();
-        Ok(Comparison { file: name, qdisc: tc::to_tc(&self.config), packets, equal, first_difference })
+        let qdisc = tc::to_tc(&self.config);
+        Ok((Comparison { file: name, qdisc, packets, equal, first_difference }, left))
     }
 }
 

@@ -61,9 +61,20 @@ pub(crate) struct How {
     /// Put time series with this step into the JSON, as in `--series 100ms`.
     #[arg(long, value_name = "STEP")]
     pub(crate) series: Option<String>,
+    /// Write the queues' statistics at the end of each run to a file, or to standard output (-), as `tc -s -j qdisc show`
+    /// prints them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tc_stats: Option<PathBuf>,
     /// Put the CPU time of each run into the JSON; it differs from run to run, all else never does.
     #[arg(long)]
     pub(crate) timing: bool,
+}
+
+impl How {
+    /// True if something is written to standard output in whose way a table would be.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        [&self.json, &self.tc_stats].into_iter().flatten().any(|target| target.as_os_str() == "-")
+    }
 }
 
 pub(crate) fn main(args: &RunArgs) -> Outcome {
@@ -75,7 +86,10 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
         documents.push(document);
     }
     if documents.len() > 1 {
-        for (argument, target) in [("--json", &args.how.json), ("--report", &args.how.report)] {
+        let how = &args.how;
+        for (argument, target) in
+            [("--json", &how.json), ("--report", &how.report), ("--tc-stats", &how.tc_stats)]
+        {
             if let Some(target) = target {
                 return Err(Diagnostic::new("one file cannot hold the results of several scenarios")
                     .help("leave it out: each scenario's results go to the folder given with --out")
@@ -100,7 +114,7 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
             return Ok(ending);
         }
         output::write_json("--out", &json, &results)?;
-        if args.how.json.as_deref() != Some(std::path::Path::new("-")) {
+        if !args.how.takes_stdout() {
             output::print(&format!("{}{}\n", table::render(&results), json.display()))?;
         }
     }
@@ -125,7 +139,7 @@ pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagno
     };
     let json = how.json.clone().or_else(|| first.output.json.as_ref().map(PathBuf::from));
     let report = how.report.clone().or_else(|| first.output.report.as_ref().map(PathBuf::from));
-    for (argument, target) in [("--json", &json), ("--report", &report)] {
+    for (argument, target) in [("--json", &json), ("--report", &report), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
             output::check(argument, target)?;
         }
@@ -153,6 +167,7 @@ pub(crate) fn simulate(
         eprintln!("{} of {} runs were there already", progress.stored(), scenario.jobs.len());
     }
     let mut results = results(scenario_json(&scenario.points), runs);
+    let statistics = tc_stats(&mut results);
     if progress.was_interrupted() {
         return Ok((results, Ending::Interrupted));
     }
@@ -168,7 +183,23 @@ pub(crate) fn simulate(
     if let Some(path) = &scenario.json {
         output::write_json("--json", path, &results)?;
     }
+    if let Some(path) = &how.tc_stats {
+        output::write_json("--tc-stats", path, &statistics)?;
+    }
     Ok((results, Ending::Done))
+}
+
+/// Takes the statistics of all queues out of the results: one array, in which each tells which run it was in.
+fn tc_stats(results: &mut Results) -> Vec<Value> {
+    let mut all = Vec::new();
+    for run in &mut results.runs {
+        for mut qdisc in run.tc_stats.take().into_iter().flatten() {
+            qdisc["goodqueue"]["run"] =
+                serde_json::json!({ "qdisc": run.qdisc, "seed": run.seed, "sweep": run.sweep });
+            all.push(qdisc);
+        }
+    }
+    all
 }
 
 /// The names that scenarios may use: those of the congestion controls are theirs to know.

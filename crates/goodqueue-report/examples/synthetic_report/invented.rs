@@ -164,6 +164,7 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
         },
         tcp_share: Some(0.99),
         engine: Engine::default(),
+        tc_stats: None,
         series: Some(Series {
             step_s: 0.1,
             quantiles: Quantiles {

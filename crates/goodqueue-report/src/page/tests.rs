@@ -57,6 +57,7 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         fairness: Fairness { jain_goodput: Some(0.99), jain_goodput_up: None, jain_drop_share: None },
         tcp_share: Some(1.0),
         engine: Engine::default(),
+        tc_stats: None,
         series,
     }
 }

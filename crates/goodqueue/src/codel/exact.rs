@@ -1,6 +1,6 @@
 //! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
 
-use super::{CodelParams, CodelVariant, CodelVars, NEVER, Recall, Source, mark};
+use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Recall, Source, mark};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ fn dequeue_judged<P: Packet, S: Source<P>>(
             if counts_first {
                 vars.count = vars.count.wrapping_add(1);
             }
-            if params.ecn && mark(&mut taken.packet, source) {
+            if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
                 if !counts_first {
                     vars.count = vars.count.wrapping_add(1);
                 }
@@ -84,7 +84,7 @@ fn dequeue_judged<P: Packet, S: Source<P>>(
     } else if taken.ok_to_drop {
         let mut delivered = Some(taken);
         if let Some(mut victim) = delivered.take() {
-            if params.ecn && mark(&mut victim.packet, source) {
+            if params.ecn && mark(&mut victim.packet, source, Mark::Law) {
                 delivered = Some(victim);
             } else {
                 source.drop_congested(victim.packet);
@@ -95,7 +95,7 @@ fn dequeue_judged<P: Packet, S: Source<P>>(
         taken = delivered?;
     }
     if params.ce_threshold.is_some_and(|threshold| taken.sojourn > threshold) {
-        mark(&mut taken.packet, source);
+        mark(&mut taken.packet, source, Mark::Threshold);
     }
     Some(taken.packet)
 }

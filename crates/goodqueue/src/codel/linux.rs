@@ -1,7 +1,8 @@
 //! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square root of 16 bits.
 
-use super::{CodelParams, CodelVars, Source, mark, out_of_range, recalled};
+use super::{CodelParams, CodelVars, Mark, Source, mark, out_of_range, recalled};
 use crate::config::ConfigError;
+use crate::gauge::Gauge;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
         while vars.dropping && !is_before(clock, drop_next(vars)) {
             vars.count = vars.count.wrapping_add(1);
             newton_step(vars);
-            if params.ecn && mark(&mut taken.packet, source) {
+            if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
                 vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
                 break;
             }
@@ -59,7 +60,7 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
             }
         }
     } else if taken.should_drop {
-        let delivered = if params.ecn && mark(&mut taken.packet, source) {
+        let delivered = if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
             Some(taken)
         } else {
             source.drop_congested(taken.packet);
@@ -80,9 +81,29 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
     }
     let threshold = params.ce_threshold.map(|threshold| ticks(threshold.as_nanos()));
     if threshold.is_some_and(|threshold| is_before(threshold, taken.delay)) {
-        mark(&mut taken.packet, source);
+        mark(&mut taken.packet, source, Mark::Threshold);
     }
     Some(taken.packet)
+}
+
+/// The age of a packet in the kernel's unit of time.
+pub(super) fn age(came: Instant, now: Instant) -> Duration {
+    span(ticks(now.as_nanos()).wrapping_sub(ticks(came.as_nanos())))
+}
+
+/// How long until `due`, on the kernel's clock.
+pub(super) fn until(due: u64, now: Instant) -> Gauge {
+    let clock = ticks(now.as_nanos());
+    let left = ticks_of(due).wrapping_sub(clock);
+    if is_before(ticks_of(due), clock) {
+        Gauge::Overdue(span(left.wrapping_neg()))
+    } else {
+        Gauge::Time(span(left))
+    }
+}
+
+fn span(ticks: Ticks) -> Duration {
+    Duration::from_nanos(u64::from(ticks) << 10)
 }
 
 struct Taken<P> {

@@ -77,9 +77,10 @@ demo-check: build
 	cmp $(TARGET)/demo.json $(TARGET)/demo-debug.json
 	test -s $(TARGET)/demo.html
 
-# What the library's files say of their deviations, as one page.
+# What the library's files say of their deviations and of the scenario format, as pages.
 deviations: build
 	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
+	$(GOODQUEUE) explain scenario > docs/scenarios.md
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

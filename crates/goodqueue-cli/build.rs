@@ -1,4 +1,4 @@
-//! Takes the page of each discipline, the documentation at the top of its file, into the command: the file is the only
+//! Takes the page of the scenario format and of each discipline, the documentation at the top of its file, into the command: the file is the only
 //! place where it is written, and a new discipline's page is there without being listed.
 
 use std::fmt::Write as _;
@@ -27,6 +27,20 @@ fn main() {
     table.push(']');
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(Path::new(&out).join("pages.rs"), table).expect("cargo's folder can be written");
+    let format = manifest.join("../goodqueue-scenario/src/scenario.rs");
+    println!("cargo::rerun-if-changed={}", format.display());
+    let source = fs::read_to_string(&format).expect("the scenario crate's sources are beside the command's");
+    fs::write(Path::new(&out).join("scenario.md"), scenario_page(&page(&source)))
+        .expect("cargo's folder can be written");
+}
+
+/// The section on the format of scenario files, as a page of its own; links into the library's documentation become plain
+/// text.
+fn scenario_page(documentation: &str) -> String {
+    let section = documentation.split("# The format\n").nth(1).expect("scenario.rs tells the format");
+    let section = section.split("\n# ").next().unwrap_or(section);
+    let plain = section.replace("[`", "`").replace("`]", "`").replace("`crate::", "`goodqueue_scenario::");
+    format!("# Scenario files\n{}\n", plain.trim_end())
 }
 
 /// The inner documentation at the top of a file, without its comment marks.

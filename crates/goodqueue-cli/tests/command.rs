@@ -289,6 +289,43 @@ fn the_list_of_deviations_is_that_of_the_pages() {
 }
 
 #[test]
+fn the_scenario_format_is_explained_as_the_book_has_it() {
+    // If this fails: make deviations
+    let printed = stdout(&goodqueue(folder().path(), &["explain", "scenario"]));
+    assert!(printed == include_str!("../../../docs/scenarios.md"), "docs/scenarios.md is not up to date");
+}
+
+#[test]
+fn every_command_of_the_tutorial_runs() {
+    let tutorial = include_str!("../../../docs/tutorial.md");
+    let folder = folder();
+    let block = |language: &str| {
+        let opening = format!("```{language}\n");
+        tutorial.split(&opening).skip(1).filter_map(|rest| rest.split("```").next()).collect::<Vec<_>>()
+    };
+    std::fs::write(folder.path().join("home.toml"), block("toml").concat()).expect("written");
+    let commands: Vec<&str> = block("sh").into_iter().flat_map(str::lines).collect();
+    assert!(commands.len() > 10);
+    for line in commands {
+        let output = goodqueue(folder.path(), &words(line)[1..]);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// The words of a command line; single quotes hold words together.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (number, part) in line.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(part);
+        } else {
+            words.extend(part.split_whitespace());
+        }
+    }
+    words
+}
+
+#[test]
 fn replay_prints_fates_and_compares_them() {
     let folder = folder();
     let recording = concat!(

@@ -1,4 +1,4 @@
-//! `goodqueue explain`: the page of a discipline, as it stands at the top of its file.
+//! `goodqueue explain`: the page of a discipline or of the scenario format, as it stands at the top of its file.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,16 +11,17 @@ use serde_json::json;
 use super::{Ending, Outcome};
 use crate::output;
 
-/// Explain a queue discipline: what it does, its state, parameters, deviations and cost.
+/// Explain a queue discipline (what it does, its state, parameters, deviations, cost) or the format of scenario files.
 ///
 /// The text is Markdown, and the same as in the library's documentation.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue explain codel
   goodqueue explain fq_nocodel      a preset: the page of the discipline it stands for
+  goodqueue explain scenario        every key of a scenario file, with its default
   goodqueue explain --deviations    how every discipline differs from its RFC and from Linux")]
 pub(crate) struct ExplainArgs {
-    /// A discipline or a preset.
+    /// A discipline, a preset, or `scenario`.
     #[arg(required_unless_present = "deviations")]
     name: Option<String>,
     /// The deviations of all disciplines, as docs/DEVIATIONS.md has them.
@@ -49,12 +50,19 @@ pub(crate) fn main(args: &ExplainArgs) -> Outcome {
 /// Every discipline's page, by its name; made by the build script from the library's files.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
+/// The name under which the scenario format is explained, and its page, from the library that reads it.
+const SCENARIO: &str = "scenario";
+const SCENARIO_PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/scenario.md"));
+
 fn explanation(name: &str) -> Result<String, Diagnostic> {
+    if name == SCENARIO {
+        return Ok(SCENARIO_PAGE.to_owned());
+    }
     let preset = registry::PRESETS.iter().find(|preset| preset.name == name);
     let kind = preset.map_or(name, |preset| preset.kind);
     let Some(page) = page(kind) else {
         let presets = registry::PRESETS.iter().map(|preset| preset.name);
-        let names: Vec<&str> = PAGES.iter().map(|page| page.0).chain(presets).collect();
+        let names: Vec<&str> = PAGES.iter().map(|page| page.0).chain(presets).chain([SCENARIO]).collect();
         return Err(Diagnostic::new(format!("there is no discipline `{name}` to explain"))
             .one_of(name, &names)
             .in_argument("NAME", name));

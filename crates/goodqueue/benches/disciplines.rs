@@ -105,8 +105,8 @@ impl<Q: Qdisc<Frame>> Queue for Discipline<Q> {
     }
 }
 
-const PAIRS: u32 = 200_000;
-const ROUNDS: usize = 7;
+const PAIRS: u32 = 20_480;
+const ROUNDS: usize = 40;
 const FLOWS: u32 = 1_024;
 const DEPTHS: [u32; 3] = [1, 100, 10_000];
 

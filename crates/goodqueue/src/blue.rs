@@ -63,6 +63,7 @@ pub struct Blue<P, R> {
     last_update: Option<Instant>,
     /// Latest time seen (contract rule 1).
     now: Instant,
+    /// Without what the queue knows.
     stats: Stats,
 }
 
@@ -178,7 +179,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let full = self.queue.len() >= self.config.limit as usize;
         let long = self.config.threshold.is_some_and(|threshold| self.queue.len() > threshold as usize);
         if full || long {
@@ -193,7 +193,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
                 if signals && !already {
                     self.stats.marked.add(bytes);
                 }
-                self.stats.enqueued.add(bytes);
                 self.queue.push_back(self.now, packet);
                 return;
             }
@@ -208,9 +207,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
         let packet = self.queue.pop_front().map(|queued| queued.packet);
         if self.queue.is_empty() {
             self.change(-self.config.decrement);
-        }
-        if let Some(packet) = &packet {
-            self.stats.dequeued.add(packet.len());
         }
         packet
     }
@@ -228,7 +224,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

@@ -64,6 +64,7 @@ pub struct Cobalt<P, R> {
     random: R,
     vars: CobaltVars,
     queue: Fifo<P>,
+    /// Without what the queue knows.
     stats: Stats,
     /// Packets lost to the limit.
     overflows: u64,
@@ -417,8 +418,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        self.stats.offered.add(packet.len());
-        self.stats.enqueued.add(packet.len());
         self.queue.push_back(self.now, packet);
         if self.queue.len() > self.config.limit as usize {
             self.overflows = self.overflows.wrapping_add(1);
@@ -445,7 +444,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
             }
             // The last packet may be marked, not dropped.
             if !verdict.drop || self.queue.is_empty() {
-                self.stats.dequeued.add(bytes);
                 return Some(queued.packet);
             }
             self.stats.dropped_after.add(bytes);
@@ -462,7 +460,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

@@ -78,6 +78,7 @@ pub struct Codel<P> {
     queue: Fifo<P>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
+    /// Without what the queue knows.
     stats: Stats,
     tally: CodelTally,
     /// When the packet taken last came, and when it was taken.
@@ -170,20 +171,26 @@ const _: () = assert!(size_of::<CodelVars>() <= 32, "a thousand flows' state mus
 /// "Below target": no instant of interest is that late.
 const NEVER: u64 = u64::MAX;
 
-/// The queue that a control law works on.
-pub trait Source<P> {
-    /// Takes the oldest packet.
-    fn pop(&mut self) -> Option<Queued<P>>;
-    /// When the oldest packet came; `None` if there is none, or if only `pop` can tell.
-    fn head(&self) -> Option<Instant> {
-        None
-    }
-    /// Bytes left behind it, as this discipline counts them.
-    fn bytes_left(&self) -> u64;
-    /// Gives up a packet that `pop` returned.
-    fn drop_congested(&mut self, packet: P);
-    /// A packet that `pop` returned carries a mark now, and did before if `already`.
-    fn marked(&mut self, bytes: u32, why: Mark, already: bool);
+/// The queue that a control law works on. The law judges the packet at the head where it lies: a packet is moved once, by
+/// whoever sends or drops it.
+pub trait Source {
+    /// The oldest packet; `None` if the queue is empty.
+    fn head(&self) -> Option<Head>;
+    /// Drops the oldest packet: it is the congestion signal.
+    fn drop_head(&mut self);
+    /// Marks the oldest packet; true if it now carries the signal (RFC 3168 §5).
+    fn mark_head(&mut self, why: Mark) -> bool;
+}
+
+/// What a control law is told of the packet at the head of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// When it came.
+    pub at: Instant,
+    /// Its bytes.
+    pub bytes: u32,
+    /// Bytes that it leaves behind, as this discipline counts them.
+    pub bytes_behind: u64,
 }
 
 /// Why CoDel marked a packet.
@@ -251,14 +258,10 @@ impl CodelVars {
         }
     }
 
-    /// Takes the next packet to send from `source`, dropping and marking as CoDel says.
+    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is then at the head. False if
+    /// none is left.
     #[inline]
-    pub fn dequeue<P: Packet, S: Source<P>>(
-        &mut self,
-        now: Instant,
-        params: &CodelParams,
-        source: &mut S,
-    ) -> Option<P> {
+    pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         match params.variant {
             CodelVariant::Linux => linux::dequeue(self, now, params, source),
             _ => exact::dequeue(self, now, params, source),
@@ -314,13 +317,16 @@ fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn
     if recalled >= enough && within(N::from(intervals)) { recalled } else { 1 }
 }
 
-/// Marks `packet`; true if it now carries the signal (RFC 3168 §5).
-fn mark<P: Packet, S: Source<P>>(packet: &mut P, source: &mut S, why: Mark) -> bool {
+/// Marks `packet` and counts that; true if it now carries the signal (RFC 3168 §5).
+pub(crate) fn mark<P: Packet>(packet: &mut P, why: Mark, stats: &mut Stats, tally: &mut CodelTally) -> bool {
     let already = packet.ecn() == Ecn::Ce;
     if !packet.set_ce() {
         return false;
     }
-    source.marked(packet.len(), why, already);
+    tally.marked(why);
+    if !already {
+        stats.marked.add(packet.len());
+    }
     true
 }
 
@@ -592,15 +598,12 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let bytes = packet.len();
-        self.stats.offered.add(bytes);
         // RFC 8289 §5.4: drops of a full buffer are not the control law's business.
         if self.queue.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
-            self.stats.dropped_before.add(bytes);
+            self.stats.dropped_before.add(packet.len());
             drops.dropped(packet, DropReason::Overlimit);
             return;
         }
-        self.stats.enqueued.add(bytes);
         self.queue.push_back(self.now, packet);
     }
 
@@ -615,9 +618,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             last: &mut self.last,
             drops,
         };
-        let packet = self.vars.dequeue(self.now, &self.config.params, &mut source)?;
-        self.stats.dequeued.add(packet.len());
-        Some(packet)
+        if self.vars.dequeue(self.now, &self.config.params, &mut source) { source.pop() } else { None }
     }
 
     fn set_taken_ahead(&mut self, taken: bool) {
@@ -633,7 +634,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, now: Instant, seen: &mut Observation) {
@@ -689,35 +690,35 @@ struct FifoSource<'a, P, D> {
     drops: &'a mut D,
 }
 
-impl<P: Packet, D: Drops<P>> Source<P> for FifoSource<'_, P, D> {
+impl<P: Packet, D> FifoSource<'_, P, D> {
     #[inline]
-    fn pop(&mut self) -> Option<Queued<P>> {
-        let queued = self.queue.pop_front()?;
-        self.tally.max_packet = self.tally.max_packet.max(queued.packet.len());
-        *self.last = (queued.at, self.now);
-        Some(queued)
+    fn pop(&mut self) -> Option<P> {
+        let Queued { at, packet } = self.queue.pop_front()?;
+        self.tally.max_packet = self.tally.max_packet.max(packet.len());
+        *self.last = (at, self.now);
+        Some(packet)
     }
+}
 
+impl<P: Packet, D: Drops<P>> Source for FifoSource<'_, P, D> {
     #[inline]
-    fn head(&self) -> Option<Instant> {
-        self.queue.front().map(|queued| queued.at)
+    fn head(&self) -> Option<Head> {
+        let queued = self.queue.front()?;
+        let bytes = queued.packet.len();
+        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
+        Some(Head { at: queued.at, bytes, bytes_behind })
     }
 
-    #[inline]
-    fn bytes_left(&self) -> u64 {
-        self.queue.bytes()
-    }
-
-    fn drop_congested(&mut self, packet: P) {
-        self.stats.dropped_after.add(packet.len());
-        self.drops.dropped(packet, DropReason::Congested);
-    }
-
-    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
-        self.tally.marked(why);
-        if !already {
-            self.stats.marked.add(bytes);
+    fn drop_head(&mut self) {
+        if let Some(packet) = self.pop() {
+            self.stats.dropped_after.add(packet.len());
+            self.drops.dropped(packet, DropReason::Congested);
         }
+    }
+
+    fn mark_head(&mut self, why: Mark) -> bool {
+        let Some(packet) = self.queue.front_mut() else { return false };
+        mark(packet, why, self.stats, self.tally)
     }
 }
 

@@ -57,6 +57,7 @@ pub struct CodelDt<P> {
     /// The packet that left last was above target, as all were for an interval.
     above: bool,
     queue: Fifo<P>,
+    /// Without what the queue knows.
     stats: Stats,
     /// Latest time seen (contract rule 1).
     now: Instant,
@@ -173,7 +174,6 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let why = if self.queue.len() >= self.config.limit() as usize {
             DropReason::Overlimit
         } else {
@@ -183,7 +183,6 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
                 if signals && !already {
                     self.stats.marked.add(bytes);
                 }
-                self.stats.enqueued.add(bytes);
                 self.queue.push_back(self.now, packet);
                 return;
             }
@@ -206,7 +205,6 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
         if !self.above {
             leave(&mut self.vars);
         }
-        self.stats.dequeued.add(bytes);
         Some(oldest.packet)
     }
 
@@ -223,7 +221,7 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, now: Instant, seen: &mut Observation) {

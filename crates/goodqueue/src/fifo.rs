@@ -58,6 +58,7 @@ pub type PfifoHeadDropConfig = FifoConfig<DropsHead>;
 pub struct FifoQueue<P, F> {
     config: FifoConfig<F>,
     queue: Fifo<P>,
+    /// Without what the queue knows.
     stats: Stats,
 }
 
@@ -152,7 +153,6 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let admitted = self.config.holds(self.queue.len() + 1, self.queue.bytes() + u64::from(bytes));
         if !admitted {
             if !F::HEAD_DROP {
@@ -165,14 +165,11 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
                 drops.dropped(oldest.packet, DropReason::Overlimit);
             }
         }
-        self.stats.enqueued.add(bytes);
         self.queue.push_back(now, packet);
     }
 
     fn dequeue(&mut self, _now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
-        let packet = self.queue.pop_front()?.packet;
-        self.stats.dequeued.add(packet.len());
-        Some(packet)
+        Some(self.queue.pop_front()?.packet)
     }
 
     fn next_len(&self) -> Option<u32> {
@@ -188,7 +185,7 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn reconfigure(&mut self, _now: Instant, config: FifoConfig<F>, drops: &mut impl Drops<P>) {

@@ -11,7 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::codel::{CodelTally, Mark, Source};
+use crate::codel::{CodelTally, Head, Mark, Source, mark};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Pool, Queued};
@@ -22,13 +22,9 @@ pub trait FlowAqm: Clone {
     /// What all flows share.
     type Params;
 
-    /// Takes the next packet to send from `source`, dropping and marking as the AQM says.
-    fn take<P: Packet, S: Source<P>>(
-        &mut self,
-        now: Instant,
-        params: &Self::Params,
-        source: &mut S,
-    ) -> Option<P>;
+    /// Drops and marks at the head of `source`, as the AQM says, until a packet may be sent: it is then at the head, and is
+    /// sent. False if none is left.
+    fn decide<S: Source>(&mut self, now: Instant, params: &Self::Params, source: &mut S) -> bool;
 
     /// An overflow took `drops` packets from this flow.
     fn overflowed(&mut self, drops: u32) {
@@ -176,21 +172,21 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 tally: &mut self.tally,
                 drops,
             };
-            match flow.aqm.take(now, params, &mut source) {
-                Some(packet) => {
-                    flow.deficit = flow.deficit.saturating_sub(i64::from(packet.len().max(1)));
-                    self.stats.dequeued.add(packet.len());
-                    return Some(packet);
-                }
+            if flow.aqm.decide(now, params, &mut source) {
+                let packet = source.pop()?.packet;
+                flow.deficit = flow.deficit.saturating_sub(i64::from(packet.len().max(1)));
+                self.stats.dequeued.add(packet.len());
+                return Some(packet);
+            }
+            if from_new && self.old_flows.head != NIL {
                 // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
                 // becoming new again and again.
-                None if from_new && self.old_flows.head != NIL => self.rotate(from_new, index),
-                None => {
-                    flow.listed = false;
-                    self.unlink_head(from_new);
-                    if first_denied == index {
-                        first_denied = NIL;
-                    }
+                self.rotate(from_new, index);
+            } else {
+                flow.listed = false;
+                self.unlink_head(from_new);
+                if first_denied == index {
+                    first_denied = NIL;
                 }
             }
         }
@@ -383,7 +379,7 @@ struct FlowSource<'a, P, D> {
     drops: &'a mut D,
 }
 
-impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
+impl<P: Packet, D> FlowSource<'_, P, D> {
     #[inline]
     fn pop(&mut self) -> Option<Queued<P>> {
         let queued = self.pool.pop_front(self.packets)?;
@@ -394,27 +390,31 @@ impl<P: Packet, D: Drops<P>> Source<P> for FlowSource<'_, P, D> {
         *self.bytes = self.bytes.saturating_sub(u64::from(bytes));
         Some(queued)
     }
+}
 
+impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     #[inline]
-    fn head(&self) -> Option<Instant> {
-        self.pool.front(self.packets).map(|queued| queued.at)
+    fn head(&self) -> Option<Head> {
+        let queued = self.pool.front(self.packets)?;
+        let bytes = queued.packet.len();
+        let bytes_behind = if self.whole {
+            self.bytes.saturating_sub(u64::from(bytes))
+        } else {
+            self.backlogs.of(self.index).saturating_sub(charge(bytes))
+        };
+        Some(Head { at: queued.at, bytes, bytes_behind })
     }
 
-    #[inline]
-    fn bytes_left(&self) -> u64 {
-        if self.whole { *self.bytes } else { self.backlogs.of(self.index) }
-    }
-
-    fn drop_congested(&mut self, packet: P) {
-        self.stats.dropped_after.add(packet.len());
-        self.drops.dropped(packet, DropReason::Congested);
-    }
-
-    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
-        self.tally.marked(why);
-        if !already {
-            self.stats.marked.add(bytes);
+    fn drop_head(&mut self) {
+        if let Some(queued) = self.pop() {
+            self.stats.dropped_after.add(queued.packet.len());
+            self.drops.dropped(queued.packet, DropReason::Congested);
         }
+    }
+
+    fn mark_head(&mut self, why: Mark) -> bool {
+        let Some(packet) = self.pool.front_mut(self.packets) else { return false };
+        mark(packet, why, self.stats, self.tally)
     }
 }
 
@@ -542,8 +542,8 @@ mod tests {
     impl FlowAqm for NoAqm {
         type Params = ();
 
-        fn take<P: Packet, S: Source<P>>(&mut self, _: Instant, (): &(), source: &mut S) -> Option<P> {
-            Some(source.pop()?.packet)
+        fn decide<S: Source>(&mut self, _: Instant, (): &(), source: &mut S) -> bool {
+            source.head().is_some()
         }
     }
 

@@ -107,12 +107,7 @@ impl FlowAqm for CodelVars {
     type Params = CodelParams;
 
     #[inline]
-    fn take<P: Packet, S: Source<P>>(
-        &mut self,
-        now: Instant,
-        params: &CodelParams,
-        source: &mut S,
-    ) -> Option<P> {
+    fn decide<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         self.dequeue(now, params, source)
     }
 

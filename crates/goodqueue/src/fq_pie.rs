@@ -96,15 +96,10 @@ impl FlowAqm for PieFlow {
     type Params = PieConfig;
 
     #[inline]
-    fn take<P: Packet, S: Source<P>>(
-        &mut self,
-        now: Instant,
-        params: &PieConfig,
-        source: &mut S,
-    ) -> Option<P> {
-        let queued = source.pop()?;
-        self.vars.departed(params, now, queued.at, queued.packet.len(), source.bytes_left());
-        Some(queued.packet)
+    fn decide<S: Source>(&mut self, now: Instant, params: &PieConfig, source: &mut S) -> bool {
+        let Some(head) = source.head() else { return false };
+        self.vars.departed(params, now, head.at, head.bytes, head.bytes_behind);
+        true
     }
 }
 

@@ -95,6 +95,7 @@ pub struct Pie<P, R> {
     now: Instant,
     /// When the probability is updated next; set by the first call.
     update_at: Option<Instant>,
+    /// Without what the queue knows.
     stats: Stats,
     tally: Tally,
     /// Most packets that an arrival found and joined.
@@ -1052,7 +1053,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let why = if self.queue.len() >= self.config.limit as usize {
             Some(DropReason::Overlimit)
         } else if self.vars.congested(&self.config, self.queue.bytes(), bytes, &mut self.random)
@@ -1069,7 +1069,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             drops.dropped(packet, why);
             return;
         }
-        self.stats.enqueued.add(bytes);
         self.longest = self.longest.max(self.queue.len());
         self.queue.push_back(self.now, packet);
         // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
@@ -1083,7 +1082,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         let queued = self.queue.pop_front()?;
         let bytes = queued.packet.len();
         self.vars.departed(&self.config, self.now, queued.at, bytes, self.queue.bytes());
-        self.stats.dequeued.add(bytes);
         Some(queued.packet)
     }
 
@@ -1100,7 +1098,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {
@@ -1109,7 +1107,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         if self.config.delay_from() == DelayFrom::Estimator {
             seen.number("avg_dq_rate", self.config.bytes_per_second(self.vars.estimate));
         }
-        seen.number("pkts_in", self.stats.enqueued.packets);
+        seen.number("pkts_in", self.stats().enqueued.packets);
         seen.number("overlimit", self.tally.overlimit);
         seen.number("dropped", self.stats.dropped_before.packets);
         seen.number("maxq", self.longest as u64);

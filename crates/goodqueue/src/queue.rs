@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::packet::Packet;
+use crate::qdisc::{Count, Stats};
 use crate::time::Instant;
 
 /// A queued packet and when it came.
@@ -15,16 +16,20 @@ pub struct Queued<P> {
     pub packet: P,
 }
 
-/// A first-in first-out queue that knows its bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A first-in first-out queue that knows its bytes and what went through it.
+#[derive(Clone, Debug)]
 pub struct Fifo<P> {
     ring: VecDeque<Queued<P>>,
-    bytes: u64,
+    /// All that was ever queued.
+    entered: Count,
+    /// Bytes of all that is queued no longer. What is queued is a difference: with a sum of its own, each call would wait
+    /// for the one before to have written it.
+    left: u64,
 }
 
 impl<P> Default for Fifo<P> {
     fn default() -> Self {
-        Self { ring: VecDeque::new(), bytes: 0 }
+        Self { ring: VecDeque::new(), entered: Count::default(), left: 0 }
     }
 }
 
@@ -32,7 +37,7 @@ impl<P: Packet> Fifo<P> {
     /// Appends.
     #[inline]
     pub fn push_back(&mut self, at: Instant, packet: P) {
-        self.bytes = self.bytes.saturating_add(u64::from(packet.len()));
+        self.entered.add(packet.len());
         self.ring.push_back(Queued { at, packet });
     }
 
@@ -40,25 +45,33 @@ impl<P: Packet> Fifo<P> {
     #[inline]
     pub fn pop_front(&mut self) -> Option<Queued<P>> {
         let queued = self.ring.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(u64::from(queued.packet.len()));
+        self.left = self.left.wrapping_add(u64::from(queued.packet.len()));
         Some(queued)
     }
 
     /// Takes the youngest.
     pub fn pop_back(&mut self) -> Option<Queued<P>> {
         let queued = self.ring.pop_back()?;
-        self.bytes = self.bytes.saturating_sub(u64::from(queued.packet.len()));
+        self.left = self.left.wrapping_add(u64::from(queued.packet.len()));
         Some(queued)
     }
 
     /// The oldest, left where it is.
     #[must_use]
+    #[inline]
     pub fn front(&self) -> Option<&Queued<P>> {
         self.ring.front()
     }
 
+    /// The oldest, left where it is, to be marked: its length must stay as it is.
+    #[must_use]
+    pub fn front_mut(&mut self) -> Option<&mut P> {
+        self.ring.front_mut().map(|queued| &mut queued.packet)
+    }
+
     /// Packets queued.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.ring.len()
     }
@@ -71,8 +84,15 @@ impl<P: Packet> Fifo<P> {
 
     /// Bytes queued.
     #[must_use]
+    #[inline]
     pub const fn bytes(&self) -> u64 {
-        self.bytes
+        self.entered.bytes.wrapping_sub(self.left)
+    }
+
+    /// The statistics of a discipline whose packets all are in this queue, from those that it keeps itself.
+    #[must_use]
+    pub fn complete(&self, stats: Stats) -> Stats {
+        stats.with_queue(self.entered, Count { packets: self.len() as u64, bytes: self.bytes() })
     }
 }
 
@@ -177,6 +197,15 @@ impl<P> Pool<P> {
     #[must_use]
     pub fn front(&self, chain: &Chain) -> Option<&Queued<P>> {
         if chain.packets == 0 { None } else { self.nodes.get(chain.head as usize)?.queued.as_ref() }
+    }
+
+    /// The oldest of `chain`, left where it is, to be marked.
+    #[must_use]
+    pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
+        if chain.packets == 0 {
+            return None;
+        }
+        self.nodes.get_mut(chain.head as usize)?.queued.as_mut().map(|queued| &mut queued.packet)
     }
 
     /// The youngest of `chain` and its node.

@@ -100,6 +100,7 @@ pub struct Red<P, R> {
     now: Instant,
     /// When `adaptive` looks next; set by the first call.
     adapt_at: Option<Instant>,
+    /// Without what the queue knows.
     stats: Stats,
     tally: Tally,
 }
@@ -560,7 +561,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let (backlog, packets) = (self.queue.bytes(), self.queue.len());
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
@@ -578,7 +578,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
             if marked {
                 self.stats.marked.add(bytes);
             }
-            self.stats.enqueued.add(bytes);
             self.queue.push_back(self.now, packet);
             return;
         };
@@ -590,9 +589,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.update(now);
         let packet = self.queue.pop_front().map(|queued| queued.packet);
         self.algorithm.departure(self.now, packet.is_some(), self.queue.len());
-        if let Some(packet) = &packet {
-            self.stats.dequeued.add(packet.len());
-        }
         packet
     }
 
@@ -609,7 +605,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

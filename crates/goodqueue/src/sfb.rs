@@ -84,6 +84,7 @@ pub struct Sfb<P, R> {
     tokens_at: u64,
     /// Latest time seen (contract rule 1).
     now: Instant,
+    /// Without what the queue knows.
     stats: Stats,
     tally: Tally,
 }
@@ -382,7 +383,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         match self.admit(&mut packet) {
             Ok((hashes, marked)) => {
                 if marked {
@@ -390,7 +390,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
                 }
                 self.count(hashes, |packets| packets.saturating_add(1));
                 self.hashes.push_back(hashes);
-                self.stats.enqueued.add(bytes);
                 self.queue.push_back(self.now, packet);
             }
             Err(why) => {
@@ -406,7 +405,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
         if let Some(hashes) = self.hashes.pop_front() {
             self.count(hashes, |packets| packets.saturating_sub(1));
         }
-        self.stats.dequeued.add(packet.len());
         Some(packet)
     }
 
@@ -423,7 +421,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queue.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

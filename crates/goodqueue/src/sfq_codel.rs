@@ -46,7 +46,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{
-    CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, Mark, Source, Startup, TARGET,
+    CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, Source, Startup, TARGET, mark,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{Backlogs, FlowAqm};
@@ -275,18 +275,17 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 tally: &mut self.tally,
                 drops,
             };
-            match bin.aqm.take(now, params, &mut source) {
-                Some(packet) => {
-                    bin.deficit = bin.deficit.saturating_sub(i64::from(packet.len().max(1)));
-                    if quantum == 0 {
-                        self.turn = bin.next;
-                    }
-                    self.stats.dequeued.add(packet.len());
-                    return Some(packet);
+            if bin.aqm.decide(now, params, &mut source) {
+                let packet = source.pop()?.packet;
+                bin.deficit = bin.deficit.saturating_sub(i64::from(packet.len().max(1)));
+                if quantum == 0 {
+                    self.turn = bin.next;
                 }
-                // The AQM dropped what there was.
-                None => self.leave(),
+                self.stats.dequeued.add(packet.len());
+                return Some(packet);
             }
+            // The AQM dropped what there was.
+            self.leave();
         }
     }
 
@@ -339,7 +338,8 @@ struct BinSource<'a, P, D> {
     drops: &'a mut D,
 }
 
-impl<P: Packet, D: Drops<P>> Source<P> for BinSource<'_, P, D> {
+impl<P: Packet, D> BinSource<'_, P, D> {
+    #[inline]
     fn pop(&mut self) -> Option<Queued<P>> {
         let queued = self.pool.pop_front(self.bin_packets)?;
         self.tally.max_packet = self.tally.max_packet.max(queued.packet.len());
@@ -350,21 +350,27 @@ impl<P: Packet, D: Drops<P>> Source<P> for BinSource<'_, P, D> {
         *self.bytes = self.bytes.saturating_sub(bytes);
         Some(queued)
     }
+}
 
-    fn bytes_left(&self) -> u64 {
-        if self.whole { *self.bytes } else { *self.bin_bytes }
+impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
+    #[inline]
+    fn head(&self) -> Option<Head> {
+        let queued = self.pool.front(self.bin_packets)?;
+        let bytes = queued.packet.len();
+        let queued_bytes = if self.whole { *self.bytes } else { *self.bin_bytes };
+        Some(Head { at: queued.at, bytes, bytes_behind: queued_bytes.saturating_sub(u64::from(bytes)) })
     }
 
-    fn drop_congested(&mut self, packet: P) {
-        self.stats.dropped_after.add(packet.len());
-        self.drops.dropped(packet, DropReason::Congested);
-    }
-
-    fn marked(&mut self, bytes: u32, why: Mark, already: bool) {
-        self.tally.marked(why);
-        if !already {
-            self.stats.marked.add(bytes);
+    fn drop_head(&mut self) {
+        if let Some(queued) = self.pop() {
+            self.stats.dropped_after.add(queued.packet.len());
+            self.drops.dropped(queued.packet, DropReason::Congested);
         }
+    }
+
+    fn mark_head(&mut self, why: Mark) -> bool {
+        let Some(packet) = self.pool.front_mut(self.bin_packets) else { return false };
+        mark(packet, why, self.stats, self.tally)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
 
-use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Recall, Source, mark};
-use crate::packet::Packet;
+use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Recall, Source};
 use crate::time::{Duration, Instant};
 
 /// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval / sqrt(count)`
@@ -13,42 +12,42 @@ pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
     from + Duration::from_nanos(spacing)
 }
 
-/// A packet taken from the queue, and whether it may be dropped.
-struct Taken<P> {
-    packet: P,
+/// The packet at the head of the queue, and whether it may be dropped.
+struct Judged {
     sojourn: Duration,
     ok_to_drop: bool,
 }
 
 #[inline]
-pub(super) fn dequeue<P: Packet, S: Source<P>>(
+pub(super) fn dequeue<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,
     source: &mut S,
-) -> Option<P> {
+) -> bool {
     // Nearly every packet of a queue that is under control: below target while nothing is being dropped. What follows
-    // would decide the same, after moving the packet about.
+    // would decide the same, with more questions.
     let is_plain = params.variant == CodelVariant::Rfc8289 && params.ce_threshold.is_none() && !vars.dropping;
-    if is_plain && source.head().is_some_and(|at| now.since(at) < params.target) {
+    if is_plain && source.head().is_some_and(|head| now.since(head.at) < params.target) {
         vars.first_above = NEVER;
-        return source.pop().map(|queued| queued.packet);
+        return true;
     }
     dequeue_judged(vars, now, params, source)
 }
 
-fn dequeue_judged<P: Packet, S: Source<P>>(
+#[inline(never)]
+fn dequeue_judged<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,
     source: &mut S,
-) -> Option<P> {
-    let Some(mut taken) = take(vars, now, params, source) else {
+) -> bool {
+    let Some(mut head) = judge_head(vars, now, params, source) else {
         vars.dropping = false;
-        return None;
+        return false;
     };
     if vars.dropping {
-        if !taken.ok_to_drop {
+        if !head.ok_to_drop {
             vars.dropping = false;
         }
         while vars.dropping && now.as_nanos() >= vars.drop_next {
@@ -57,22 +56,22 @@ fn dequeue_judged<P: Packet, S: Source<P>>(
             if counts_first {
                 vars.count = vars.count.wrapping_add(1);
             }
-            if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
+            if params.ecn && source.mark_head(Mark::Law) {
                 if !counts_first {
                     vars.count = vars.count.wrapping_add(1);
                 }
                 vars.drop_next = next_drop(vars, params.interval);
                 break;
             }
-            source.drop_congested(taken.packet);
-            taken = match take(vars, now, params, source) {
+            source.drop_head();
+            head = match judge_head(vars, now, params, source) {
                 Some(successor) => successor,
                 None => {
                     vars.dropping = false;
-                    return None;
+                    return false;
                 }
             };
-            if !taken.ok_to_drop {
+            if !head.ok_to_drop {
                 vars.dropping = false;
                 break;
             }
@@ -81,41 +80,38 @@ fn dequeue_judged<P: Packet, S: Source<P>>(
             }
             vars.drop_next = next_drop(vars, params.interval);
         }
-    } else if taken.ok_to_drop {
-        let mut delivered = Some(taken);
-        if let Some(mut victim) = delivered.take() {
-            if params.ecn && mark(&mut victim.packet, source, Mark::Law) {
-                delivered = Some(victim);
-            } else {
-                source.drop_congested(victim.packet);
-                delivered = take(vars, now, params, source);
-            }
-        }
+    } else if head.ok_to_drop {
+        let delivered = if params.ecn && source.mark_head(Mark::Law) {
+            Some(head)
+        } else {
+            source.drop_head();
+            judge_head(vars, now, params, source)
+        };
         enter(vars, now, params);
-        taken = delivered?;
+        let Some(successor) = delivered else { return false };
+        head = successor;
     }
-    if params.ce_threshold.is_some_and(|threshold| taken.sojourn > threshold) {
-        mark(&mut taken.packet, source, Mark::Threshold);
+    if params.ce_threshold.is_some_and(|threshold| head.sojourn > threshold) {
+        source.mark_head(Mark::Threshold);
     }
-    Some(taken.packet)
+    true
 }
 
-/// RFC 8289 §5.6 `dodequeue`.
+/// RFC 8289 §5.6 `dodequeue`, the packet left where it is.
 #[inline]
-fn take<P: Packet, S: Source<P>>(
+fn judge_head<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,
-    source: &mut S,
-) -> Option<Taken<P>> {
-    let Some(queued) = source.pop() else {
+    source: &S,
+) -> Option<Judged> {
+    let Some(head) = source.head() else {
         vars.first_above = NEVER;
         return None;
     };
-    let sojourn = now.since(queued.at);
-    let packet = queued.packet;
-    let ok_to_drop = judge(vars, now, params, sojourn, packet.len(), source.bytes_left());
-    Some(Taken { packet, sojourn, ok_to_drop })
+    let sojourn = now.since(head.at);
+    let ok_to_drop = judge(vars, now, params, sojourn, head.bytes, head.bytes_behind);
+    Some(Judged { sojourn, ok_to_drop })
 }
 
 /// Whether a packet of `bytes` may be dropped that was queued for `sojourn` and leaves `bytes_left` behind.

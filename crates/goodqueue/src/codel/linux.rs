@@ -1,9 +1,8 @@
 //! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square root of 16 bits.
 
-use super::{CodelParams, CodelVars, Mark, Source, mark, out_of_range, recalled};
+use super::{CodelParams, CodelVars, Mark, Source, out_of_range, recalled};
 use crate::config::ConfigError;
 use crate::gauge::Gauge;
-use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 
 /// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told apart by the sign
@@ -22,49 +21,71 @@ pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
     Ok(())
 }
 
-pub(super) fn dequeue<P: Packet, S: Source<P>>(
+#[inline]
+pub(super) fn dequeue<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,
     source: &mut S,
-) -> Option<P> {
+) -> bool {
+    // As in `exact`: nearly every packet of a queue that is under control.
+    if params.ce_threshold.is_none()
+        && !vars.dropping
+        && source.head().is_some_and(|head| {
+            let delay = ticks(now.as_nanos()).wrapping_sub(ticks(head.at.as_nanos()));
+            is_before(delay, ticks(params.target.as_nanos()))
+        })
+    {
+        vars.first_above = 0;
+        return true;
+    }
+    dequeue_judged(vars, now, params, source)
+}
+
+#[inline(never)]
+fn dequeue_judged<S: Source>(
+    vars: &mut CodelVars,
+    now: Instant,
+    params: &CodelParams,
+    source: &mut S,
+) -> bool {
     let clock = ticks(now.as_nanos());
     let interval = ticks(params.interval.as_nanos());
-    let Some(mut taken) = take(vars, clock, params, source) else {
+    let Some(mut head) = judge_head(vars, clock, params, source) else {
         vars.dropping = false;
-        return None;
+        return false;
     };
     if vars.dropping {
-        if !taken.should_drop {
+        if !head.should_drop {
             vars.dropping = false;
         }
         while vars.dropping && !is_before(clock, drop_next(vars)) {
             vars.count = vars.count.wrapping_add(1);
             newton_step(vars);
-            if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
+            if params.ecn && source.mark_head(Mark::Law) {
                 vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
                 break;
             }
-            source.drop_congested(taken.packet);
-            taken = match take(vars, clock, params, source) {
+            source.drop_head();
+            head = match judge_head(vars, clock, params, source) {
                 Some(successor) => successor,
                 None => {
                     vars.dropping = false;
-                    return None;
+                    return false;
                 }
             };
-            if taken.should_drop {
+            if head.should_drop {
                 vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
             } else {
                 vars.dropping = false;
             }
         }
-    } else if taken.should_drop {
-        let delivered = if params.ecn && mark(&mut taken.packet, source, Mark::Law) {
-            Some(taken)
+    } else if head.should_drop {
+        let delivered = if params.ecn && source.mark_head(Mark::Law) {
+            Some(head)
         } else {
-            source.drop_congested(taken.packet);
-            take(vars, clock, params, source)
+            source.drop_head();
+            judge_head(vars, clock, params, source)
         };
         vars.dropping = true;
         let since_last = clock.wrapping_sub(drop_next(vars));
@@ -77,13 +98,14 @@ pub(super) fn dequeue<P: Packet, S: Source<P>>(
         }
         vars.lastcount = vars.count;
         vars.drop_next = u64::from(control_law(clock, interval, vars.rec_inv_sqrt));
-        taken = delivered?;
+        let Some(successor) = delivered else { return false };
+        head = successor;
     }
     let threshold = params.ce_threshold.map(|threshold| ticks(threshold.as_nanos()));
-    if threshold.is_some_and(|threshold| is_before(threshold, taken.delay)) {
-        mark(&mut taken.packet, source, Mark::Threshold);
+    if threshold.is_some_and(|threshold| is_before(threshold, head.delay)) {
+        source.mark_head(Mark::Threshold);
     }
-    Some(taken.packet)
+    true
 }
 
 /// The age of a packet in the kernel's unit of time.
@@ -106,24 +128,24 @@ fn span(ticks: Ticks) -> Duration {
     Duration::from_nanos(u64::from(ticks) << 10)
 }
 
-struct Taken<P> {
-    packet: P,
+/// The packet at the head of the queue, and whether it is to be dropped.
+struct Judged {
     delay: Ticks,
     should_drop: bool,
 }
 
-fn take<P: Packet, S: Source<P>>(
+fn judge_head<S: Source>(
     vars: &mut CodelVars,
     clock: Ticks,
     params: &CodelParams,
-    source: &mut S,
-) -> Option<Taken<P>> {
-    let Some(queued) = source.pop() else {
+    source: &S,
+) -> Option<Judged> {
+    let Some(head) = source.head() else {
         vars.first_above = 0;
         return None;
     };
-    let delay = clock.wrapping_sub(ticks(queued.at.as_nanos()));
-    let small = source.bytes_left() <= u64::from(params.mtu);
+    let delay = clock.wrapping_sub(ticks(head.at.as_nanos()));
+    let small = head.bytes_behind <= u64::from(params.mtu);
     let should_drop = if small || is_before(delay, ticks(params.target.as_nanos())) {
         vars.first_above = 0;
         false
@@ -134,7 +156,7 @@ fn take<P: Packet, S: Source<P>>(
         // Strictly after, where RFC 8289 has "at or after".
         is_before(ticks_of(vars.first_above), clock)
     };
-    Some(Taken { packet: queued.packet, delay, should_drop })
+    Some(Judged { delay, should_drop })
 }
 
 /// One step of Newton's iteration for 1/sqrt(count), in the kernel's fixed point; overflow wraps as it does there.

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod replay;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 
 use goodqueue_scenario::diagnostic::Diagnostic;

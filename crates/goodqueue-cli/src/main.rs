@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod claims;
 mod commands;
 mod output;
 mod progress;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{Ending, compare, explain, list, replay, run};
+use crate::commands::{Ending, compare, explain, list, replay, reproduce, run};
 
 /// What does a queue discipline do on your link, with your traffic?
 ///
@@ -25,6 +26,7 @@ use crate::commands::{Ending, compare, explain, list, replay, run};
   goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
   goodqueue compare --trace-down lte.down --report lte.html
   goodqueue run scenarios/codel-dynamic-link.toml
+  goodqueue reproduce jk
   goodqueue list qdiscs
   goodqueue explain codel
 
@@ -38,6 +40,7 @@ struct Cli {
 enum Command {
     Compare(compare::CompareArgs),
     Run(run::RunArgs),
+    Reproduce(reproduce::ReproduceArgs),
     Replay(replay::ReplayArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Compare(args) => compare::main(args),
         Command::Run(args) => run::main(args),
+        Command::Reproduce(args) => reproduce::main(args),
         Command::Replay(args) => replay::main(args),
         Command::List(args) => list::main(args),
         Command::Explain(args) => explain::main(args),

@@ -1,6 +1,5 @@
 //! A progress bar for work that takes longer than a moment, Ctrl-C, and the clock that times runs.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,18 +12,16 @@ pub(crate) struct Progress {
     /// Thousandths of each job that the bar has been told of.
     told: Vec<AtomicU64>,
     stored: AtomicU64,
-    interrupted: Arc<AtomicBool>,
     timing: bool,
 }
 
 impl Progress {
     /// For so many jobs. The bar shows on a terminal only, and only once the work has taken half a second.
     pub(crate) fn new(jobs: usize, timing: bool) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // The first Ctrl-C asks for a tidy end, the second ends at once. Without a handler it ends at once anyway.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
+        // The first Ctrl-C asks for a tidy end, the second ends at once. Without a handler it ends at once anyway; work
+        // that comes in several parts has the first part's.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
         });
@@ -34,13 +31,7 @@ impl Progress {
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.set_message(format!("{jobs} runs"));
-        Self {
-            bar,
-            told: (0..jobs).map(|_| AtomicU64::new(0)).collect(),
-            stored: AtomicU64::new(0),
-            interrupted,
-            timing,
-        }
+        Self { bar, told: (0..jobs).map(|_| AtomicU64::new(0)).collect(), stored: AtomicU64::new(0), timing }
     }
 
     /// Removes the bar.
@@ -50,7 +41,7 @@ impl Progress {
 
     /// True once Ctrl-C was pressed.
     pub(crate) fn was_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        INTERRUPTED.load(Ordering::SeqCst)
     }
 
     /// Runs whose results were there already.
@@ -88,6 +79,9 @@ impl Watch for Progress {
         self.timing.then(|| cpu_time::ThreadTime::now().as_duration().as_secs_f64())
     }
 }
+
+/// Ctrl-C was pressed.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// What the bar counts per job.
 const JOB: u64 = 1000;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// Runs `goodqueue` in `folder`.
 fn goodqueue(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_goodqueue")).args(args).current_dir(folder).output().expect("it starts")
@@ -128,7 +130,7 @@ fn another_seed_gives_another_run() {
 fn the_json_holds_what_the_documentation_names() {
     let output =
         goodqueue(folder().path(), &["compare", "--time", "3s", "--qdisc", "fq_codel", "--json", "-"]);
-    let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(results["goodqueue"].is_string() && results["scenario"].is_object());
     let run = &results["runs"][0];
     for pointer in [
@@ -168,7 +170,7 @@ fn the_json_holds_what_the_documentation_names() {
 
 #[test]
 fn timing_is_given_only_when_asked_for() {
-    let json = |args: &[&str]| -> serde_json::Value {
+    let json = |args: &[&str]| -> Value {
         let all = [&["compare", "--time", "1s", "--qdisc", "pfifo", "--json", "-"], args].concat();
         serde_json::from_slice(&goodqueue(folder().path(), &all).stdout).expect("JSON")
     };
@@ -195,7 +197,7 @@ fn a_mahimahi_trace_is_the_link() {
     let args =
         ["compare", "--trace-down", "12mbit.trace", "--time", "10s", "--qdisc", "fq_codel", "--json", "-"];
     let output = goodqueue(folder.path(), &args);
-    let results: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let down = &results["runs"][0]["bottleneck"]["down"];
     let rate = down["rate_bps"].as_f64().expect("a rate");
     assert!((rate - 12_032_000.0).abs() < 13_000.0, "{rate}");
@@ -242,19 +244,43 @@ fn a_sweep_that_was_run_before_is_not_run_again() {
 }
 
 #[test]
+fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
+    let folder = folder();
+    let args = ["reproduce", "jk-table2-codel-1+1", "jk-iw-fraction", "--json", "claims.json"];
+    let output = goodqueue(folder.path(), &args);
+    let text = stdout(&output);
+    assert!(text.contains("jk-table2-codel-1+1") && text.contains("reproduced"), "{text}");
+    let json = std::fs::read_to_string(folder.path().join("claims.json")).expect("written");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let claims = json["claims"].as_array().expect("claims");
+    for claim in claims {
+        for key in ["id", "paper", "kind", "expected", "got", "verdict"] {
+            assert!(claim.get(key).is_some(), "{key} of {claim}");
+        }
+    }
+    assert_eq!(claims[0]["expected"], 0.09);
+    assert_eq!((&claims[1]["verdict"], &claims[1]["got"]), (&Value::from("not run"), &Value::Null));
+    let runs =
+        std::fs::read_dir(folder.path().join("goodqueue-results/runs")).expect("runs are kept").count();
+    assert_eq!(runs, 100, "one cell of the table, and all of its replications");
+    let again = goodqueue(folder.path(), &args);
+    assert_eq!(stdout(&again), text);
+}
+
+#[test]
 fn lists_are_for_people_and_for_programs() {
     let folder = folder();
     for what in ["qdiscs", "tcps", "scenarios"] {
         assert!(!stdout(&goodqueue(folder.path(), &["list", what])).is_empty());
         let output = goodqueue(folder.path(), &["list", what, "--json", "-"]);
-        let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(
             list.as_array()
                 .is_some_and(|list| !list.is_empty() && list.iter().all(|entry| entry["name"].is_string()))
         );
     }
     let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
-    let qdiscs: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for qdisc in qdiscs.as_array().expect("an array") {
         for parameter in qdisc["parameters"].as_array().expect("an array") {
             for field in ["name", "unit", "default", "source", "doc"] {
@@ -271,7 +297,7 @@ fn lists_are_for_people_and_for_programs() {
 fn every_discipline_has_a_page_with_the_seven_headings() {
     let folder = folder();
     let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
-    let qdiscs: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for qdisc in qdiscs.as_array().expect("an array") {
         let name = qdisc["name"].as_str().expect("a name");
         let page = stdout(&goodqueue(folder.path(), &["explain", name]));
@@ -353,7 +379,7 @@ fn replay_prints_fates_and_compares_them() {
     let other =
         goodqueue(folder.path(), &["replay", "small.jsonl", "--compare", "--qdisc", "pfifo", "--json", "-"]);
     assert_eq!(other.status.code(), Some(1), "fates differ");
-    let rows: serde_json::Value = serde_json::from_slice(&other.stdout).expect("JSON");
+    let rows: Value = serde_json::from_slice(&other.stdout).expect("JSON");
     assert_eq!(rows[0]["equal"], false);
     insta::assert_snapshot!(rows[0]["first_difference"].as_str().expect("a sentence"),
         @"recorded: packet 2 is dropped at 20 ns; here: packet 1 (125 bytes) leaves at 1000000 ns");

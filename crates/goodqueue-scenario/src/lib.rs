@@ -7,6 +7,7 @@ pub mod files;
 pub mod library;
 pub mod measure;
 pub mod recording;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod scenario;

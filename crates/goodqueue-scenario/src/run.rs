@@ -5,9 +5,12 @@ use std::sync::Arc;
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::diagnostic::Diagnostic;
 use crate::measure::{self, Labels};
+use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
 use crate::scenario::{Discipline, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side};
 use crate::store::Store;
@@ -22,6 +25,34 @@ pub struct Job {
     pub config: sim::Config,
     /// All that determines it, as text: equal keys give equal runs.
     pub key: String,
+    /// What is to be counted beside the figures that every run has.
+    pub wanted: Wanted,
+}
+
+/// What is kept of a run.
+pub trait Measured: Serialize + DeserializeOwned + Send {
+    /// What `outcome` comes to.
+    fn measure(job: &Job, outcome: &sim::Outcome) -> Self;
+
+    /// The figures that every run has.
+    fn run(&self) -> &Run;
+
+    /// The same, to be changed.
+    fn run_mut(&mut self) -> &mut Run;
+}
+
+impl Measured for Run {
+    fn measure(job: &Job, outcome: &sim::Outcome) -> Self {
+        measure::run(job.labels.clone(), &job.config, outcome)
+    }
+
+    fn run(&self) -> &Run {
+        self
+    }
+
+    fn run_mut(&mut self) -> &mut Run {
+        self
+    }
 }
 
 /// Who looks on while jobs run.
@@ -84,7 +115,7 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                 );
                 let labels =
                     Labels { qdisc: choice.label.clone(), sweep: sweep.clone(), hops: hop_names(scenario) };
-                jobs.push(Job { labels, config, key });
+                jobs.push(Job { labels, config, key, wanted: Wanted::default() });
             }
         }
     }
@@ -96,30 +127,31 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
 ///
 /// # Errors
 /// A job that cannot run, or a store that cannot be written.
-pub fn execute(
+pub fn execute<M: Measured>(
     jobs: &[Job],
     threads: usize,
     store: Option<&Store>,
     watch: &dyn Watch,
-) -> Result<Vec<Option<Run>>, Diagnostic> {
+) -> Result<Vec<Option<M>>, Diagnostic> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
-    let one = |(number, job): (usize, &Job)| -> Result<Option<Run>, Diagnostic> {
+    let one = |(number, job): (usize, &Job)| -> Result<Option<M>, Diagnostic> {
         if watch.is_cancelled() {
             return Ok(None);
         }
-        // A run of before there were these statistics is made again.
-        let kept = store.and_then(|store| store.load(&job.key)).filter(|run| run.tc_stats.is_some());
-        if let Some(mut run) = kept {
+        // A run of before there were the statistics of tc is made again.
+        let kept = store.and_then(|store| store.load::<M>(&job.key));
+        if let Some(mut kept) = kept.filter(|kept| kept.run().tc_stats.is_some()) {
             // The figures are the same; what this scenario calls them may not be.
+            let run = kept.run_mut();
             run.qdisc.clone_from(&job.labels.qdisc);
             run.sweep.clone_from(&job.labels.sweep);
             watch.finished(number, true);
-            return Ok(Some(run));
+            return Ok(Some(kept));
         }
-        let run = simulate(number, job, watch)?;
+        let run: Option<M> = simulate(number, job, watch)?;
         if let (Some(store), Some(run)) = (store, &run) {
             store.save(&job.key, run)?;
         }
@@ -137,7 +169,7 @@ pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
     Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs }
 }
 
-fn simulate(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<Run>, Diagnostic> {
+fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<M>, Diagnostic> {
     let begun = watch.cpu_time();
     let total = job.config.duration.as_nanos().max(1);
     let mut cancelled = false;
@@ -150,9 +182,9 @@ fn simulate(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<Run>, 
     if cancelled {
         return Ok(None);
     }
-    let mut run = measure::run(job.labels.clone(), &job.config, &outcome);
-    run.engine.cpu_s = begun.zip(watch.cpu_time()).map(|(begin, end)| end - begin);
-    Ok(Some(run))
+    let mut measured = M::measure(job, &outcome);
+    measured.run_mut().engine.cpu_s = begun.zip(watch.cpu_time()).map(|(begin, end)| end - begin);
+    Ok(Some(measured))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a fraction for a progress bar")]

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::mix_64;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
 use crate::files;
-use crate::results::Run;
 
 /// A folder of finished runs, by their key.
 #[derive(Clone, Debug)]
@@ -36,9 +36,9 @@ impl Store {
 
     /// The run with this key, if it is there and whole.
     #[must_use]
-    pub fn load(&self, key: &str) -> Option<Run> {
+    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Option<R> {
         let text = std::fs::read(self.path(key)).ok()?;
-        let entry: Entry<Run> = serde_json::from_slice(&text).ok()?;
+        let entry: Entry<R> = serde_json::from_slice(&text).ok()?;
         // Two keys may share a file name, however unlikely.
         (entry.key == key).then_some(entry.run)
     }
@@ -47,7 +47,7 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(&self, key: &str, run: &Run) -> Result<(), Diagnostic> {
+    pub fn save<R: Serialize>(&self, key: &str, run: &R) -> Result<(), Diagnostic> {
         let path = self.path(key);
         let entry = Entry { key: key.to_owned(), run };
         serde_json::to_vec(&entry)

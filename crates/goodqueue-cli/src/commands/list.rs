@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use goodqueue::config::{Children, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
-use goodqueue_scenario::library;
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::{library, reproduce};
 use serde_json::{Value, json};
 
 use super::run::scenario_names;
 use super::{Ending, Outcome};
 use crate::output;
 
-/// List disciplines, congestion controls or scenarios, with defaults and their sources.
+/// List disciplines, congestion controls, scenarios or the claims of papers, with defaults and their sources.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue list qdiscs
@@ -37,6 +38,8 @@ enum What {
     Tcps,
     /// Scenario files that come with goodqueue.
     Scenarios,
+    /// What the papers claim that `goodqueue reproduce` tries.
+    Claims,
 }
 
 pub(crate) fn main(args: &ListArgs) -> Outcome {
@@ -47,11 +50,12 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
         What::Qdiscs => qdiscs(),
         What::Tcps => tcps(),
         What::Scenarios => scenarios(),
+        What::Claims => claims()?,
     };
     let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
     let wanted = |name: &str| args.name.as_deref().is_none_or(|only| only == name);
     if let Some(name) = args.name.as_deref().filter(|name| !names.contains(name)) {
-        return Err(goodqueue_scenario::diagnostic::Diagnostic::new(format!("there is no `{name}` to list"))
+        return Err(Diagnostic::new(format!("there is no `{name}` to list"))
             .one_of(name, &names)
             .in_argument("NAME", name));
     }
@@ -205,4 +209,23 @@ fn scenarios() -> (Vec<Value>, Vec<String>) {
             Some((value, text))
         })
         .unzip()
+}
+
+fn claims() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+    let papers = reproduce::papers()?;
+    let all = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| (paper, claim)));
+    Ok(all
+        .map(|(paper, claim)| {
+            let checks: Vec<&str> = claim.checks.iter().map(|check| check.text.as_str()).collect();
+            let mut entry = json!({
+                "name": claim.id, "paper": paper.name, "source": paper.source, "kind": format!("{:?}", claim.kind),
+                "where": claim.place, "says": claim.says, "checks": checks, "tolerance": claim.tolerance,
+            });
+            if let Some(why) = &claim.not_run {
+                entry["not_run"] = json!(why);
+            }
+            let place = if claim.place.is_empty() { &paper.title } else { &claim.place };
+            (entry, format!("{} – {} ({place})\n", claim.id, claim.says))
+        })
+        .unzip())
 }

@@ -1,0 +1,67 @@
+//! Claims and their verdicts as text.
+
+use std::fmt::Write as _;
+
+use goodqueue_scenario::reproduce::{ClaimResult, Paper, Verdict, figures, score};
+use serde_json::Value;
+
+/// The claims of one paper, a line each; what came out of checks in words goes below.
+pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
+    let width = results.iter().map(|result| result.id.chars().count()).max().unwrap_or(0);
+    let mut text = format!("{}: {}\n", paper.name, paper.title);
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        " {:width$}  {:>10}  {:>10}  {:>19}  {:>10}  verdict",
+        "claim", "paper", "here", "95 % interval", "reference"
+    );
+    for result in results {
+        let number = |value: &Value| value.as_f64().map(|value| with_unit(value, &result.unit));
+        let interval = result
+            .interval
+            .map(|(low, high)| format!("{}..{}", figures(low), figures(high)))
+            .unwrap_or_default();
+        let reference =
+            result.reference.as_ref().map(|of| with_unit(of.value, &result.unit)).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            " {:width$}  {:>10}  {:>10}  {interval:>19}  {reference:>10}  {}",
+            result.id,
+            number(&result.expected).unwrap_or_default(),
+            number(&result.got).unwrap_or_default(),
+            verdict(result.verdict)
+        );
+        if result.expected.is_string() {
+            let _ = writeln!(text, " {:width$}    says: {}", "", result.says);
+            if let Some(got) = result.got.as_str() {
+                let _ = writeln!(text, " {:width$}    here: {got}", "");
+            }
+        }
+        if result.verdict != Verdict::Reproduced && !result.note.is_empty() {
+            let _ = writeln!(text, " {:width$}    note: {}", "", result.note);
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// How many claims of each paper reproduce.
+pub(crate) fn render_score(results: &[ClaimResult]) -> String {
+    let mut text = String::new();
+    for (paper, reproduced, tried, all) in score(results) {
+        let _ = writeln!(text, "{paper}: {reproduced} of {tried} claims reproduced, {} not run", all - tried);
+    }
+    text
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    if unit.is_empty() { figures(value) } else { format!("{} {unit}", figures(value)) }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "reproduced",
+        Verdict::NotReproduced => "NOT reproduced",
+        Verdict::NotRun => "not run",
+    }
+}

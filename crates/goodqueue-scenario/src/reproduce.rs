@@ -1,0 +1,359 @@
+//! The experiments of papers, and what comes out of them beside what the papers say.
+//!
+//! A claim is data: `papers/NAME/claims.toml` says what a paper states, in which runs it shows, and what must hold
+//! ([`paper`] has the format, [`expression`] the language of checks). The runs that the claims asked for need are
+//! collected first, so that claims share them, and kept in a [`Store`], so that what was interrupted goes on where it was.
+
+pub mod details;
+pub mod evidence;
+pub mod expression;
+pub mod paper;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use goodqueue::Duration;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::diagnostic::Diagnostic;
+use crate::run::{Job, Watch, execute, jobs};
+use crate::store::Store;
+
+use details::{DetailedRun, Wanted};
+use evidence::{Evidence, Finding};
+use expression::Cell;
+pub use paper::{Claim, ClaimKind, Effort, Paper, papers};
+
+/// Claims of one paper that are to be tried, with their runs.
+#[derive(Debug)]
+pub struct Plan<'p> {
+    paper: &'p Paper,
+    claims: Vec<&'p Claim>,
+    jobs: Vec<Job>,
+    /// Which of the jobs belong to a cell, and the scenario as resolved.
+    cells: BTreeMap<Cell, (Value, Vec<usize>)>,
+}
+
+/// How a claim came out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// All that it says holds here.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// Something that it says does not hold here.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+    /// It was not tried.
+    #[serde(rename = "not run")]
+    NotRun,
+}
+
+/// A claim and how it came out.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ClaimResult {
+    /// The claim's id.
+    pub id: String,
+    /// The paper's name.
+    pub paper: String,
+    /// T a number, B a bound, Q an order or a shape, S the set-up.
+    pub kind: String,
+    /// What the paper says: its number, or its words.
+    pub expected: Value,
+    /// What came out: a number, or the checks in words; `null` if it was not run.
+    pub got: Value,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// 95 % interval of the number over resampled repetitions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Unit of the number.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Where in the paper it stands.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What the paper says in words.
+    pub says: String,
+    /// How far off the number may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tolerance: String,
+    /// What a real system did on the same set-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceResult>,
+    /// Repetitions.
+    pub repetitions: usize,
+    /// Every check with its figures.
+    pub checks: Vec<CheckResult>,
+    /// Why it was not run, what was tried, what differs.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// What a real system did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ReferenceResult {
+    /// Which system.
+    pub of: String,
+    /// Its number.
+    pub value: f64,
+}
+
+/// A check and its figures.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CheckResult {
+    /// As written in `claims.toml`.
+    pub check: String,
+    /// It holds.
+    pub holds: bool,
+    /// The values in it.
+    pub values: Vec<f64>,
+}
+
+impl<'p> Plan<'p> {
+    /// The runs that these claims of `paper` need, and these cells beside.
+    ///
+    /// # Errors
+    /// A scenario that does not resolve.
+    pub fn new(
+        paper: &'p Paper,
+        claims: Vec<&'p Claim>,
+        more: &BTreeSet<Cell>,
+        effort: Effort,
+    ) -> Result<Self, Diagnostic> {
+        let mut wanted: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
+        wanted.extend(more.iter().cloned());
+        let mut plan = Self { paper, claims, jobs: Vec::new(), cells: BTreeMap::new() };
+        for experiment in &paper.experiments {
+            let labels: BTreeSet<&str> = wanted
+                .iter()
+                .filter(|cell| cell.experiment == experiment.name)
+                .map(|cell| cell.label.as_str())
+                .collect();
+            if labels.is_empty() {
+                continue;
+            }
+            let scenario = paper.scenario(experiment, effort, &labels)?;
+            let kept = experiment.series_step()?;
+            let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
+            let resolved = scenario.to_json();
+            let details = Wanted {
+                groups: scenario.flows.iter().map(|group| group.count).collect(),
+                spikes: experiment.spikes.clone(),
+                series: kept.is_some(),
+            };
+            for mut job in jobs(&[(BTreeMap::new(), scenario)], step)? {
+                job.key.push_str(&format!(" | details {details:?}"));
+                job.wanted = details.clone();
+                let cell = Cell { label: job.labels.qdisc.clone(), experiment: experiment.name.clone() };
+                let runs = plan.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new()));
+                runs.1.push(plan.jobs.len());
+                plan.jobs.push(job);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The paper.
+    #[must_use]
+    pub const fn paper(&self) -> &'p Paper {
+        self.paper
+    }
+
+    /// The number of runs.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Runs what is needed, `threads` at the same time (0: as many as there are processors). `None`: it was cancelled.
+    ///
+    /// # Errors
+    /// A run that is impossible, or a store that cannot be written.
+    pub fn run(
+        &self,
+        threads: usize,
+        store: Option<&Store>,
+        watch: &dyn Watch,
+    ) -> Result<Option<Evidence<'p>>, Diagnostic> {
+        let runs: Vec<Option<DetailedRun>> = execute(&self.jobs, threads, store, watch)?;
+        let mut evidence = Evidence::new(&self.paper.measures);
+        for (cell, (scenario, numbers)) in &self.cells {
+            let Some(of_cell) =
+                numbers.iter().map(|number| runs[*number].as_ref()).collect::<Option<Vec<_>>>()
+            else {
+                return Ok(None);
+            };
+            let of_cell: Result<Vec<Value>, _> = of_cell.into_iter().map(serde_json::to_value).collect();
+            let of_cell =
+                of_cell.map_err(|error| Diagnostic::new(format!("a result is not JSON: {error}")))?;
+            evidence.add(cell.clone(), scenario.clone(), of_cell);
+        }
+        Ok(Some(evidence))
+    }
+
+    /// Judges every claim.
+    ///
+    /// # Errors
+    /// A check that asks for what does not exist.
+    pub fn judge(&self, evidence: &Evidence<'_>) -> Result<Vec<ClaimResult>, Diagnostic> {
+        self.claims.iter().map(|claim| judge(self.paper, claim, evidence)).collect()
+    }
+}
+
+fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimResult, Diagnostic> {
+    let findings: Vec<Finding> = claim
+        .checks
+        .iter()
+        .map(|check| evidence.judge(check).map_err(|error| error.prefixed(&claim.id)))
+        .collect::<Result<_, _>>()?;
+    let verdict = match &claim.not_run {
+        Some(_) => Verdict::NotRun,
+        None if findings.iter().all(|finding| finding.holds) => Verdict::Reproduced,
+        None => Verdict::NotReproduced,
+    };
+    // A claim of a single number is shown as that number; all others in words.
+    let number = match findings.as_slice() {
+        [only] => only.expected.map(|expected| (only, expected)),
+        _ => None,
+    };
+    Ok(ClaimResult {
+        id: claim.id.clone(),
+        paper: paper.name.to_owned(),
+        kind: format!("{:?}", claim.kind),
+        expected: number
+            .map_or_else(|| Value::from(claim.says.as_str()), |(_, expected)| Value::from(expected)),
+        got: match number {
+            Some((finding, _)) => Value::from(finding.values[0]),
+            None if claim.not_run.is_some() => Value::Null,
+            None => Value::from(in_words(&findings)),
+        },
+        verdict,
+        interval: number.and_then(|(finding, _)| finding.interval),
+        unit: claim.unit.clone(),
+        place: claim.place.clone(),
+        says: claim.says.clone(),
+        within: number.and_then(|(finding, _)| finding.within),
+        tolerance: claim.tolerance.clone(),
+        reference: claim
+            .reference
+            .as_ref()
+            .map(|reference| ReferenceResult { of: reference.of.clone(), value: reference.value }),
+        repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
+        checks: findings
+            .into_iter()
+            .map(|finding| CheckResult { check: finding.check, holds: finding.holds, values: finding.values })
+            .collect(),
+        note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),
+    })
+}
+
+/// How many of the checks hold, and which do not.
+fn in_words(findings: &[Finding]) -> String {
+    let holding = findings.iter().filter(|finding| finding.holds).count();
+    let mut words = format!("{holding} of {} hold", findings.len());
+    for finding in findings.iter().filter(|finding| !finding.holds) {
+        let values: Vec<String> = finding.values.iter().map(|value| figures(*value)).collect();
+        words.push_str(&format!("; not {} ({})", finding.check, values.join(", ")));
+    }
+    words
+}
+
+/// A number in three or four significant figures.
+#[must_use]
+pub fn figures(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
+    let exponent = value.abs().log10().floor() as i32;
+    let decimals = usize::try_from((3 - exponent).clamp(0, 9)).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Claims reproduced, tried, and all, of each paper among `results`, in their order.
+#[must_use]
+pub fn score(results: &[ClaimResult]) -> Vec<(String, usize, usize, usize)> {
+    let mut scores: Vec<(String, usize, usize, usize)> = Vec::new();
+    for result in results {
+        if scores.last().is_none_or(|last| last.0 != result.paper) {
+            scores.push((result.paper.clone(), 0, 0, 0));
+        }
+        if let Some(score) = scores.last_mut() {
+            score.1 += usize::from(result.verdict == Verdict::Reproduced);
+            score.2 += usize::from(result.verdict != Verdict::NotRun);
+            score.3 += 1;
+        }
+    }
+    scores
+}
+
+/// The claims that `words` ask for: papers, ids, or beginnings of ids; all of them if there are none. Each paper's claims
+/// are in the paper's order.
+///
+/// # Errors
+/// A word that means nothing.
+pub fn select<'p>(
+    papers: &'p [Paper],
+    words: &[String],
+) -> Result<Vec<(&'p Paper, Vec<&'p Claim>)>, Diagnostic> {
+    let matches = |claim: &Claim, paper: &Paper, word: &str| {
+        word == paper.name
+            || claim.id == word
+            || claim.id.strip_prefix(word).is_some_and(|rest| rest.starts_with('-'))
+    };
+    for word in words {
+        if !papers.iter().any(|paper| paper.claims.iter().any(|claim| matches(claim, paper, word))) {
+            let mut known: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
+            known.extend(papers.iter().flat_map(|paper| &paper.claims).map(|claim| claim.id.as_str()));
+            let near = crate::diagnostic::nearest(word, known.iter().copied());
+            let names: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
+            let message = Diagnostic::new(format!("there is no paper and no claim `{word}`"))
+                .allowed(format!("{}, or an id that `goodqueue list claims` shows", names.join(", ")))
+                .in_argument("PAPER or CLAIM-ID", word);
+            return Err(match near {
+                Some(near) => message.help(format!("did you mean `{near}`?")),
+                None => message,
+            });
+        }
+    }
+    let chosen = papers.iter().map(|paper| {
+        let wanted =
+            |claim: &&Claim| words.is_empty() || words.iter().any(|word| matches(claim, paper, word));
+        (paper, paper.claims.iter().filter(wanted).collect::<Vec<_>>())
+    });
+    Ok(chosen.filter(|(_, claims)| !claims.is_empty()).collect())
+}
+
+/// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers that ask for them.
+const SPIKE_STEP: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paper_an_id_or_the_beginning_of_ids_selects() {
+        let papers = papers().unwrap();
+        let ids = |words: &[&str]| -> Vec<String> {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let chosen = select(&papers, &words).unwrap();
+            chosen.iter().flat_map(|(_, claims)| claims.iter().map(|claim| claim.id.clone())).collect()
+        };
+        assert_eq!(ids(&["jk-table2-codel-4+4"]), ["jk-table2-codel-4+4"]);
+        assert_eq!(ids(&["jk-table2-codel"]).len(), 4);
+        assert!(ids(&["jk"]).iter().all(|id| id.starts_with("jk-")));
+        assert!(ids(&[]).len() >= ids(&["jk"]).len());
+        let refusal = select(&papers, &["jk-table2-codell-4+4".to_owned()]).unwrap_err().to_string();
+        assert!(refusal.contains("did you mean `jk-table2-codel-4+4`?"), "{refusal}");
+    }
+
+    #[test]
+    fn numbers_are_shown_with_four_figures_at_most() {
+        let shown = [0.0, 0.12345, 12.0, 123_456.7, 0.000_123_45].map(figures);
+        assert_eq!(shown, ["0", "0.1235", "12", "123457", "0.0001235"]);
+    }
+}

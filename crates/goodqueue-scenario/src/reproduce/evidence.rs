@@ -1,0 +1,517 @@
+//! What runs say about an expression, and how sure they are: its value over all repetitions, and the interval that
+//! resampling them gives.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
+use serde_json::Value;
+
+use super::expression::{Cell, Check, Expression, Operator, Relation, Statement};
+use crate::diagnostic::Diagnostic;
+use crate::units;
+
+/// The runs of cells, and the measures of a paper.
+pub struct Evidence<'m> {
+    measures: &'m BTreeMap<String, Expression>,
+    cells: BTreeMap<Cell, Runs>,
+}
+
+/// The runs of a cell.
+struct Runs {
+    /// The scenario as resolved.
+    scenario: Value,
+    runs: Vec<Value>,
+    /// Samples by path, sorted.
+    samples: RefCell<BTreeMap<String, Rc<Vec<Sample>>>>,
+    steps: RefCell<BTreeMap<String, Rc<Steps>>>,
+}
+
+/// A figure, how often it occurs in its run, and the number of the run.
+#[derive(Clone, Copy)]
+struct Sample {
+    value: f64,
+    count: f64,
+    run: usize,
+}
+
+/// A time series per run.
+struct Steps {
+    step_s: f64,
+    series: Vec<Vec<Option<f64>>>,
+}
+
+/// How often each repetition counts.
+struct Weights(Vec<f64>);
+
+impl Weights {
+    fn of(&self, run: usize) -> f64 {
+        // Without resampling every run counts once.
+        if self.0.is_empty() { 1.0 } else { self.0[run % self.0.len()] }
+    }
+}
+
+/// Where an expression is evaluated.
+#[derive(Clone, Copy)]
+struct Context<'e> {
+    cell: Option<&'e Cell>,
+    weights: &'e Weights,
+}
+
+/// A value with the interval in which 95 % of its resampled values lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measurement {
+    /// Over all repetitions.
+    pub value: f64,
+    /// Lower and upper end; `None` with a single repetition.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How a check came out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The check, as written.
+    pub check: String,
+    /// It holds.
+    pub holds: bool,
+    /// What was measured: one value with what the paper says beside it, or all members of a chain.
+    pub values: Vec<f64>,
+    /// What the paper says, if it says a number.
+    pub expected: Option<f64>,
+    /// How far off it may be.
+    pub within: Option<f64>,
+    /// Where 95 % of the resampled values lie, if the paper says a number.
+    pub interval: Option<(f64, f64)>,
+}
+
+type Figure = Result<f64, Diagnostic>;
+
+impl<'m> Evidence<'m> {
+    /// Without any runs yet.
+    #[must_use]
+    pub const fn new(measures: &'m BTreeMap<String, Expression>) -> Self {
+        Self { measures, cells: BTreeMap::new() }
+    }
+
+    /// Adds the runs of a cell.
+    pub fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Value>) {
+        let (samples, steps) = (RefCell::default(), RefCell::default());
+        self.cells.insert(cell, Runs { scenario, runs, samples, steps });
+    }
+
+    /// Repetitions of a cell.
+    #[must_use]
+    pub fn repetitions(&self, cell: &Cell) -> usize {
+        self.cells.get(cell).map_or(0, |runs| runs.runs.len())
+    }
+
+    /// Judges a check.
+    ///
+    /// # Errors
+    /// It asks for what does not exist, or for a figure without a sample.
+    pub fn judge(&self, check: &Check) -> Result<Finding, Diagnostic> {
+        let every = Weights(Vec::new());
+        let whole = Context { cell: None, weights: &every };
+        match &check.statement {
+            Statement::Equal { value, expected, within } => {
+                let measured = self.measure(value)?;
+                let (expected, within) = (self.value(expected, whole)?, self.value(within, whole)?);
+                Ok(Finding {
+                    check: check.text.clone(),
+                    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
+                    holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
+                    values: vec![measured.value],
+                    expected: Some(expected),
+                    within: Some(within),
+                    interval: measured.interval,
+                })
+            }
+            Statement::Ordered(first, rest) => {
+                let mut values = vec![self.value(first, whole)?];
+                let mut holds = true;
+                for (relation, next) in rest {
+                    let (left, right) = (values[values.len() - 1], self.value(next, whole)?);
+                    holds &= match relation {
+                        Relation::Less => left < right,
+                        Relation::AtMost => left <= right,
+                        Relation::More => left > right,
+                        Relation::AtLeast => left >= right,
+                    };
+                    values.push(right);
+                }
+                let check = check.text.clone();
+                Ok(Finding { check, holds, values, expected: None, within: None, interval: None })
+            }
+        }
+    }
+
+    /// The value of `expression`, and its interval by resampling the repetitions (the percentile bootstrap of Efron 1979):
+    /// the same resample for all cells, whose repetitions share their seeds.
+    ///
+    /// # Errors
+    /// It asks for what does not exist, or for a figure without a sample.
+    pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
+        let every = Weights(Vec::new());
+        let value = self.value(expression, Context { cell: None, weights: &every })?;
+        let mut cells = std::collections::BTreeSet::new();
+        expression.cells(&mut cells);
+        let repetitions = cells.iter().map(|cell| self.repetitions(cell)).max().unwrap_or(0);
+        if repetitions < 2 {
+            return Ok(Measurement { value, interval: None });
+        }
+        let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
+        let count = u32::try_from(repetitions).unwrap_or(u32::MAX);
+        let mut values: Vec<f64> = (0..RESAMPLES)
+            .filter_map(|_| {
+                let mut weights = vec![0.0; repetitions];
+                for _ in 0..repetitions {
+                    weights[random.below(count) as usize] += 1.0;
+                }
+                self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()
+            })
+            .collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: usize| values.get(share * (values.len().saturating_sub(1)) / 1000).copied();
+        Ok(Measurement { value, interval: at(25).zip(at(975)) })
+    }
+
+    /// All samples of the figure at `path` in a cell, in ascending order, with the number of times that each occurs.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn samples_of(&self, cell: &Cell, path: &str) -> Result<Vec<(f64, f64)>, Diagnostic> {
+        Ok(self.runs(cell)?.samples(path).iter().map(|sample| (sample.value, sample.count)).collect())
+    }
+
+    /// The mean over all repetitions of the time series at `path` in a cell, and the length of a step.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn series_of(&self, cell: &Cell, path: &str) -> Result<(f64, Vec<Option<f64>>), Diagnostic> {
+        let steps = self.runs(cell)?.steps(path)?;
+        Ok((steps.step_s, steps.mean(&Weights(Vec::new()))))
+    }
+
+    fn runs(&self, cell: &Cell) -> Result<&Runs, Diagnostic> {
+        self.cells.get(cell).ok_or_else(|| Diagnostic::new(format!("there are no runs of `{cell}`")))
+    }
+
+    fn value(&self, expression: &Expression, context: Context<'_>) -> Figure {
+        match expression {
+            Expression::Number(number) => Ok(*number),
+            Expression::Name(name) => match self.measures.get(name) {
+                Some(measure) => self.value(measure, context),
+                None => Err(Diagnostic::new(format!("there is no measure `{name}`"))),
+            },
+            Expression::In(inner, cell) => self.value(inner, Context { cell: Some(cell), ..context }),
+            Expression::Binary(operator, left, right) => {
+                let (left, right) = (self.value(left, context)?, self.value(right, context)?);
+                Ok(match operator {
+                    Operator::Add => left + right,
+                    Operator::Subtract => left - right,
+                    Operator::Multiply => left * right,
+                    Operator::Divide => left / right,
+                })
+            }
+            Expression::Call(name, arguments) => self.call(name, arguments, context),
+        }
+    }
+
+    fn call(&self, name: &str, arguments: &[Expression], context: Context<'_>) -> Figure {
+        if let Some(function) = FUNCTIONS.iter().find(|function| function.0 == name) {
+            let values: Vec<f64> =
+                arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
+            return Ok((function.1)(&values));
+        }
+        let Some(cell) = context.cell else {
+            return Err(Diagnostic::new(format!("`{name}` is not said of which runs"))
+                .help("write the cell behind it: `[codel@4+4]`"));
+        };
+        let Some((Expression::Name(path), rest)) = arguments.split_first() else {
+            return Err(Diagnostic::new(format!("`{name}` takes the path of a figure first")));
+        };
+        let runs = self.runs(cell)?;
+        let rest: Vec<f64> =
+            rest.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
+        let figure = match name {
+            "setup" => runs.setup(path),
+            "steps" | "peak" | "settled" => runs.steps(path)?.figure(name, &rest, context.weights),
+            _ => statistic(name, &runs.samples(path), &rest, context.weights),
+        };
+        figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
+    }
+}
+
+impl Runs {
+    fn samples(&self, path: &str) -> Rc<Vec<Sample>> {
+        if let Some(known) = self.samples.borrow().get(path) {
+            return Rc::clone(known);
+        }
+        let mut samples = Vec::new();
+        for (number, run) in self.runs.iter().enumerate() {
+            for found in at_path(run, path) {
+                collect(found, number, &mut samples);
+            }
+        }
+        samples.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let samples = Rc::new(samples);
+        self.samples.borrow_mut().insert(path.to_owned(), Rc::clone(&samples));
+        samples
+    }
+
+    fn steps(&self, path: &str) -> Result<Rc<Steps>, Diagnostic> {
+        if let Some(known) = self.steps.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let step_s = self.runs.first().and_then(|run| run.pointer("/series/step_s")?.as_f64());
+        let Some(step_s) = step_s else {
+            return Err(Diagnostic::new(format!("`{path}`: the experiment keeps no series"))
+                .help("give the experiment a `series`"));
+        };
+        let series = self.runs.iter().map(|run| {
+            let mut found = at_path(run, path);
+            let first = found.pop().and_then(Value::as_array);
+            first.map(|values| values.iter().map(Value::as_f64).collect()).unwrap_or_default()
+        });
+        let steps = Rc::new(Steps { step_s, series: series.collect() });
+        self.steps.borrow_mut().insert(path.to_owned(), Rc::clone(&steps));
+        Ok(steps)
+    }
+
+    /// A setting of the scenario as a number: text is a rate or a time.
+    fn setup(&self, path: &str) -> Option<f64> {
+        match at_path(&self.scenario, path).pop()? {
+            Value::String(text) => {
+                let time = units::time(text).ok().map(|time| float(time.as_nanos()) / 1e9);
+                time.or_else(|| units::rate(text).ok().map(|rate| float(rate.as_bps())))
+            }
+            Value::Array(items) => Some(float(items.len() as u64)),
+            other => other.as_f64(),
+        }
+    }
+}
+
+impl Steps {
+    fn mean(&self, weights: &Weights) -> Vec<Option<f64>> {
+        let length = self.series.iter().map(Vec::len).max().unwrap_or(0);
+        let mut sums = vec![(0.0, 0.0); length];
+        for (run, series) in self.series.iter().enumerate() {
+            let weight = weights.of(run);
+            for (sum, value) in sums.iter_mut().zip(series) {
+                if let Some(value) = value {
+                    *sum = (sum.0 + weight * value, sum.1 + weight);
+                }
+            }
+        }
+        sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
+    }
+
+    /// `steps(path, from, to)`: the mean between two times; `peak(path, from, to)`: the greatest pointwise mean between
+    /// them; `settled(path, limit, from)`: the time after which no step at or after `from` is above `limit`.
+    fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
+        let mean = self.mean(weights);
+        let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
+        let &[first, second] = arguments else { return None };
+        let half = self.step_s / 2.0;
+        let within =
+            timed.clone().filter(|(at, _)| *at + half >= first && *at + half < second).filter_map(|(_, v)| v);
+        match name {
+            "steps" => {
+                let (sum, count) = within.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+                (count > 0.0).then(|| sum / count)
+            }
+            "peak" => within.max_by(f64::total_cmp),
+            _ => {
+                let above =
+                    timed.filter(|(at, value)| *at + half >= second && value.is_some_and(|v| v > first));
+                Some(above.last().map_or(second, |(at, _)| at + self.step_s))
+            }
+        }
+    }
+}
+
+/// A statistic of samples. Percentiles are nearest ranks, as everywhere in the results.
+fn statistic(name: &str, samples: &[Sample], arguments: &[f64], weights: &Weights) -> Option<f64> {
+    let weight = |sample: &Sample| sample.count * weights.of(sample.run);
+    let total: f64 = samples.iter().map(weight).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let quantile = |share: f64| {
+        let mut below = 0.0;
+        let rank = samples.iter().find(|sample| {
+            below += weight(sample);
+            below >= share * total - 1e-9 && weight(sample) > 0.0
+        });
+        rank.map(|sample| sample.value)
+    };
+    let sum = || samples.iter().map(|sample| sample.value * weight(sample)).sum::<f64>();
+    let mut counted = samples.iter().filter(|sample| weight(sample) > 0.0);
+    match (name, arguments) {
+        ("mean", []) => Some(sum() / total),
+        ("sum", []) => Some(sum()),
+        ("count", []) => Some(total),
+        ("median", []) => quantile(0.5),
+        ("quantile", [share]) => quantile(*share),
+        ("lowest", []) => counted.next().map(|sample| sample.value),
+        ("highest", []) => counted.next_back().map(|sample| sample.value),
+        ("below", [limit]) => {
+            Some(samples.iter().filter(|sample| sample.value <= *limit).map(weight).sum::<f64>() / total)
+        }
+        ("sd", []) => {
+            let mean = sum() / total;
+            let squares: f64 =
+                samples.iter().map(|sample| (sample.value - mean).powi(2) * weight(sample)).sum();
+            Some((squares / (total - 1.0).max(1.0)).sqrt())
+        }
+        _ => None,
+    }
+}
+
+/// Everything at a path such as `flows.*.goodput_bps`.
+fn at_path<'v>(root: &'v Value, path: &str) -> Vec<&'v Value> {
+    path.split('.').fold(vec![root], |found, part| {
+        found
+            .into_iter()
+            .flat_map(|value| -> Vec<&Value> {
+                match value {
+                    Value::Array(items) if part == "*" => items.iter().collect(),
+                    Value::Array(items) => {
+                        part.parse::<usize>().ok().and_then(|index| items.get(index)).into_iter().collect()
+                    }
+                    Value::Object(fields) => fields.get(part).into_iter().collect(),
+                    _ => Vec::new(),
+                }
+            })
+            .collect()
+    })
+}
+
+/// A number, a list of numbers, or a list of numbers with their counts.
+fn collect(found: &Value, run: usize, into: &mut Vec<Sample>) {
+    match found {
+        Value::Array(items) => {
+            for item in items {
+                match item.as_array().map(Vec::as_slice) {
+                    Some([value, count]) => {
+                        if let (Some(value), Some(count)) = (value.as_f64(), count.as_f64()) {
+                            into.push(Sample { value, count, run });
+                        }
+                    }
+                    _ => collect(item, run, into),
+                }
+            }
+        }
+        number => {
+            if let Some(value) = number.as_f64() {
+                into.push(Sample { value, count: 1.0, run });
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures are in floating point")]
+const fn float(number: u64) -> f64 {
+    number as f64
+}
+
+/// A name and what it does with numbers.
+type Function = (&'static str, fn(&[f64]) -> f64);
+
+/// Functions of numbers.
+const FUNCTIONS: &[Function] = &[
+    ("max", |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+    ("min", |values| values.iter().copied().fold(f64::INFINITY, f64::min)),
+    ("abs", |values| values.iter().sum::<f64>().abs()),
+    // 1 if the first is less than the second, to be added up.
+    ("less", |values| f64::from(values.first() < values.get(1))),
+    // The greatest relative difference of two of them.
+    ("differ", |values| {
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        if most == least { 0.0 } else { (most - least) / most.abs().max(least.abs()) }
+    }),
+];
+
+/// Enough for the ends of a 95 % interval to be steady in two figures.
+const RESAMPLES: u32 = 200;
+/// Any number would do; it is fixed so that equal runs give equal intervals.
+const RESAMPLING_SEED: u64 = 1979;
+
+#[cfg(test)]
+mod tests {
+    use super::super::expression::checks;
+    use super::*;
+    use serde_json::json;
+
+    fn cell() -> Cell {
+        Cell { label: "codel".to_owned(), experiment: "x".to_owned() }
+    }
+
+    fn evidence(measures: &BTreeMap<String, Expression>) -> Evidence<'_> {
+        let run = |n: u32| {
+            json!({
+                "delay": [[0.01, 9], [0.02, 1]], "rate": n, "flows": [{"rate": 1}, {"rate": 3}],
+                "series": {"step_s": 1.0, "delay": [0.1, 0.4, 0.2 * f64::from(n), null]},
+            })
+        };
+        let mut evidence = Evidence::new(measures);
+        let scenario = json!({"link": {"down": "2mbit", "rtt": "162ms"}, "flows": [1, 2]});
+        evidence.add(cell(), scenario, vec![run(1), run(2)]);
+        evidence
+    }
+
+    fn value(text: &str) -> f64 {
+        let measures =
+            BTreeMap::from([("p90".to_owned(), Expression::parse("quantile(delay, 90%)").unwrap())]);
+        let expression = Expression::parse(text).unwrap();
+        evidence(&measures).measure(&expression).unwrap().value
+    }
+
+    #[test]
+    fn a_measure_is_taken_over_the_samples_of_all_repetitions() {
+        for (text, expected) in [
+            ("p90[codel@x]", 0.01),
+            ("quantile(delay, 91%)[codel@x] + 6ms", 0.026),
+            ("mean(rate)[codel@x]", 1.5),
+            ("highest(delay)[codel@x]", 0.02),
+            ("below(delay, 10ms)[codel@x]", 0.9),
+            ("mean(flows.*.rate)[codel@x]", 2.0),
+            ("max(1, 2) - differ(1, 2)", 1.5),
+            ("setup(link.down)[codel@x] / 1mbit", 2.0),
+            ("setup(link.rtt)[codel@x]", 0.162),
+            ("setup(flows)[codel@x]", 2.0),
+            ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
+            ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
+            ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),
+        ] {
+            assert!((value(text) - expected).abs() < 1e-9, "{text}: {}", value(text));
+        }
+    }
+
+    #[test]
+    fn resampling_the_repetitions_gives_the_interval() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        let interval = |text| evidence.measure(&Expression::parse(text).unwrap()).unwrap().interval;
+        assert_eq!(interval("mean(rate)[codel@x]"), Some((1.0, 2.0)));
+        assert_eq!(interval("1 + 1"), None);
+    }
+
+    #[test]
+    fn checks_are_judged_and_figures_without_a_sample_are_errors() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0]);
+        assert!(judge("mean(rate)[codel@x] = 1.6 +- 0.1").unwrap().holds);
+        assert!(!judge("mean(rate)[codel@x] = 1.7 +- 0.1").unwrap().holds);
+        assert!(judge("1 < mean(rate)[codel@x] < 2").unwrap().holds);
+        assert!(!judge("2 < mean(rate)[codel@x]").unwrap().holds);
+        for wrong in
+            ["mean(nothing)[codel@x] < 1", "mean(rate)[pie@x] < 1", "mean(rate) < 1", "p95[codel@x] < 1"]
+        {
+            assert!(judge(wrong).is_err(), "{wrong}");
+        }
+    }
+}

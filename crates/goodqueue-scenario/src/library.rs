@@ -32,6 +32,7 @@ scenarios![
     "sparse-flow",
     "upload-sweep",
     "ecn",
+    "packmime",
     "modem",
 ];
 

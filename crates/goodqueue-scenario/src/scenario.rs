@@ -100,6 +100,11 @@
 //! request = 300                 # down: bytes of the request that a fetch sends first
 //! persistent = false            # all over one connection; otherwise each has its own
 //! transfers = 10                # so many; default: as many as there is time for
+//!
+//! kind = "packmime"             # over TCP: the web connections of many users, after the PackMime-HTTP model
+//! connections = 20              # new ones per second in the mean, 0.01 to 100000; must be given
+//! persistent = true             # HTTP/1.1: a connection may carry several requests; otherwise each carries one
+//! max_open = 10000              # connections open at a time: users who come when so many are open get nothing
 //! ```
 //!
 //! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`, `{ exponential = "10s" }` (its
@@ -141,7 +146,7 @@ pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
-pub use traffic::{Cbr, Ping, TcpTransfer, Traffic, Transfers};
+pub use traffic::{Cbr, PackMime, Ping, TcpTransfer, Traffic, Transfers};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;

@@ -5,7 +5,7 @@
 
 use goodqueue::config::{Link, Settings};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
-use goodqueue_sim::traffic::TcpSettings;
+use goodqueue_sim::traffic::{PackMimeSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -34,6 +34,13 @@ fn main() {
             &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
         );
     }
+    println!();
+    for (connections, mbit) in [(100.0, 100), (1000.0, 100), (1000.0, 10)] {
+        measure_real_time(
+            &format!("PackMime, {connections} connections/s, codel, {mbit} Mbit/s"),
+            &web(connections, mbit * 1_000_000, 30_000),
+        );
+    }
 }
 
 /// Peak memory of the process after one run of a minute: nothing else has run before it.
@@ -46,6 +53,33 @@ fn memory() {
         outcome.bottleneck_packets,
         peak.trim()
     );
+}
+
+/// A crowd of web users.
+fn web(connections: f64, bps: u64, millis: u64) -> Config {
+    let traffic = Traffic::PackMime(PackMimeSettings {
+        rate: connections,
+        persistent: true,
+        max_open: 10_000,
+        config: goodqueue_tcp::Config::default(),
+        congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
+    });
+    let flow = FlowConfig::new(traffic, Duration::from_millis(50));
+    Config { flows: vec![flow], ..bulk("codel", 0, bps, Duration::ZERO, millis) }
+}
+
+/// How much faster than real time, the fastest of five runs.
+fn measure_real_time(what: &str, config: &Config) {
+    let mut best = f64::MAX;
+    let mut transfers = 0;
+    for _ in 0..5 {
+        let before = cpu_time::ThreadTime::now();
+        let outcome = run(config).expect("valid");
+        best = best.min(before.elapsed().as_secs_f64());
+        transfers = outcome.flows[0].transfers.len();
+    }
+    let simulated = config.duration.as_nanos() as f64 / 1e9;
+    println!("{what:52} {:>6.1}x real time, {transfers} transfers", simulated / best);
 }
 
 fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config {

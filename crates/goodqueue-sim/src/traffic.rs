@@ -6,7 +6,9 @@ mod connection;
 mod connections;
 mod datagrams;
 mod distribution;
+mod farima;
 mod on_off;
+mod packmime;
 mod ping;
 mod poisson;
 mod tcp;
@@ -20,6 +22,7 @@ pub use capture::{Capture, CaptureSettings};
 pub use cbr::{Cbr, CbrSettings};
 pub use distribution::Distribution;
 pub use on_off::{OnOff, OnOffSettings};
+pub use packmime::{PackMime, PackMimeSettings};
 pub use ping::{Ping, PingSettings};
 pub use poisson::{Poisson, PoissonSettings};
 pub use tcp::{Tcp, TcpSettings};
@@ -214,4 +217,6 @@ sources! {
     Poisson(PoissonSettings),
     /// Datagrams as recorded.
     Capture(CaptureSettings),
+    /// Web connections of many users.
+    PackMime(PackMimeSettings),
 }

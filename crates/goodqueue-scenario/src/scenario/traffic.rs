@@ -2,6 +2,7 @@
 
 mod cbr;
 mod packet;
+mod packmime;
 mod ping;
 mod tcp;
 mod transfers;
@@ -11,6 +12,7 @@ use goodqueue_sim as sim;
 use serde_json::Value;
 
 pub use cbr::Cbr;
+pub use packmime::PackMime;
 pub use ping::Ping;
 pub use tcp::TcpTransfer;
 pub use transfers::Transfers;
@@ -35,6 +37,9 @@ trait Kind: Sized {
 
     /// Where its data goes if nothing is said.
     const DIRECTION: Direction = Direction::Down;
+
+    /// Its data can go nowhere else.
+    const HAS_ONE_DIRECTION: bool = false;
 
     /// Reads its keys; those that are not there get their defaults.
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic>;
@@ -84,6 +89,9 @@ macro_rules! kinds {
                 $(if kind == $settings::NAME {
                     let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS } else { &[] };
                     table.only(&[FLOW_KEYS, $settings::KEYS, of_tcp].concat())?;
+                    if $settings::HAS_ONE_DIRECTION {
+                        table.choice("direction", "", &[$settings::DIRECTION.name()])?;
+                    }
                     return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
                 })+
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
@@ -210,6 +218,8 @@ kinds! {
     Cbr(Cbr),
     /// Sized transfers with think times between them.
     Transfers(Transfers),
+    /// Web connections of many users.
+    PackMime(PackMime),
 }
 
 const FLOW_KEYS: &[&str] =

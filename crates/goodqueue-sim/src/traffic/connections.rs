@@ -3,6 +3,7 @@
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
+use super::Tally;
 use super::connection::{Connection, Counts};
 use crate::events::EventQueue;
 use crate::network::Network;
@@ -39,7 +40,12 @@ pub(crate) struct Handle(u32);
 impl Handle {
     /// Place in tables that the owner keeps beside the connections.
     pub(crate) const fn place(self) -> usize {
-        (self.0 & PLACE_MASK) as usize
+        self.place_number() as usize
+    }
+
+    /// The same for an event.
+    pub(crate) const fn place_number(self) -> u32 {
+        self.0 & PLACE_MASK
     }
 }
 
@@ -115,6 +121,20 @@ impl Connections {
         }
     }
 
+    /// Forgets all connections.
+    pub(crate) fn abort_all(&mut self) {
+        for place in 0..self.places.len() {
+            let Ok(number) = u32::try_from(place) else { return };
+            let generation = self.places[place].generation & GENERATION_MASK;
+            self.abort(Handle(generation << PLACE_BITS | number));
+        }
+    }
+
+    /// Connections that are open, those included that close.
+    pub(crate) fn count_open(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
     /// Payload of an open connection that has arrived in order in `direction`.
     pub(crate) fn delivered(&self, handle: Handle, direction: Direction) -> u64 {
         self.get(handle).map_or(0, |connection| connection.delivered(direction))
@@ -131,6 +151,13 @@ impl Connections {
     pub(crate) fn counts(&self) -> Counts {
         let open = self.places.iter().filter_map(|place| place.connection.as_ref());
         open.fold(self.ended, |sum, connection| add(sum, connection.counts()))
+    }
+
+    /// What a flow that is these connections has done, its data travelling in `direction`.
+    pub(crate) fn tally(&self, direction: Direction) -> Tally {
+        let Counts { sent, retransmits, timeouts } = self.counts();
+        let delivered = self.delivered_in_all(direction);
+        Tally { delivered, sent, retransmits, timeouts, completed_at: None }
     }
 
     /// A packet of the flow arrives. The connection that it belongs to, if that is still open.

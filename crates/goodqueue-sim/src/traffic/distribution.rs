@@ -51,13 +51,8 @@ impl Distribution {
     }
 
     /// Draws a span of time; the distribution is of seconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, and is not negative"
-    )]
     pub fn draw_time(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
-        Duration::from_nanos(libm::round(self.draw(random) * 1e9) as u64)
+        duration(self.draw(random))
     }
 
     /// Draws a number of bytes, at least 1.
@@ -71,16 +66,36 @@ impl Distribution {
     }
 }
 
+/// So many seconds, none below 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates: below 0 to 0")]
+pub(super) fn duration(seconds: f64) -> Duration {
+    Duration::from_nanos(libm::round(seconds * 1e9) as u64)
+}
+
 /// Uniform in [0, 1), with 53 random bits.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(super) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Normal with mean 0 and variance 1 (Box & Muller 1958; one of the two values is used).
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(super) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - unit(random)));
     radius * libm::cos(2.0 * core::f64::consts::PI * unit(random))
+}
+
+/// Gamma with this shape, at least 1, and scale 1 (Marsaglia & Tsang 2000).
+pub(super) fn gamma(shape: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(random);
+        let v = (1.0 + c * x) * (1.0 + c * x) * (1.0 + c * x);
+        let u = 1.0 - unit(random);
+        if v > 0.0 && libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+            return d * v;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +117,16 @@ mod tests {
             let draws = 200_000;
             let sum: f64 = (0..draws).map(|_| distribution.draw(&mut random)).sum();
             assert!((sum / f64::from(draws) - mean).abs() < 0.03, "{distribution:?}: {}", sum / 2e5);
+        }
+    }
+    #[test]
+    fn gamma_has_its_mean_and_variance() {
+        let mut random = Xoshiro256PlusPlus::new(1);
+        for shape in [1.0, 1.85, 3.22] {
+            let draws: Vec<f64> = (0..200_000).map(|_| gamma(shape, &mut random)).collect();
+            let mean = draws.iter().sum::<f64>() / 2e5;
+            let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 2e5;
+            assert!((mean - shape).abs() < 0.02 && (variance - shape).abs() < 0.06, "{mean} {variance}");
         }
     }
 }

@@ -183,14 +183,7 @@ impl Source for Transfers {
     }
 
     fn tally(&self) -> Tally {
-        let counts = self.connections.counts();
-        Tally {
-            delivered: self.delivered(),
-            sent: counts.sent,
-            retransmits: counts.retransmits,
-            timeouts: counts.timeouts,
-            completed_at: None,
-        }
+        self.connections.tally(self.settings.direction)
     }
 
     fn transfers(&self) -> &[Transfer] {

@@ -127,3 +127,43 @@ fn a_distribution_that_is_none_says_which_there_are() {
       allowed: kind, direction, count, start, start_jitter, together, stop, rtt, size, think, request, persistent, transfers, cc, iw, mss, delayed_ack, ecn, sack, min_rto, profile
     "#);
 }
+
+#[test]
+fn web_traffic_of_a_crowd_has_a_rate_and_one_direction() {
+    let with = |keys: &str| format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"packmime\"\n{keys}");
+    let scenario = read(&with("connections = 2.5\npersistent = false\niw = 4")).unwrap();
+    let json = scenario.to_json();
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
+    let Traffic::PackMime(crowd) = &scenario.flows[0].traffic else { panic!("{json}") };
+    assert_eq!((crowd.connections.to_string().as_str(), crowd.persistent, crowd.tcp.iw), ("2.5", false, 4));
+    insta::assert_snapshot!(message(&with("")), @r"
+    load.toml:2:1: `connections`: a flow of kind packmime needs a rate of connections
+      2 | [[flows]]
+        | ^^^^^^^^^
+      allowed: connections per second, 0.01 to 100000
+    ");
+    insta::assert_snapshot!(message(&with("connections = 0")), @r"
+    load.toml:4:15: `connections`: 0 connections per second are not possible
+      4 | connections = 0
+        |               ^
+      allowed: connections per second, 0.01 to 100000
+    ");
+    insta::assert_snapshot!(message(&with("connections = \"5\"")), @r#"
+    load.toml:4:15: `connections`: the text `5` is not possible
+      4 | connections = "5"
+        |               ^^^
+      allowed: a number, such as 1.5
+    "#);
+    insta::assert_snapshot!(message(&with("connections = 1\nmax_open = 0")), @r"
+    load.toml:5:12: `max_open`: the number 0 is not possible
+      5 | max_open = 0
+        |            ^
+      allowed: a whole number from 1 to 100000
+    ");
+    insta::assert_snapshot!(message(&with("connections = 1\ndirection = \"up\"")), @r#"
+    load.toml:5:13: `direction`: `up` is unknown
+      5 | direction = "up"
+        |             ^^^^
+      allowed: down
+    "#);
+}

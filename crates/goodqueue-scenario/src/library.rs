@@ -34,6 +34,7 @@ scenarios![
     "ecn",
     "packmime",
     "modem",
+    "shared-line",
 ];
 
 /// The scenario file at this path, or the one of this name that comes with goodqueue.

@@ -234,6 +234,8 @@ fn config(
                 rtt: group.rtt,
                 access: Duration::ZERO,
                 dscp: 0,
+                client: group.client.saturating_sub(1),
+                server: group.server.saturating_sub(1),
                 start: Instant::ZERO + flow.start,
                 stop: group.stop.map(|stop| Instant::ZERO + stop),
             })

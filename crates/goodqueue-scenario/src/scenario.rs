@@ -55,6 +55,8 @@
 //! together = false              # one draw for all flows of the table, so that they start at the same instant
 //! stop = "50s"                  # default: with the run
 //! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
+//! client = 1                    # number of the client at their end, for disciplines that isolate hosts
+//! server = 1                    # of the server at the other end, 255 at most
 //!
 //! [sweep]                       # every combination is run; the first key varies slowest
 //! "link.up" = ["1mbit", "10mbit"]
@@ -310,6 +312,10 @@ pub struct FlowGroup {
     pub stop: Option<Duration>,
     /// Base round-trip time.
     pub rtt: Duration,
+    /// The client at their end, from 1.
+    pub client: u16,
+    /// The server at their other end, from 1.
+    pub server: u8,
     /// What they send.
     pub traffic: Traffic,
 }
@@ -517,6 +523,8 @@ impl FlowGroup {
         }
         put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
         flow["rtt"] = json!(self.rtt.to_string());
+        flow["client"] = json!(self.client);
+        flow["server"] = json!(self.server);
         self.traffic.write(&mut flow);
         flow
     }

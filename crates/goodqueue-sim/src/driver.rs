@@ -114,12 +114,12 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Payload;
+    use crate::packet::{Ends, Payload};
     use goodqueue::Ecn;
 
     fn packet(len: u32) -> Packet {
         let payload = Payload::Datagram { sent_at: Instant::ZERO, number: 0, ecn: Ecn::NotEct };
-        Packet { queued_at: Instant::ZERO, flow: 0, connection: 0, len, dscp: 0, payload }
+        Packet { queued_at: Instant::ZERO, flow: 0, connection: 0, len, ends: Ends::default(), payload }
     }
 
     /// Packets that the device takes at once when more wait than it wants.

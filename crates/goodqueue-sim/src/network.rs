@@ -15,7 +15,7 @@ use goodqueue::{Count, Duration, Instant, Qdisc, Stats};
 
 use crate::events::EventQueue;
 use crate::link::Link;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Direction, Ends, Packet, Payload};
 
 /// Everything that packets travel through. Traffic sources send into it and ask it to be woken.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub struct Network {
     line_of: Vec<[u32; 2]>,
     /// Before the first link; empty if no flow has an access delay.
     access_of: Vec<[Option<u32>; 2]>,
-    /// The code point of each flow's packets; empty if all are 0.
-    dscp_of: Vec<u8>,
+    /// The hosts of each flow and the marking of its packets; empty if all are the same.
+    ends_of: Vec<Ends>,
     /// When each flow will be woken; [`Instant::MAX`]: not at all.
     wake_at: Vec<Instant>,
     counters: Vec<FlowCounters>,
@@ -66,8 +66,8 @@ pub(crate) struct Hosts {
     pub(crate) rtt: Duration,
     /// Time between a host and the first link that its packets enter, in either direction.
     pub(crate) access: Duration,
-    /// Differentiated Services code point of the packets, both ways.
-    pub(crate) dscp: u8,
+    /// Which hosts they are, and the marking of the packets both ways.
+    pub(crate) ends: Ends,
 }
 
 /// What happened to a flow's packets on the path.
@@ -169,7 +169,7 @@ impl Network {
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
             access_of: Vec::new(),
-            dscp_of: Vec::new(),
+            ends_of: Vec::new(),
             wake_at: vec![Instant::MAX; flows.len()],
             counters: vec![FlowCounters::default(); flows.len()],
             framing,
@@ -199,8 +199,8 @@ impl Network {
     /// Gives each flow its delay lines; those of equal delay share one.
     fn connect(&mut self, flows: &[Hosts], on_the_way: Duration) {
         let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
-        if flows.iter().any(|flow| flow.dscp != 0) {
-            self.dscp_of = flows.iter().map(|flow| flow.dscp).collect();
+        if flows.iter().any(|flow| flow.ends != Ends::default()) {
+            self.ends_of = flows.iter().map(|flow| flow.ends).collect();
         }
         let has_access = flows.iter().any(|flow| !flow.access.is_zero());
         for flow in flows {
@@ -253,9 +253,9 @@ impl Network {
         bytes: u32,
         payload: Payload,
     ) {
-        let dscp = if self.dscp_of.is_empty() { 0 } else { self.dscp_of[flow as usize] };
-        let len = bytes + self.framing;
-        let packet = Packet { queued_at: now, flow, connection, len, dscp, payload };
+        let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow as usize] };
+        let (ends, len) = (ends.towards(direction), bytes + self.framing);
+        let packet = Packet { queued_at: now, flow, connection, len, ends, payload };
         self.counters[flow as usize].offered += 1;
         self.books.sent(packet.len);
         if !self.access_of.is_empty()

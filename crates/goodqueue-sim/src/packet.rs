@@ -53,11 +53,52 @@ pub struct Packet {
     pub connection: u32,
     /// Bytes as the queue counts them, link header included.
     pub len: u32,
-    /// Differentiated Services code point (RFC 2474).
-    pub dscp: u8,
+    /// Who sent it to whom, and how it is marked.
+    pub ends: Ends,
     /// What it carries.
     pub payload: Payload,
 }
+
+/// The hosts of a packet and its marking, in four bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ends {
+    /// Number of the client.
+    pub client: u16,
+    /// Number of the server.
+    pub server: u8,
+    /// The code point, and above it the direction.
+    marks: u8,
+}
+
+impl Ends {
+    /// Of packets between these two that travel down, with this Differentiated Services code point (RFC 2474), whose low six
+    /// bits are taken.
+    #[must_use]
+    pub const fn new(client: u16, server: u8, dscp: u8) -> Self {
+        Self { client, server, marks: dscp & 63 }
+    }
+
+    /// The same, in this direction.
+    #[must_use]
+    #[inline]
+    pub const fn towards(self, direction: Direction) -> Self {
+        Self { marks: (self.marks & 63) | (direction as u8) << 6, ..self }
+    }
+
+    /// The code point.
+    #[must_use]
+    pub const fn dscp(self) -> u8 {
+        self.marks & 63
+    }
+
+    /// True if the client is the sender.
+    #[must_use]
+    pub const fn is_up(self) -> bool {
+        self.marks & 64 != 0
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() <= 88, "a packet is moved often");
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug)]
@@ -118,17 +159,16 @@ impl Flow for Packet {
         (self.flow, self.connection >> 1) == (other.flow, other.connection >> 1)
     }
 
-    /// There is one client and one server: all packets of a direction come from the same host.
     fn source_hash(&self, salt: u32) -> u32 {
-        hash(salt, 0)
+        hash(salt, self.ends.host(self.ends.is_up()))
     }
 
     fn destination_hash(&self, salt: u32) -> u32 {
-        hash(salt, 1)
+        hash(salt, self.ends.host(!self.ends.is_up()))
     }
 
     fn dscp(&self) -> u8 {
-        self.dscp
+        self.ends.dscp()
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {
@@ -136,6 +176,13 @@ impl Flow for Packet {
             Payload::Tcp(segment) => acknowledgement(segment),
             Payload::Datagram { .. } => None,
         }
+    }
+}
+
+impl Ends {
+    /// The client, or the server, among all hosts.
+    fn host(self, client: bool) -> u32 {
+        if client { 1 + u32::from(self.client) } else { u32::from(self.server) << 17 }
     }
 }
 

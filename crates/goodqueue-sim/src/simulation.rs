@@ -7,7 +7,7 @@ use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
 use crate::link::{Link, LinkConfig};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
 use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
-use crate::packet::Direction;
+use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
 
 /// Everything that determines a run. Equal configurations give equal outcomes, bit for bit.
@@ -54,6 +54,10 @@ pub struct FlowConfig {
     pub access: Duration,
     /// Differentiated Services code point of its packets, 0 to 63.
     pub dscp: u8,
+    /// The client at its end: disciplines that isolate hosts tell clients apart by this number.
+    pub client: u16,
+    /// The server at its other end, likewise.
+    pub server: u8,
     /// When it begins.
     pub start: Instant,
     /// When it ends, if before the run does.
@@ -82,7 +86,16 @@ impl FlowConfig {
     /// A flow for the whole run.
     #[must_use]
     pub const fn new(traffic: Traffic, rtt: Duration) -> Self {
-        Self { traffic, rtt, access: Duration::ZERO, dscp: 0, start: Instant::ZERO, stop: None }
+        Self {
+            traffic,
+            rtt,
+            access: Duration::ZERO,
+            dscp: 0,
+            client: 0,
+            server: 0,
+            start: Instant::ZERO,
+            stop: None,
+        }
     }
 }
 
@@ -183,8 +196,14 @@ const WATCHES: u64 = 400;
 impl<'a> Simulation<'a> {
     fn new(config: &'a Config) -> Result<Self, ConfigError> {
         let flows = &config.flows[..config.flows.len().min(MAX_FLOWS)];
-        let hosts: Vec<Hosts> =
-            flows.iter().map(|flow| Hosts { rtt: flow.rtt, access: flow.access, dscp: flow.dscp }).collect();
+        let hosts: Vec<Hosts> = flows
+            .iter()
+            .map(|flow| Hosts {
+                rtt: flow.rtt,
+                access: flow.access,
+                ends: Ends::new(flow.client, flow.server, flow.dscp),
+            })
+            .collect();
         let mut network = Network::new(hops(config), &hosts, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {

@@ -162,6 +162,8 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         together: false,
         stop: None,
         rtt: link.rtt,
+        client: 1,
+        server: 1,
         traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None }),
     };
     let ping = FlowGroup {
@@ -190,6 +192,8 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         together: table.flag("together", false)?,
         stop: table.time("stop")?,
         rtt: read_rtt(table, around.link.rtt)?,
+        client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
+        server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
         traffic,
     };
     let duration = around.duration;
@@ -223,7 +227,7 @@ kinds! {
 }
 
 const FLOW_KEYS: &[&str] =
-    &["kind", "direction", "count", "start", "start_jitter", "together", "stop", "rtt"];
+    &["kind", "direction", "count", "start", "start_jitter", "together", "stop", "rtt", "client", "server"];
 const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);

@@ -523,8 +523,10 @@ impl FlowGroup {
         }
         put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
         flow["rtt"] = json!(self.rtt.to_string());
-        flow["client"] = json!(self.client);
-        flow["server"] = json!(self.server);
+        if (self.client, self.server) != (1, 1) {
+            flow["client"] = json!(self.client);
+            flow["server"] = json!(self.server);
+        }
         self.traffic.write(&mut flow);
         flow
     }

@@ -175,7 +175,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, interval, packet
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, client, server, interval, packet
       help: did you mean `interval`?
     "#);
 }

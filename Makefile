@@ -6,15 +6,17 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 GOODQUEUE = $(TARGET)/release/goodqueue
 
 FUZZ_SECONDS ?= 60
+MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
 
-.PHONY: deviations demo test bench fuzz counts build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: deviations demo test bench fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
+	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
@@ -45,6 +47,9 @@ fuzz: toolchain
 	    -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
 	    </dev/null) || exit 1; \
 	done
+
+models: toolchain
+	MODELS=$(MODELS) $(CARGO) test --release --quiet --package goodqueue --test reference
 
 counts: toolchain
 	@$(CARGO) build --release --quiet --package goodqueue-sim --example instructions

@@ -3,10 +3,19 @@
 
 pub mod blue;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
+pub mod drr;
+pub mod dualpi2;
+pub mod fq_codel;
+pub mod htb;
 pub mod pie;
+pub mod pie_draft00;
 pub mod red;
+pub mod sfb;
 pub mod sfq;
+pub mod sfq_codel;
+pub mod tbf;
 
 /// A packet as the models see it.
 #[derive(Clone, Copy, PartialEq, Debug)]

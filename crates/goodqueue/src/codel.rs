@@ -37,7 +37,8 @@
 //! * `linux`: none known; the clock has units of 1024 ns in 32 bits and the root is improved by one Newton step per drop, so
 //!   the second spacing is 50 ms where the law says 70.7. A packet that carries CE already is not counted as marked.
 //! * `cacm2012`: `count - 1` is recalled within 16 intervals, and "a packet left" means at most the largest packet seen.
-//! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals; a drop that ends the episode is not
+//! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals, or 0.9844 of `count` if that leaves more
+//!   than 126 (with `recall b` never); a drop that ends the episode is not
 //!   counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. ns-2 starts with
 //!   `first_above_time` at -1, "above target for long": so does `startup ns2`, with any variant; without it every variant
 //!   starts in "below".

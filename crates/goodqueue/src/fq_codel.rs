@@ -27,6 +27,7 @@
 //! | `drop_batch` | packets | 64; 1 with `linux314` | RFC 8290 §5.2.6; Linux | 1 to 2^32 - 1 |
 //! | `target`, `interval`, `ce_threshold` | time | 5 ms, 100 ms, off | RFC 8290 §5.2.1, §5.2.5 | as for `codel` |
 //! | `ecn` | flag | on | RFC 8290 §5.2.7 | |
+//! | `recall`, `startup` | word | `c`, `zero` | RFC 8289 §5.5, §5.3; Linux | as for `codel` |
 //! | `variant` | | `rfc8290` | | `rfc8290`, `linux`, `linux314` |
 //!
 //! # Deviations
@@ -55,7 +56,7 @@
 //! ```
 
 use crate::codel::{
-    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, Source, TARGET,
+    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, RECALL, STARTUP, Source, TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
@@ -224,6 +225,8 @@ impl Configure for FqCodelConfig {
                 range: "1 to 4294967295",
                 doc: "packets that the fattest flow loses at most at an overflow (Linux before 4.7: 1)",
             },
+            Parameter { default: "c", source: "RFC 8289 §5.5; Linux", ..RECALL },
+            STARTUP,
         ],
     };
 

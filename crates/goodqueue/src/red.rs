@@ -441,10 +441,10 @@ impl Algorithm {
         }
     }
 
-    fn adapt(&mut self, now: Instant) {
+    fn adapt(&mut self, now: Instant, is_idle: bool) {
         match self {
             Self::Linux(linux) => linux.adapt(now),
-            Self::Floyd1993(floyd) => floyd.adapt(now),
+            Self::Floyd1993(floyd) => floyd.adapt(now, is_idle),
             // It looks at arrivals.
             Self::Ns2(_) => {}
         }
@@ -515,7 +515,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         let mut done = 0;
         while at <= self.now && done < MAX_LOOKS {
             if self.config.adaptive {
-                self.algorithm.adapt(at);
+                self.algorithm.adapt(at, self.queue.is_empty());
             }
             at = self.config.next_look(at);
             done += 1;

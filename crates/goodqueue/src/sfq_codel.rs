@@ -20,6 +20,7 @@
 //! | `flows` | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
 //! | `quantum` | bytes | 0 (a packet a turn) | ns-2 sfqcodel | 0 to 2^30; `cablelabs` only |
 //! | `target`, `interval` | time | 5 ms, 100 ms | ns-2 sfqcodel | as for `codel` |
+//! | `recall` | word | `b` | ns-2 sfqcodel.cc | `a`, `b`, `c`: as for `codel` |
 //! | `ns2_init_quirk` | flag | off | ours; on in ns-2 | |
 //! | `variant` | | `ns2` | | `ns2`, `cablelabs` |
 //!
@@ -46,7 +47,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{
-    CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, Source, Startup, TARGET, mark,
+    CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, RECALL, Recall, Source, Startup,
+    TARGET, mark,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{Backlogs, FlowAqm};
@@ -444,6 +446,7 @@ impl Configure for SfqCodelConfig {
             },
             TARGET,
             INTERVAL,
+            Parameter { default: "b", source: "ns-2 sfqcodel.cc", ..RECALL },
             Parameter {
                 name: "ns2_init_quirk",
                 unit: Unit::Flag { off: None },
@@ -461,6 +464,7 @@ impl Configure for SfqCodelConfig {
         let quirk = settings.flag("ns2_init_quirk").unwrap_or(false);
         let mut params = CodelParams::from_settings(settings, link, false, CodelVariant::Ns2)?;
         params.startup = quirk.then_some(Startup::Ns2);
+        params.recall = params.recall.or(Some(Recall::B));
         Ok(Self { limit, flows, quantum, params, cablelabs, quirk })
     }
 
@@ -471,6 +475,7 @@ impl Configure for SfqCodelConfig {
             .with("quantum", Value::Bytes(u64::from(self.quantum)))
             .with("target", Value::Time(self.params.target))
             .with("interval", Value::Time(self.params.interval))
+            .with("recall", Value::Choice(self.params.recall().name()))
             .with("ns2_init_quirk", Value::Flag(self.quirk))
             .with("variant", Value::Choice(if self.cablelabs { "cablelabs" } else { "ns2" }))
     }

@@ -1,16 +1,29 @@
 //! The disciplines against slow models written from the documents: the same decision about every packet, given the same
 //! random draws.
+//!
+//! A hundred thousand operations and more for each pair; with `MODELS=50` in the environment fifty times as many, as
+//! `make models` has it.
 
 use goodqueue::blue::{Blue, BlueConfig};
 use goodqueue::choke::{Choke, ChokeConfig};
-use goodqueue::codel::{Codel, CodelConfig, CodelParams};
-use goodqueue::config::Value;
+use goodqueue::cobalt::{Cobalt, CobaltConfig};
+use goodqueue::codel::{Codel, CodelConfig, CodelParams, CodelVariant, Startup};
+use goodqueue::config::{Child, Value};
+use goodqueue::drr::{Drr, DrrConfig};
+use goodqueue::dualpi2::{DualPi2, DualPi2Config};
+use goodqueue::fq_codel::{FqCodel, FqCodelConfig};
+use goodqueue::htb::{Htb, HtbConfig};
 use goodqueue::pie::{Pie, PieConfig};
-use goodqueue::random::{Random, Xoshiro256PlusPlus};
+use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
 use goodqueue::red::{Red, RedConfig};
+use goodqueue::sfb::{Sfb, SfbConfig};
 use goodqueue::sfq::{Sfq, SfqConfig};
-use goodqueue::{Configure, DropReason, Duration, Ecn, Instant, Link, Qdisc, Settings};
+use goodqueue::sfq_codel::{SfqCodel, SfqCodelConfig};
+use goodqueue::tbf::{Tbf, TbfConfig};
+use goodqueue::{Configure, DropReason, Duration, Ecn, Flow, Instant, Link, Qdisc, Rate, Settings};
 use goodqueue_testkit::operation::TestPacket;
+use goodqueue_testkit::reference::codel::{Author, Law};
+use goodqueue_testkit::reference::dualpi2::Codepoint;
 use goodqueue_testkit::reference::{self, Item};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -48,6 +61,18 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 trait Model {
     fn enqueue(&mut self, now: u64, flow: u32, item: Item) -> Vec<u64>;
     fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>);
+
+    /// What packets of a flow say of ECN.
+    fn codepoint(&self, flow: u32) -> Ecn {
+        let _ = flow;
+        Ecn::NotEct
+    }
+
+    /// Whether a packet that was sent has been marked.
+    fn has_marked(&self, id: u64) -> bool {
+        let _ = id;
+        false
+    }
 }
 
 fn agree(
@@ -66,14 +91,25 @@ fn agree(
                 continue;
             }
             Event::Arrives { len, flow } => {
-                let ecn = Ecn::NotEct;
+                let ecn = model.codepoint(flow);
                 let packet = TestPacket { id, len, flow, class: Some(flow + 1), came_with: ecn, ecn, at };
                 queue.enqueue(at, packet, &mut sink);
                 let theirs = model.enqueue(now, flow, Item { id, len, at: now });
                 id += 1;
                 (None, (theirs, None))
             }
-            Event::Leaves => (queue.dequeue(at, &mut sink).map(|packet| packet.id), model.dequeue(now)),
+            Event::Leaves => {
+                let (sent, theirs) = (queue.dequeue(at, &mut sink), model.dequeue(now));
+                if let Some(packet) = sent {
+                    prop_assert_eq!(
+                        packet.ecn == Ecn::Ce,
+                        model.has_marked(packet.id),
+                        "mark of {}",
+                        packet.id
+                    );
+                }
+                (sent.map(|packet| packet.id), theirs)
+            }
         };
         drops += dropped.len() as u64;
         prop_assert_eq!((dropped, ours), theirs, "event {} at {} ns: {:?}", index, now, event);
@@ -82,7 +118,12 @@ fn agree(
 }
 
 fn runner(cases: u32) -> TestRunner {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let times = std::env::var("MODELS").ok().and_then(|text| text.parse::<u32>().ok()).unwrap_or(1);
+    let config = ProptestConfig {
+        cases: cases.saturating_mul(times),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
@@ -150,6 +191,118 @@ impl Model for Drawing<reference::choke::Choke> {
 
     fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
         (Vec::new(), self.0.dequeue(now))
+    }
+}
+
+/// The draft's PIE has no `drop_early` of its own to draw for.
+impl Model for Drawing<reference::pie_draft00::Pie> {
+    fn enqueue(&mut self, now: u64, _: u32, item: Item) -> Vec<u64> {
+        let dropped = self.0.enqueue(now, item, || uniform_64(&mut self.1));
+        Vec::from_iter(dropped.then_some(item.id))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.0.dequeue(now))
+    }
+}
+
+impl Model for Drawing<reference::sfb::Sfb> {
+    fn enqueue(&mut self, now: u64, flow: u32, item: Item) -> Vec<u64> {
+        // The hash is the packet's own.
+        let at = Instant::from_nanos(now);
+        let ecn = Ecn::NotEct;
+        let packet = TestPacket { id: 0, len: 0, flow, class: None, came_with: ecn, ecn, at };
+        let dropped = self.0.enqueue(now, packet.flow_hash(SALT).max(1), item, || self.1.next_u32() & 0xffff);
+        Vec::from_iter(dropped.then_some(item.id))
+    }
+
+    fn dequeue(&mut self, _: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.0.dequeue())
+    }
+}
+
+const SALT: u32 = 7;
+
+impl Model for Drawing<reference::cobalt::Cobalt> {
+    fn enqueue(&mut self, now: u64, _: u32, item: Item) -> Vec<u64> {
+        self.0.enqueue(now, item)
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        self.0.dequeue(now, || uniform_32(&mut self.1))
+    }
+}
+
+impl Model for Drawing<reference::dualpi2::DualPi2> {
+    fn enqueue(&mut self, now: u64, flow: u32, item: Item) -> Vec<u64> {
+        let needs = match self.codepoint(flow) {
+            Ecn::Ect1 => Codepoint::Ect1,
+            Ecn::Ect0 => Codepoint::Ect0,
+            _ => Codepoint::NotEct,
+        };
+        Vec::from_iter(self.0.enqueue(now, item, needs).then_some(item.id))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        self.0.dequeue(now, || uniform_64(&mut self.1))
+    }
+
+    fn codepoint(&self, flow: u32) -> Ecn {
+        [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct][flow as usize % 3]
+    }
+
+    fn has_marked(&self, id: u64) -> bool {
+        self.0.marked.contains(&id)
+    }
+}
+
+impl Model for reference::fq_codel::FqCodel {
+    fn enqueue(&mut self, _: u64, flow: u32, item: Item) -> Vec<u64> {
+        self.enqueue(flow as usize, item)
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        self.dequeue(now)
+    }
+}
+
+impl Model for reference::sfq_codel::SfqCodel {
+    fn enqueue(&mut self, _: u64, flow: u32, item: Item) -> Vec<u64> {
+        self.enqueue(flow as usize, item)
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        self.dequeue(now)
+    }
+}
+
+impl Model for reference::drr::Drr {
+    fn enqueue(&mut self, _: u64, flow: u32, item: Item) -> Vec<u64> {
+        self.enqueue(flow as usize, item)
+    }
+
+    fn dequeue(&mut self, _: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.dequeue())
+    }
+}
+
+impl Model for reference::tbf::Tbf {
+    fn enqueue(&mut self, _: u64, _: u32, item: Item) -> Vec<u64> {
+        Vec::from_iter(self.enqueue(item).then_some(item.id))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.dequeue(now))
+    }
+}
+
+impl Model for reference::htb::Htb {
+    fn enqueue(&mut self, _: u64, _: u32, item: Item) -> Vec<u64> {
+        Vec::from_iter(self.enqueue(item).then_some(item.id))
+    }
+
+    fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        (Vec::new(), self.dequeue(now))
     }
 }
 
@@ -238,6 +391,7 @@ fn red_drops_as_floyd_and_jacobson_say() {
             average: 0.0,
             count: -1,
             idle_since: 0,
+            look_at: None,
         };
         agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
     });
@@ -289,20 +443,265 @@ fn choke_drops_as_pan_says() {
             average: 0.0,
             count: -1,
             idle_since: 0,
+            look_at: None,
         };
         let model = reference::choke::Choke { limit: 60, red, flows: Vec::new() };
         agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
     });
 }
 
+/// One of `choices`, picked by a byte of `seed`.
+fn pick<T: Copy>(seed: u64, byte: usize, choices: &[T]) -> T {
+    choices[usize::from(seed.to_le_bytes()[byte]) % choices.len()]
+}
+
+/// A target and an interval of ten of them, in ns.
+fn times(seed: u64) -> (u64, u64) {
+    let target = pick(seed, 0, &[5_000_000, 10_000_000, 20_000_000]);
+    (target, 10 * target)
+}
+
 #[test]
-fn codel_drops_as_rfc_8289_says() {
+fn codel_drops_as_rfc_8289_the_article_of_2012_and_ns_2_say() {
+    let authors = [
+        (Author::Rfc8289, CodelVariant::Rfc8289),
+        (Author::Cacm2012, CodelVariant::Cacm2012),
+        (Author::Ns2, CodelVariant::Ns2),
+    ];
+    for (author, variant) in authors {
+        differ_nowhere(200, |events, seed| {
+            let (target, interval) = times(seed);
+            let params = CodelParams {
+                target: Duration::from_nanos(target),
+                interval: Duration::from_nanos(interval),
+                variant,
+                ..CodelParams::new(1514)
+            };
+            let queue = Codel::new(CodelConfig::new(100_000, params).unwrap());
+            let law = Law::new(author, target, interval, 1514);
+            agree(queue, reference::codel::Codel { law, queue: Vec::new() }, events)
+        });
+    }
+}
+
+#[test]
+fn fq_codel_serves_and_drops_as_rfc_8290_says() {
     differ_nowhere(200, |events, seed| {
-        let mut params = CodelParams::new(1514);
-        let ms = 5 << (seed % 3);
-        (params.target, params.interval) = (Duration::from_millis(ms), Duration::from_millis(10 * ms));
+        let (target, interval) = times(seed);
+        let (limit, batch) = (pick(seed, 1, &[10_u64, 40, 10_240]), pick(seed, 2, &[1_u64, 4, 64]));
+        let quantum = pick(seed, 3, &[1_u64, 300, 1514, 4000]);
+        let settings = Settings::new()
+            .with("limit", Value::Packets(limit))
+            .with("flows", Value::Integer(6))
+            .with("quantum", Value::Bytes(quantum))
+            .with("drop_batch", Value::Integer(batch))
+            .with("target", Value::Time(Duration::from_nanos(target)))
+            .with("interval", Value::Time(Duration::from_nanos(interval)));
+        let law = Law::new(Author::Rfc8289, target, interval, 1514);
+        let (limit, batch) = (usize::try_from(limit).unwrap(), usize::try_from(batch).unwrap());
+        let model = reference::fq_codel::FqCodel::new(limit, i64::try_from(quantum).unwrap(), batch, 6, &law);
+        agree(FqCodel::new(configured::<FqCodelConfig>(&settings), 0), model, events)
+    });
+}
+
+#[test]
+fn sfq_codel_serves_and_drops_as_nichols_wrote_it() {
+    differ_nowhere(200, |events, seed| {
+        let (target, interval) = times(seed);
+        let limit = pick(seed, 1, &[10_u64, 40, 1_000]);
+        let settings = Settings::new()
+            .with("limit", Value::Packets(limit))
+            .with("flows", Value::Integer(6))
+            .with("target", Value::Time(Duration::from_nanos(target)))
+            .with("interval", Value::Time(Duration::from_nanos(interval)));
+        let mut law = Law::new(Author::Ns2, target, interval, 1514);
+        law.scales_large_counts = false;
+        let model = reference::sfq_codel::SfqCodel::new(usize::try_from(limit).unwrap(), 6, &law);
+        agree(SfqCodel::new(configured::<SfqCodelConfig>(&settings), 0), model, events)
+    });
+}
+
+#[test]
+fn ns_2_begins_above_target_if_asked_to() {
+    differ_nowhere(100, |events, seed| {
+        let (target, interval) = times(seed);
+        let params = CodelParams {
+            target: Duration::from_nanos(target),
+            interval: Duration::from_nanos(interval),
+            variant: CodelVariant::Ns2,
+            startup: Some(Startup::Ns2),
+            ..CodelParams::new(1514)
+        };
         let queue = Codel::new(CodelConfig::new(100_000, params).unwrap());
-        let model = reference::codel::Codel::new(ms * 1_000_000, 10 * ms * 1_000_000, 1514);
+        let law = Law::new(Author::Ns2, target, interval, 1514).above_target_for_long();
+        agree(queue, reference::codel::Codel { law, queue: Vec::new() }, events)
+    });
+}
+
+#[test]
+fn pie_of_2013_drops_as_its_draft_says() {
+    differ_nowhere(200, |events, seed| {
+        let settings = Settings::new().with("variant", Value::Choice("draft00"));
+        let queue = Pie::new(configured::<PieConfig>(&settings), Xoshiro256PlusPlus::new(seed));
+        let model = Drawing(reference::pie_draft00::Pie::new(1000), Xoshiro256PlusPlus::new(seed));
         agree(queue, model, events)
+    });
+}
+
+#[test]
+fn adaptive_red_drops_as_floyd_gummadi_and_shenker_say() {
+    differ_nowhere(200, |events, seed| {
+        let settings = Settings::new()
+            .with("variant", Value::Choice("floyd1993"))
+            .with("adaptive", Value::Flag(true))
+            .with("limit", Value::Bytes(1 << 31))
+            .with("min", Value::Bytes(5_000))
+            .with("max", Value::Bytes(15_000))
+            .with("avpkt", Value::Bytes(1_000))
+            .with("weight", Value::Probability(0.02))
+            .with("gentle", Value::Flag(true));
+        let queue = Red::new(configured::<RedConfig>(&settings), Xoshiro256PlusPlus::new(seed));
+        let model = reference::red::Red {
+            weight: 0.02,
+            min: 5.0,
+            max: 15.0,
+            max_p: 0.1,
+            gentle: true,
+            packet_time: 800_000.0,
+            queue: Vec::new(),
+            average: 0.0,
+            count: -1,
+            idle_since: 0,
+            look_at: Some(reference::red::LOOK_INTERVAL),
+        };
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn sfb_drops_as_feng_says() {
+    differ_nowhere(200, |events, seed| {
+        let (increment, decrement) = pick(seed, 0, &[(66_u32, 11_u32), (655, 65), (32_768, 6_553)]);
+        let (max, target) = pick(seed, 1, &[(25_u32, 20_u32), (8, 6), (4, 2)]);
+        let of = |part: u32| Value::Probability(f64::from(part) / 65_535.0);
+        let settings = Settings::new()
+            .with("limit", Value::Packets(60))
+            .with("rehash", Value::Integer(0))
+            .with("max", Value::Packets(u64::from(max)))
+            .with("target", Value::Packets(u64::from(target)))
+            .with("increment", of(increment))
+            .with("decrement", of(decrement));
+        let queue = Sfb::new(configured::<SfbConfig>(&settings), SALT, Xoshiro256PlusPlus::new(seed));
+        let model = reference::sfb::Sfb::new(60, max, target, (increment, decrement), (10.0, 20.0));
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn cobalt_drops_as_described() {
+    differ_nowhere(200, |events, seed| {
+        let limit = pick(seed, 0, &[10_u64, 40, 1_000]);
+        let settings =
+            Settings::new().with("variant", Value::Choice("paper")).with("limit", Value::Packets(limit));
+        let queue = Cobalt::new(configured::<CobaltConfig>(&settings), Xoshiro256PlusPlus::new(seed));
+        let model = reference::cobalt::Cobalt::new(usize::try_from(limit).unwrap());
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn dualpi2_serves_marks_and_drops_as_rfc_9332_says() {
+    differ_nowhere(200, |events, seed| {
+        let limit = pick(seed, 0, &[30_u64, 10_000]);
+        let settings = Settings::new().with("limit", Value::Packets(limit));
+        let queue = DualPi2::new(configured::<DualPi2Config>(&settings), Xoshiro256PlusPlus::new(seed));
+        let model = reference::dualpi2::DualPi2::new(usize::try_from(limit).unwrap(), 1514);
+        agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)
+    });
+}
+
+#[test]
+fn drr_serves_as_shreedhar_and_varghese_say() {
+    differ_nowhere(200, |events, seed| {
+        let mut settings = Settings::new();
+        let mut flows = Vec::new();
+        for flow in 0..6_u32 {
+            let quantum = pick(seed, flow as usize, &[1_u64, 300, 1514, 5_000]);
+            let own = Settings::new().with("quantum", Value::Bytes(quantum));
+            let limit = Settings::new().with("limit", Value::Packets(20));
+            settings.add_child(Child {
+                class: flow + 1,
+                parent: 0,
+                settings: own,
+                qdisc: Some(("pfifo", limit)),
+            });
+            flows.push(reference::drr::Flow { quantum, ..Default::default() });
+        }
+        let queue = Drr::new(configured::<DrrConfig>(&settings), 0, Source::seeded(seed));
+        agree(queue, reference::drr::Drr { limit: 20, flows, active: Vec::new() }, events)
+    });
+}
+
+#[test]
+fn tbf_lets_go_what_its_buckets_hold() {
+    differ_nowhere(200, |events, seed| {
+        // Whole nanoseconds per byte, so that integers and real numbers agree.
+        let rate = pick(seed, 0, &[8_000_000_u64, 4_000_000, 2_000_000]);
+        let burst = pick(seed, 1, &[1_000_u32, 1514, 5_000, 20_000]);
+        let peak = pick(seed, 2, &[None, Some((16_000_000_u64, 1514_u32))]);
+        let mut settings = Settings::new()
+            .with("rate", Value::Rate(Rate::from_bps(rate)))
+            .with("burst", Value::Bytes(u64::from(burst)))
+            .with("limit", Value::Bytes(30_000));
+        if let Some((rate, most)) = peak {
+            settings.set("peakrate", Value::Rate(Rate::from_bps(rate)));
+            settings.set("mtu", Value::Bytes(u64::from(most)));
+        }
+        let per_nano = |bits: u64| bits as f64 / 8e9;
+        let peak = peak.map(|(rate, most)| (per_nano(rate), f64::from(most)));
+        let model = reference::tbf::Tbf {
+            rate: per_nano(rate),
+            burst: f64::from(burst),
+            peak,
+            limit: 30_000.0,
+            queue: Vec::new(),
+            tokens: (f64::from(burst), peak.map_or(0.0, |(_, most)| most)),
+            filled_at: 0,
+        };
+        agree(Tbf::new(configured::<TbfConfig>(&settings), 0, Source::seeded(seed)), model, events)
+    });
+}
+
+#[test]
+fn htb_lends_along_a_chain_of_classes() {
+    differ_nowhere(200, |events, seed| {
+        // The leaf and the classes above it: rate and ceiling in ns per byte.
+        let chain = pick(
+            seed,
+            0,
+            &[
+                [(4_000_u64, 1_000_u64), (2_000, 1_000), (1_000, 1_000)],
+                [(8_000, 2_000), (4_000, 2_000), (1_000, 500)],
+                [(1_000, 1_000), (2_000, 2_000), (4_000, 4_000)],
+            ],
+        );
+        let burst = pick(seed, 1, &[1_600_u64, 16_000]);
+        let mut settings = Settings::new().with("default", Value::Class(1));
+        let mut classes = Vec::new();
+        for (number, (rate, ceil)) in (1..).zip(chain) {
+            let of = |nanos: u64| Value::Rate(Rate::from_bps(8_000_000_000 / nanos));
+            let own = Settings::new()
+                .with("rate", of(rate))
+                .with("ceil", of(ceil))
+                .with("burst", Value::Bytes(burst))
+                .with("cburst", Value::Bytes(burst));
+            let limit = Settings::new().with("limit", Value::Packets(20));
+            let parent = if number < 3 { number + 1 } else { 0 };
+            let qdisc = (number == 1).then_some(("pfifo", limit));
+            settings.add_child(Child { class: number, parent, settings: own, qdisc });
+            classes.push(reference::htb::Class::new((rate as f64, ceil as f64), burst as f64));
+        }
+        let queue = Htb::new(configured::<HtbConfig>(&settings), 0, Source::seeded(seed));
+        agree(queue, reference::htb::Htb { limit: 20, classes, queue: Vec::new() }, events)
     });
 }

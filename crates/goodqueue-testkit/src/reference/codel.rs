@@ -1,34 +1,50 @@
-//! CoDel in the pseudo-code of RFC 8289 §5.6, with real square roots.
+//! CoDel in the pseudo-code of RFC 8289 §5.6, of the 2012 article, and of ns-2 in May 2012, with real square roots.
 
 use super::{Item, bytes};
 
-/// The queue and its control law. Times in ns.
+/// Where the three differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Author {
+    /// RFC 8289: recalls what the last episode added; "not more than an MTU left".
+    Rfc8289,
+    /// Nichols & Jacobson 2012: recalls all but one; "not more than the largest packet seen left".
+    Cacm2012,
+    /// Nichols' ns-2 code of May 2012: recalls all but two, and waits less before dropping again soon.
+    Ns2,
+}
+
+/// The control law. Times in ns.
 #[derive(Clone, Debug)]
-pub struct Codel {
+pub struct Law {
+    /// Whose.
+    pub author: Author,
     /// Acceptable standing sojourn time.
     pub target: u64,
     /// Width of the moving window.
     pub interval: u64,
-    /// Largest packet.
-    pub mtu: f64,
-    /// What is queued.
-    pub queue: Vec<Item>,
+    /// Largest packet: the MTU, or the largest seen.
+    pub largest: f64,
+    /// ns-2 codel.cc, but not sfqcodel.cc: a recalled count above 126 is scaled instead.
+    pub scales_large_counts: bool,
     first_above: Option<u64>,
     drop_next: u64,
-    count: u32,
+    /// Drops since dropping began.
+    pub count: u32,
     last_count: u32,
     dropping: bool,
 }
 
-impl Codel {
-    /// An empty queue.
+impl Law {
+    /// The law of a queue that has seen no packet; `mtu` counts for RFC 8289.
     #[must_use]
-    pub fn new(target: u64, interval: u64, mtu: u32) -> Self {
+    pub fn new(author: Author, target: u64, interval: u64, mtu: u32) -> Self {
         Self {
+            author,
             target,
             interval,
-            mtu: f64::from(mtu),
-            queue: Vec::new(),
+            // ns-2 codel.cc starts with 256 bytes.
+            largest: if author == Author::Rfc8289 { f64::from(mtu) } else { 256.0 },
+            scales_large_counts: author == Author::Ns2,
             first_above: None,
             drop_next: 0,
             count: 0,
@@ -37,55 +53,88 @@ impl Codel {
         }
     }
 
-    /// Arrival.
-    pub fn enqueue(&mut self, item: Item) {
-        self.queue.push(item);
+    /// The same, of a queue that believes to have been above target for long: ns-2's start.
+    #[must_use]
+    pub const fn above_target_for_long(mut self) -> Self {
+        self.first_above = Some(0);
+        self
     }
 
-    /// The packets dropped and the one sent.
-    pub fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+    /// The packets dropped from `queue`, and the one sent; `beside` bytes are queued elsewhere and count as left.
+    pub fn dequeue(&mut self, now: u64, queue: &mut Vec<Item>, beside: f64) -> (Vec<u64>, Option<Item>) {
         let mut dropped = Vec::new();
-        let (mut head, mut ok_to_drop) = self.do_dequeue(now);
+        let (mut head, mut ok_to_drop) = self.do_dequeue(now, queue, beside);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
-                dropped.extend(head);
-                self.count += 1;
-                (head, ok_to_drop) = self.do_dequeue(now);
+                dropped.extend(head.map(|item| item.id));
+                if self.author != Author::Ns2 {
+                    self.count += 1;
+                }
+                (head, ok_to_drop) = self.do_dequeue(now, queue, beside);
                 if ok_to_drop {
+                    if self.author == Author::Ns2 {
+                        self.count += 1;
+                    }
                     self.drop_next = self.control_law(self.drop_next);
                 } else {
                     self.dropping = false;
                 }
             }
         } else if ok_to_drop {
-            dropped.extend(head);
-            head = self.do_dequeue(now).0;
+            dropped.extend(head.map(|item| item.id));
+            head = self.do_dequeue(now, queue, beside).0;
             self.dropping = true;
-            // An episode soon after the last goes on at the rate that had proved right.
-            let delta = self.count - self.last_count;
-            let soon = (now as f64) - (self.drop_next as f64) < 16.0 * self.interval as f64;
-            self.count = if delta > 1 && soon { delta } else { 1 };
+            self.count = self.recalled(now);
             self.drop_next = self.control_law(now);
             self.last_count = self.count;
         }
         (dropped, head)
     }
 
-    fn do_dequeue(&mut self, now: u64) -> (Option<u64>, bool) {
-        if self.queue.is_empty() {
+    /// An episode soon after the last goes on at the rate that had proved right.
+    fn recalled(&self, now: u64) -> u32 {
+        let since = now as f64 - self.drop_next as f64;
+        let within = |intervals: f64| since < intervals * self.interval as f64;
+        match self.author {
+            Author::Rfc8289 => {
+                let delta = self.count - self.last_count;
+                if delta > 1 && within(16.0) { delta } else { 1 }
+            }
+            Author::Cacm2012 if self.count > 1 && within(16.0) => self.count - 1,
+            Author::Ns2 if self.count > 2 && within(8.0) => {
+                let count = self.count - 2;
+                if self.scales_large_counts && count > 126 { self.count * 9844 / 10_000 } else { count }
+            }
+            Author::Cacm2012 | Author::Ns2 => 1,
+        }
+    }
+
+    fn do_dequeue(&mut self, now: u64, queue: &mut Vec<Item>, beside: f64) -> (Option<Item>, bool) {
+        if queue.is_empty() {
             self.first_above = None;
+            self.dropping = false;
             return (None, false);
         }
-        let item = self.queue.remove(0);
-        if now - item.at < self.target || bytes(&self.queue) <= self.mtu {
-            self.first_above = None;
-            return (Some(item.id), false);
+        let item = queue.remove(0);
+        if self.author != Author::Rfc8289 {
+            self.largest = self.largest.max(f64::from(item.len));
         }
-        let since = *self.first_above.get_or_insert(now + self.interval);
-        (Some(item.id), now >= since)
+        if now - item.at < self.target || bytes(queue) + beside <= self.largest {
+            self.first_above = None;
+            return (Some(item), false);
+        }
+        match self.first_above {
+            None => {
+                let soon = (now as f64 - self.drop_next as f64) < 8.0 * self.interval as f64;
+                let again = self.author == Author::Ns2 && soon && self.count > 1;
+                self.first_above = Some(if again { self.control_law(now) } else { now + self.interval });
+                (Some(item), false)
+            }
+            Some(since) => (Some(item), now >= since),
+        }
     }
 
     #[expect(
@@ -95,5 +144,27 @@ impl Codel {
     )]
     fn control_law(&self, from: u64) -> u64 {
         from + (self.interval as f64 / f64::from(self.count).sqrt()).floor() as u64
+    }
+}
+
+/// One queue under the law.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    /// The law.
+    pub law: Law,
+    /// What is queued.
+    pub queue: Vec<Item>,
+}
+
+impl Codel {
+    /// Arrival.
+    pub fn enqueue(&mut self, item: Item) {
+        self.queue.push(item);
+    }
+
+    /// The packets dropped and the one sent.
+    pub fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
+        let (dropped, sent) = self.law.dequeue(now, &mut self.queue, 0.0);
+        (dropped, sent.map(|item| item.id))
     }
 }

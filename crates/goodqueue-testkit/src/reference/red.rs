@@ -1,4 +1,4 @@
-//! RED in the words of Floyd and Jacobson 1993, counted in packets.
+//! RED in the words of Floyd and Jacobson 1993, counted in packets, and its adaptation of 2001 (Floyd, Gummadi and Shenker).
 
 use super::Item;
 
@@ -25,11 +25,17 @@ pub struct Red {
     pub count: i64,
     /// q_time.
     pub idle_since: u64,
+    /// When max_p is looked at next, in ns; `None`: never.
+    pub look_at: Option<u64>,
 }
+
+/// Floyd et al. 2001: `interval`.
+pub const LOOK_INTERVAL: u64 = 500_000_000;
 
 impl Red {
     /// Arrival; `random` gives a number in 0..1. True if the packet is dropped.
     pub fn enqueue(&mut self, now: u64, item: Item, random: impl FnOnce() -> f64) -> bool {
+        self.adapt(now);
         self.average(now);
         let drop = self.decide(random);
         if !drop {
@@ -41,12 +47,31 @@ impl Red {
     /// Averages what an arriving packet finds.
     pub fn average(&mut self, now: u64) {
         if self.queue.is_empty() {
-            let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
-            self.average *= (1.0 - self.weight).powf(m);
+            self.average = self.idled(now);
             self.idle_since = now;
         } else {
             self.average = (1.0 - self.weight) * self.average + self.weight * self.queue.len() as f64;
         }
+    }
+
+    /// Every half second the probability moves towards where the average is in the middle fifth between the thresholds.
+    fn adapt(&mut self, now: u64) {
+        while let Some(at) = self.look_at.filter(|&at| at <= now) {
+            let span = self.max - self.min;
+            let average = if self.queue.is_empty() { self.idled(at) } else { self.average };
+            if average > self.min + 0.6 * span && self.max_p <= 0.5 {
+                self.max_p += (self.max_p / 4.0).min(0.01);
+            } else if average < self.min + 0.4 * span && self.max_p >= 0.01 {
+                self.max_p *= 0.9;
+            }
+            self.look_at = Some(at + LOOK_INTERVAL);
+        }
+    }
+
+    /// The average after an idle time, as if small packets had come all the while.
+    fn idled(&self, now: u64) -> f64 {
+        let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
+        self.average * (1.0 - self.weight).powf(m)
     }
 
     fn decide(&mut self, random: impl FnOnce() -> f64) -> bool {
@@ -84,6 +109,7 @@ impl Red {
 
     /// The packet sent.
     pub fn dequeue(&mut self, now: u64) -> Option<u64> {
+        self.adapt(now);
         if self.queue.is_empty() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
 
-use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Recall, Source};
+use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Source};
 use crate::time::{Duration, Instant};
 
 /// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval / sqrt(count)`
@@ -186,8 +186,8 @@ fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
     let recalled = super::recalled(vars, params, within);
-    if params.variant == CodelVariant::Ns2 && params.recall() == Recall::B && recalled > 126 {
-        // ns-2 codel.cc: above 126 the count is scaled by 0.9844 instead.
+    if params.variant == CodelVariant::Ns2 && params.recall.is_none() && recalled > 126 {
+        // ns-2 codel.cc, unlike sfqcodel.cc and rule B as the drafts have it: above 126 the count is scaled by 0.9844 instead.
         return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(recalled);
     }
     recalled

@@ -122,8 +122,8 @@ impl Floyd1993 {
         self.idle_since = Some(now);
     }
 
-    pub(super) fn adapt(&mut self, now: Instant) {
-        let average = self.decayed(now);
+    pub(super) fn adapt(&mut self, now: Instant, is_idle: bool) {
+        let average = if is_idle { self.decayed(now) } else { self.average };
         let span = self.max - self.min;
         if average > self.min + 0.6 * span && self.max_p <= 0.5 {
             self.max_p += (self.max_p / 4.0).min(0.01);
@@ -241,17 +241,17 @@ mod tests {
     fn adaptive_adds_a_hundredth_above_the_band_and_takes_a_tenth_below_it() {
         let mut red = with(Settings::new().with("adaptive", Value::Flag(true)));
         red.average = red.max;
-        red.adapt(Instant::ZERO);
-        red.adapt(Instant::ZERO);
+        red.adapt(Instant::ZERO, false);
+        red.adapt(Instant::ZERO, false);
         assert!((red.max_p - 0.12).abs() < 1e-12);
         red.max_p = 0.02;
-        red.adapt(Instant::ZERO);
-        red.adapt(Instant::ZERO);
+        red.adapt(Instant::ZERO, false);
+        red.adapt(Instant::ZERO, false);
         assert!((red.max_p - 0.031_25).abs() < 1e-12, "+.005, +.00625");
         red.max_p = 0.1;
         red.average = 0.0;
         for _ in 0..50 {
-            red.adapt(Instant::ZERO);
+            red.adapt(Instant::ZERO, false);
         }
         let floor = (0..22).fold(0.1, |p, _| p * 0.9);
         assert!((red.max_p - floor).abs() < 1e-12 && red.max_p < 0.01, "22 steps, then none");

@@ -6,6 +6,8 @@ pub(crate) mod list;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+#[cfg(target_os = "linux")]
+pub(crate) mod shell;
 
 use goodqueue_scenario::diagnostic::Diagnostic;
 
@@ -18,6 +20,9 @@ pub(crate) enum Ending {
     CheckFailed,
     /// The user interrupted it; what was finished is kept.
     Interrupted,
+    /// A program was run and ended with this exit code.
+    #[cfg(target_os = "linux")]
+    Program(u8),
 }
 
 /// What a command returns.

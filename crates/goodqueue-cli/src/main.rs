@@ -4,6 +4,8 @@
 
 mod claims;
 mod commands;
+#[cfg(target_os = "linux")]
+mod live;
 mod output;
 mod progress;
 mod table;
@@ -12,6 +14,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[cfg(target_os = "linux")]
+use crate::commands::shell;
 use crate::commands::{Ending, compare, explain, list, replay, reproduce, run};
 
 /// What does a queue discipline do on your link, with your traffic?
@@ -44,6 +48,8 @@ enum Command {
     Replay(replay::ReplayArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
+    #[cfg(target_os = "linux")]
+    Shell(shell::ShellArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,11 +61,15 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::main(args),
         Command::List(args) => list::main(args),
         Command::Explain(args) => explain::main(args),
+        #[cfg(target_os = "linux")]
+        Command::Shell(args) => shell::main(args),
     };
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::CheckFailed) => ExitCode::from(1),
         Ok(Ending::Interrupted) => ExitCode::from(130),
+        #[cfg(target_os = "linux")]
+        Ok(Ending::Program(code)) => ExitCode::from(code),
         Err(diagnostic) => {
             eprintln!("error: {diagnostic}");
             ExitCode::from(2)

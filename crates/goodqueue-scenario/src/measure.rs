@@ -142,7 +142,9 @@ fn nearest_rank(quantile: f64, len: usize) -> usize {
     ((quantile * float(len as u64)).ceil() as usize).saturating_sub(1)
 }
 
-fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summary {
+/// The figures of a histogram of nanoseconds, whose exact mean is `mean` seconds.
+#[must_use]
+pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summary {
     if histogram.is_empty() {
         return Summary::default();
     }

@@ -213,7 +213,9 @@ impl Input {
                 draws.push(*value);
             }
         }
-        let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(0) };
+        // A recording of our own names the seed instead of every draw.
+        let seed = self.header.other.get("qdisc_seed").and_then(Value::as_u64).unwrap_or(0);
+        let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(seed) };
         let mut qdisc = AnyQdisc::new(self.config.clone(), 0, random);
         // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
         let classed = self.header.other.get("priority").is_none_or(|priority| priority != "none");

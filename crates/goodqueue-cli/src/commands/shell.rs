@@ -1,0 +1,265 @@
+//! `goodqueue shell`: a real program behind the bottleneck, without root.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue_live::capacity::Capacity;
+use goodqueue_live::control::{Control, HttpListener};
+use goodqueue_live::namespace::default_ends;
+use goodqueue_live::observer::Direction;
+use goodqueue_live::pcap::Capture;
+use goodqueue_live::shell::{Shell, ShellConfig};
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::library;
+use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
+use goodqueue_scenario::tc;
+
+use super::run::scenario_names;
+use super::{Ending, Outcome};
+use crate::live::answers::Desk;
+use crate::live::record::Recorder;
+use crate::live::{self, diagnostic};
+use crate::output;
+
+/// Run a real program behind the bottleneck, without root.
+///
+/// The program runs in network namespaces of its own. Its packets pass through this process - discipline, rate, delay,
+/// loss - to a server in a second namespace, which the program knows as `server`: that of --serve, or the built-in one
+/// (HTTP on port 80: `curl server/10M`; echo 7, discard 9). Nothing of the host is touched, nothing is left behind, and
+/// the exit code is the program's.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without --rate the link has no limit. Rates, times and disciplines are as in `goodqueue compare`.
+
+Examples:
+  goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms --qdisc fq_codel -- curl -o /dev/null http://server/10M
+  goodqueue shell --rate 10mbit --serve 'iperf3 -s -1' -- iperf3 -c server
+  goodqueue shell --trace-down lte.down --rtt 40ms --qdisc 'codel target 10ms' -- ping -c 20 server
+  goodqueue shell --rate 20mbit --loss 1% --record run.jsonl -- ./my-test     then: goodqueue replay run.*.jsonl --compare
+  goodqueue shell --rate 5mbit --control q.sock                               your shell; elsewhere: goodqueue top --control q.sock"
+)]
+pub(crate) struct ShellArgs {
+    /// Rate towards the program [default: no limit].
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Rate from the program [default: as --rate].
+    #[arg(long, value_name = "RATE")]
+    up: Option<String>,
+    /// Base round-trip time [default: 0].
+    #[arg(long, value_name = "TIME")]
+    rtt: Option<String>,
+    /// The discipline, in tc's grammar [default: fq_codel, as systemd sets it].
+    #[arg(long, value_name = "TC")]
+    qdisc: Option<String>,
+    /// The discipline from the program [default: as --qdisc].
+    #[arg(long, value_name = "TC")]
+    qdisc_up: Option<String>,
+    /// A Mahimahi trace that is the link towards the program.
+    #[arg(long, value_name = "FILE")]
+    trace_down: Option<String>,
+    /// A Mahimahi trace that is the link from the program.
+    #[arg(long, value_name = "FILE")]
+    trace_up: Option<String>,
+    /// Packets lost on the path behind the queue, each way: `1%`, or what netem takes, as in `gemodel 1% 10%`.
+    #[arg(long, value_name = "LOSS")]
+    loss: Option<String>,
+    /// Take the link from a scenario; the options above change it.
+    #[arg(long, value_name = "SCENARIO")]
+    scenario: Option<String>,
+    /// Set any key of the scenario, as in `--set link.mtu=9000`; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of disciplines and paths that draw random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// A shell command that serves, in the namespace of the server [default: a built-in server].
+    #[arg(long, value_name = "CMD")]
+    serve: Option<String>,
+    #[command(flatten)]
+    watch: Watching,
+    /// The program and its arguments [default: your shell].
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// What to write, and where to ask.
+#[derive(Args, Debug)]
+pub(crate) struct Watching {
+    /// Write the statistics as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Record arrivals and fates: FILE.down.jsonl and FILE.up.jsonl of FILE.jsonl, for `goodqueue replay`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write the packets as pcapng with what became of them, for Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Listen at this socket for `goodqueue top`, `goodqueue stats` and changes.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
+    /// Serve figures for Prometheus at this address (`127.0.0.1:9817`) or socket (`/run/goodqueue.metrics`).
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<String>,
+    /// Say nothing on standard error.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+pub(crate) fn main(args: &ShellArgs) -> Outcome {
+    let scenario = scenario(args)?;
+    let Some(choice) = scenario.qdiscs.first() else {
+        return Err(Diagnostic::new("the scenario names no discipline").help("give one with --qdisc"));
+    };
+    let mut bottleneck = live::bottleneck(&scenario, choice, args.seed);
+    // Of the scenario that nothing was said about, only the form is used, not its 10 Mbit/s.
+    let said = args.scenario.is_some() || args.set.iter().any(|key| key.starts_with("link."));
+    if !said {
+        let unlimited = |given: &[&Option<String>]| given.iter().all(|option| option.is_none());
+        if unlimited(&[&args.rate, &args.trace_down]) {
+            bottleneck.links[0].capacity = Capacity::Unlimited;
+        }
+        if unlimited(&[&args.up, &args.trace_up, &args.rate]) {
+            bottleneck.links[1].capacity = Capacity::Unlimited;
+        }
+    }
+    if let Some(loss) = &args.loss {
+        let line = format!("netem limit 1000000 loss {loss}");
+        let path = tc::parse(&line, &goodqueue::config::Link::default())
+            .map_err(|error| Diagnostic::new(error.problem()).in_argument("--loss", loss))?;
+        for link in &mut bottleneck.links {
+            link.path = Some(path.clone());
+        }
+    }
+    args.watch.check()?;
+    // Outside sockets are bound before we go inside.
+    let metrics = args.watch.metrics_listener()?;
+    let config = ShellConfig {
+        bottleneck,
+        ends: default_ends(scenario.link.mtu),
+        command: if args.command.is_empty() {
+            vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())]
+        } else {
+            args.command.clone()
+        },
+        serve: args.serve.clone(),
+    };
+    let mut shell = Shell::start(&config).map_err(diagnostic)?;
+    let mut desk = Desk::new(args.watch.quiet);
+    let _control = args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics)?;
+    let ended = shell.run(&mut desk).map_err(diagnostic);
+    args.watch.end(&mut shell.bottleneck)?;
+    let code = ended?;
+    Ok(Ending::Program(u8::try_from(code).unwrap_or(1)))
+}
+
+fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
+    let mut document = match &args.scenario {
+        Some(name) => library::load(name)?,
+        None => Document::default(),
+    };
+    let of_scenario = args.scenario.is_some();
+    let rtt = args.rtt.clone().or_else(|| (!of_scenario).then(|| "0s".to_owned()));
+    let qdisc = args.qdisc.clone().or_else(|| (!of_scenario).then(|| DEFAULT_QDISC.to_owned()));
+    document.apply(&Overrides {
+        rate: args.rate.clone(),
+        up: args.up.clone(),
+        rtt,
+        trace_down: args.trace_down.clone(),
+        trace_up: args.trace_up.clone(),
+        qdiscs: qdisc.into_iter().collect(),
+        set: args.set.clone(),
+        ..Overrides::default()
+    })?;
+    let mut scenario = document.resolve(&scenario_names())?;
+    if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
+        let defaults = goodqueue::config::Link::default();
+        choice.up.config =
+            tc::parse(line, &defaults).map_err(|error| error.in_argument("--qdisc-up", line))?;
+    }
+    Ok(scenario)
+}
+
+impl Watching {
+    /// Fails now, before any work, if something could not be written at the end.
+    pub(crate) fn check(&self) -> Result<(), Diagnostic> {
+        for (argument, target) in [("--json", &self.json), ("--pcap", &self.pcap)] {
+            if let Some(target) = target {
+                output::check(argument, target)?;
+            }
+        }
+        if let Some(record) = &self.record {
+            for direction in Direction::BOTH {
+                output::check("--record", &live::with_direction(record, direction))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn metrics_listener(&self) -> Result<Option<HttpListener>, Diagnostic> {
+        let Some(address) = &self.metrics else { return Ok(None) };
+        let failed = |error: std::io::Error| {
+            Diagnostic::new(format!("`{address}` cannot be listened at: {error}"))
+                .allowed("an address and a port (127.0.0.1:9817), or the path of a socket")
+                .in_argument("--metrics", address)
+        };
+        let listener = if address.contains('/') {
+            std::os::unix::net::UnixListener::bind(address).map(HttpListener::Unix)
+        } else {
+            std::net::TcpListener::bind(address.as_str()).map(HttpListener::Tcp)
+        };
+        listener.map(Some).map_err(failed)
+    }
+
+    /// Begins to record and to listen.
+    pub(crate) fn begin(
+        &self,
+        bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
+        links: &[goodqueue_live::link::LinkConfig; 2],
+        metrics: Option<HttpListener>,
+    ) -> Result<Option<Control>, Diagnostic> {
+        if let Some(path) = &self.record {
+            bottleneck.observers.push(Box::new(Recorder::create(path, links)?));
+        }
+        if let Some(path) = &self.pcap {
+            let ethernet = bottleneck.is_ethernet();
+            bottleneck.observers.push(Box::new(Capture::create(path, ethernet).map_err(diagnostic)?));
+        }
+        if self.control.is_none() && metrics.is_none() {
+            return Ok(None);
+        }
+        let (mut control, requests) = Control::new().map_err(diagnostic)?;
+        if let Some(path) = &self.control {
+            control.listen(path).map_err(diagnostic)?;
+        }
+        if let Some(listener) = metrics {
+            control.serve_http(listener, "metrics").map_err(diagnostic)?;
+        }
+        bottleneck.watch_requests(requests).map_err(diagnostic)?;
+        Ok(Some(control))
+    }
+
+    /// Writes what was asked for, and says in two lines what happened.
+    pub(crate) fn end(
+        &self,
+        bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
+    ) -> Result<(), Diagnostic> {
+        use goodqueue_live::observer::Observer;
+        while let Some(trouble) = bottleneck.observers.trouble() {
+            eprintln!("goodqueue: {trouble}");
+        }
+        let now = bottleneck.now();
+        if !self.quiet {
+            for direction in Direction::BOTH {
+                eprintln!("goodqueue: {}", live::in_words(bottleneck.link(direction), direction.name(), now));
+            }
+        }
+        if let Some(json) = &self.json {
+            output::write_json("--json", json as &Path, &live::statistics(bottleneck))?;
+        }
+        Ok(())
+    }
+}
+
+/// The default queue discipline of most distributions: `net.core.default_qdisc` in systemd's `sysctl.d/50-default.conf`.
+const DEFAULT_QDISC: &str = "fq_codel";

@@ -1,0 +1,174 @@
+//! What the live commands share: from scenarios to live links, from live links to results.
+
+pub(crate) mod answers;
+pub(crate) mod record;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use goodqueue::{AnyConfig, DropReason, Instant, Qdisc, Rate};
+use goodqueue_live::LiveError;
+use goodqueue_live::bottleneck::{Bottleneck, BottleneckConfig, DEFAULT_MEMORY};
+use goodqueue_live::capacity::Capacity;
+use goodqueue_live::link::{Delay, Link, LinkConfig};
+use goodqueue_live::observer::Direction;
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::measure::histogram_summary;
+use goodqueue_scenario::results::{LinkResult, MeanMax, Packets};
+use goodqueue_scenario::scenario::{LinkRate, QdiscChoice, Scenario};
+use goodqueue_scenario::{tc, units};
+
+/// A message about the system is one like any other.
+pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
+    let message = Diagnostic::new(error.problem());
+    match error.advice() {
+        Some(advice) => message.help(advice),
+        None => message,
+    }
+}
+
+/// The bottleneck of a scenario under one of its choices of disciplines.
+pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> BottleneckConfig {
+    let link = &scenario.link;
+    let up = goodqueue::Duration::from_nanos(link.rtt.as_nanos() / 2);
+    let down = link.rtt.saturating_sub(up);
+    let config = |rate: &LinkRate, qdisc: &AnyConfig, delay| LinkConfig {
+        capacity: capacity(rate),
+        qdisc: qdisc.clone(),
+        path: None,
+        delay: Delay::of(delay),
+        framing: link.framing,
+        seed,
+    };
+    BottleneckConfig {
+        links: [
+            config(&link.down.rate, &choice.down.config, down),
+            config(&link.up.rate, &choice.up.config, up),
+        ],
+        memory: DEFAULT_MEMORY,
+    }
+}
+
+pub(crate) fn capacity(rate: &LinkRate) -> Capacity {
+    match rate {
+        LinkRate::Unlimited => Capacity::Unlimited,
+        LinkRate::Fixed(rate) => Capacity::Constant(*rate),
+        LinkRate::Schedule(steps) => {
+            Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
+        }
+        LinkRate::Trace { trace, .. } => Capacity::Trace(trace.opportunities_ms().to_vec()),
+    }
+}
+
+/// What one direction has done since it was made (or its measurement began anew), until `now`.
+pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
+    let (meter, stats) = (&link.meter, link.stats());
+    let span = seconds(now);
+    let throughput_bps = if span > 0.0 { float(meter.sent_count().bytes) * 8.0 / span } else { 0.0 };
+    let rate_bps = link.capacity().rate_at(now).map_or(0.0, |(rate, _)| float(rate.as_bps()));
+    LinkResult {
+        qdisc: tc::to_tc(&link.qdisc().config()),
+        rate_bps,
+        utilization: (rate_bps > 0.0).then(|| throughput_bps / rate_bps),
+        throughput_bps,
+        sojourn_s: histogram_summary(meter.sojourn(), meter.sojourn_mean()),
+        queue_packets: MeanMax { mean: meter.length_mean(now), max: float(meter.length_most() as u64) },
+        packets: Packets {
+            offered: stats.offered.packets,
+            enqueued: stats.enqueued.packets,
+            dequeued: stats.dequeued.packets,
+            dropped: stats.dropped().packets,
+            marked: stats.marked.packets,
+        },
+        drops: drops(link),
+    }
+}
+
+/// Dropped packets by reason; only reasons that occurred.
+pub(crate) fn drops(link: &Link) -> BTreeMap<String, u64> {
+    DropReason::ALL
+        .iter()
+        .map(|why| (why.name().to_owned(), link.meter.drops()[why.index()]))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+/// All that a running bottleneck can tell, for `--json` and `stats`.
+pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
+    let now = bottleneck.now();
+    let kernel = bottleneck.kernel_counters();
+    let (memory, memory_most) = bottleneck.memory();
+    let counters = *bottleneck.counters();
+    let kernel = |side: usize| match kernel.get(side).copied().flatten() {
+        Some(of) => serde_json::json!({
+            "interface_dropped": of.dropped, "interface_up": of.is_up, "mtu": of.mtu,
+        }),
+        None => serde_json::Value::Null,
+    };
+    let side = |direction: Direction| {
+        let link = bottleneck.link(direction);
+        let mut value = serde_json::to_value(link_result(link, now)).unwrap_or_default();
+        value["queued"] = serde_json::json!({
+            "packets": Qdisc::len(link.qdisc()), "bytes": Qdisc::backlog(link.qdisc()),
+        });
+        value["propagating_packets"] = link.propagating().into();
+        value
+    };
+    serde_json::json!({
+        "goodqueue": env!("CARGO_PKG_VERSION"),
+        "duration_s": seconds(now),
+        "down": side(Direction::Down),
+        "up": side(Direction::Up),
+        "client": kernel(0),
+        "server": kernel(1),
+        "process": {
+            "read_packets": counters.read[0] + counters.read[1],
+            "written_packets": counters.written[0] + counters.written[1],
+            "not_written_packets": counters.not_written,
+            "out_of_memory_packets": counters.out_of_memory,
+            "late_wakeups": counters.late,
+            "latest_s": seconds(Instant::ZERO + counters.latest),
+            "memory_bytes": memory,
+            "memory_max_bytes": memory_most,
+        },
+    })
+}
+
+/// Parts of a sentence for people: what one direction did.
+pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
+    let result = link_result(link, now);
+    let ms = |seconds: Option<f64>| seconds.map_or_else(|| "–".to_owned(), |s| format!("{:.1}", s * 1e3));
+    format!(
+        "{name}: {} sent, {} dropped, {} marked; {}; sojourn p50/p99/max {}/{}/{} ms",
+        result.packets.dequeued,
+        result.packets.dropped,
+        result.packets.marked,
+        units::show_rate(Rate::from_bps(whole(result.throughput_bps))),
+        ms(result.sojourn_s.p50),
+        ms(result.sojourn_s.p99),
+        ms(result.sojourn_s.max),
+    )
+}
+
+/// `run.jsonl` for the direction `down` is `run.down.jsonl`.
+pub(crate) fn with_direction(path: &Path, direction: Direction) -> PathBuf {
+    match path.extension() {
+        Some(extension) => path.with_extension(format!("{}.{}", direction.name(), extension.display())),
+        None => path.with_extension(direction.name()),
+    }
+}
+
+/// Seconds since the start.
+pub(crate) fn seconds(at: Instant) -> f64 {
+    float(at.as_nanos()) / 1e9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
+pub(crate) const fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people to read")]
+const fn whole(number: f64) -> u64 {
+    number as u64
+}

@@ -1,0 +1,107 @@
+//! `--record`: what came to each queue and what became of it, as `goodqueue replay` reads it.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::Path;
+
+use goodqueue::{DropReason, Flow, Instant, Packet};
+use goodqueue_live::capacity::Capacity;
+use goodqueue_live::link::LinkConfig;
+use goodqueue_live::observer::{Direction, Observer};
+use goodqueue_live::packet::IpPacket;
+use goodqueue_live::sink::Sink;
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::recording::{Header, Row};
+use goodqueue_scenario::tc;
+use serde_json::json;
+
+/// Writes one file for each direction.
+pub(crate) struct Recorder {
+    files: [Sink; 2],
+    /// Of a changed link or discipline a replay could not know.
+    over: [bool; 2],
+    troubles: VecDeque<String>,
+}
+
+impl Recorder {
+    /// Begins the files of `path`, one with `.down` and one with `.up` in its name.
+    pub(crate) fn create(path: &Path, links: &[LinkConfig; 2]) -> Result<Self, Diagnostic> {
+        let file = |direction: Direction| {
+            let path = super::with_direction(path, direction);
+            let mut sink = Sink::create(&path).map_err(super::diagnostic)?;
+            // What cannot be written is told later, as for the rest of the file.
+            let _ = header(direction, &links[direction.index()]).write(&mut sink);
+            Ok(sink)
+        };
+        Ok(Self {
+            files: [file(Direction::Down)?, file(Direction::Up)?],
+            over: [false; 2],
+            troubles: VecDeque::new(),
+        })
+    }
+
+    fn write(&mut self, direction: Direction, row: &Row) {
+        if !self.over[direction.index()] {
+            let _ = row.write(&mut self.files[direction.index()]);
+        }
+    }
+}
+
+fn header(direction: Direction, link: &LinkConfig) -> Header {
+    let tree = tc::to_tc(&link.qdisc);
+    let mut lines = tree.lines().map(str::to_owned);
+    let rate_bps = match &link.capacity {
+        Capacity::Constant(rate) => Some(rate.as_bps()),
+        _ => None,
+    };
+    let mut other = serde_json::Map::new();
+    // Flows are told apart by their number, not by a class.
+    other.insert("priority".to_owned(), json!("none"));
+    other.insert("qdisc_seed".to_owned(), json!(link.seed));
+    other.insert("direction".to_owned(), json!(direction.name()));
+    Header { qdisc: lines.next(), extra: lines.collect(), rate_bps, other, ..Header::default() }
+}
+
+impl Observer for Recorder {
+    fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        let headers = packet.headers();
+        let row = Row::Arrival {
+            t: now,
+            seq: packet.seq,
+            flow: headers.flow,
+            bytes: packet.len(),
+            tos: headers.tos,
+        };
+        self.write(direction, &row);
+    }
+
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        let tos = packet.dscp() << 2 | packet.ecn().bits();
+        self.write(direction, &Row::Exit { t: now, seq: packet.seq, bytes: packet.len(), tos });
+    }
+
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
+        let reason = Some(why.name().to_owned());
+        self.write(direction, &Row::Drop { t: now, seq: packet.seq, reason });
+    }
+
+    fn reconfigured(&mut self, now: Instant, direction: Direction) {
+        if !std::mem::replace(&mut self.over[direction.index()], true) {
+            self.troubles.push_back(format!(
+                "the recording {} ends at {:.3} s: a replay cannot know of the change made then",
+                direction.name(),
+                super::seconds(now)
+            ));
+        }
+    }
+
+    fn ended(&mut self, _: Instant) {
+        for file in &mut self.files {
+            let _ = file.flush();
+        }
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        self.files.iter_mut().find_map(Sink::trouble).or_else(|| self.troubles.pop_front())
+    }
+}

@@ -1,0 +1,491 @@
+//! Real programs behind the bottleneck: what `goodqueue shell` promises, and what it survives.
+//!
+//! The programs are this very file: a test runs itself again inside, in the role of a client (`ROLE`). Where namespaces or
+//! TUN devices are not to be had, each test says so and passes.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const ROLE: &str = "GOODQUEUE_TEST_ROLE";
+
+fn goodqueue() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_goodqueue"))
+}
+
+/// Why nothing live can be done here, if so.
+static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
+    let tried = goodqueue().args(["shell", "--quiet", "--", "true"]).output().expect("goodqueue runs");
+    (!tried.status.success()).then(|| String::from_utf8_lossy(&tried.stderr).trim().to_owned())
+});
+
+/// True, with a line about it, if a test cannot be made here.
+fn skipped(test: &str) -> bool {
+    if let Some(why) = MISSING.as_ref() {
+        let mut stderr = std::io::stderr();
+        let _ = writeln!(stderr, "skipped: {test}: {why}");
+    }
+    MISSING.is_some()
+}
+
+/// `goodqueue shell` with these options, and this role inside.
+fn shell(options: &[&str], role: &str) -> Command {
+    let this = std::env::current_exe().expect("tests have a path");
+    let mut command = goodqueue();
+    command.arg("shell").args(options).arg("--");
+    command.arg(this).args(["--exact", "inside", "--nocapture", "--quiet"]).env(ROLE, role);
+    command
+}
+
+fn run(mut command: Command) -> Output {
+    command.output().expect("goodqueue runs")
+}
+
+fn good(output: &Output) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).expect("it was written")).expect("it is JSON")
+}
+
+/// What runs inside: not a test of its own.
+#[test]
+fn inside() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let (role, argument) = role.split_once(' ').unwrap_or((&role, ""));
+    match role {
+        "fetch" => {
+            let size: u64 = argument.parse().unwrap();
+            assert_eq!(fetch(size).unwrap(), size);
+        }
+        "echo" => echo(argument.parse().unwrap()),
+        "flood" => flood(argument),
+        "nest" => {
+            let inner = run(shell(&["--rate", "2mbit", "--quiet"], "fetch 20000"));
+            good(&inner);
+        }
+        other => panic!("there is no role {other}"),
+    }
+}
+
+fn fetch(size: u64) -> std::io::Result<u64> {
+    let mut stream =
+        TcpStream::connect(("server", 80)).or_else(|_| TcpStream::connect(("198.18.0.2", 80)))?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    write!(stream, "GET /{size} HTTP/1.1\r\nHost: server\r\n\r\n")?;
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    std::io::copy(&mut reader.take(size), &mut std::io::sink())
+}
+
+/// ECN-capable datagrams that come back whole, as many as were sent.
+fn echo(count: u32) {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::Ipv4Tos, &2).unwrap();
+    socket.connect("198.18.0.2:7").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    for number in 0..count {
+        let datagram = [number.to_be_bytes(); 250].concat();
+        socket.send(&datagram).unwrap();
+    }
+    let mut buffer = [0; 2000];
+    for number in 0..count {
+        let length = socket.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..length], [number.to_be_bytes(); 250].concat());
+    }
+}
+
+fn flood(seconds: &str) {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect("198.18.0.2:9").unwrap();
+    let clock = Command::new("sleep").arg(seconds).spawn();
+    let mut clock = clock.unwrap();
+    while clock.try_wait().unwrap().is_none() {
+        for _ in 0..1000 {
+            let _ = socket.send(&[0; 36]);
+        }
+    }
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_program() {
+    if skipped("the_exit_code_is_that_of_the_program") {
+        return;
+    }
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)] {
+        let output = run({
+            let mut command = goodqueue();
+            command.args(["shell", "--quiet", "--", "sh", "-c", script]);
+            command
+        });
+        assert_eq!(output.status.code(), Some(code), "{script}");
+    }
+    let absent = goodqueue().args(["shell", "--quiet", "--", "/does/not/exist"]).output().unwrap();
+    assert_eq!(absent.status.code(), Some(127));
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("`/does/not/exist` cannot be run"));
+}
+
+#[test]
+fn a_recorded_run_replays_packet_by_packet() {
+    if skipped("a_recorded_run_replays_packet_by_packet") {
+        return;
+    }
+    for qdisc in ["fq_codel", "pie", "red", "pfifo limit 20"] {
+        let folder = TempDir::new().unwrap();
+        let record = folder.path().join("run.jsonl");
+        let options =
+            ["--quiet", "--rate", "4mbit", "--up", "1mbit", "--rtt", "10ms", "--qdisc", qdisc, "--record"];
+        good(&run(shell(&[&options[..], &[record.to_str().unwrap()]].concat(), "fetch 200000")));
+        let files = ["down", "up"].map(|side| folder.path().join(format!("run.{side}.jsonl")));
+        let compared = goodqueue().arg("replay").args(&files).arg("--compare").output().unwrap();
+        good(&compared);
+        let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+        assert!(text.contains("2 of 2 recordings equal"), "{qdisc}: {text}");
+        let packets = std::fs::read_to_string(&files[0]).unwrap().matches("[\"A\"").count();
+        assert!(packets > 130, "{packets} packets of 200 kB came");
+    }
+}
+
+#[test]
+fn a_capture_holds_every_packet_with_its_fate() {
+    if skipped("a_capture_holds_every_packet_with_its_fate") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let [pcap, stats] = ["run.pcapng", "stats.json"].map(|name| folder.path().join(name));
+    let options = ["--quiet", "--rate", "2mbit", "--rtt", "10ms", "--qdisc", "pfifo limit 5", "--pcap"];
+    let files = [pcap.to_str().unwrap(), "--json", stats.to_str().unwrap()];
+    good(&run(shell(&[&options[..], &files].concat(), "fetch 100000")));
+    let stats = json(&stats);
+
+    let mut reader = pcap_file::pcapng::PcapNgReader::new(std::fs::File::open(&pcap).unwrap()).unwrap();
+    let mut counts = [0_u64; 6];
+    let mut comments = 0;
+    while let Some(block) = reader.next_block() {
+        if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.unwrap() {
+            counts[packet.interface_id as usize] += 1;
+            comments += u64::from(!packet.options.is_empty());
+            assert!(matches!(packet.data[0] >> 4, 4 | 6));
+        }
+    }
+    for (side, first) in [("down", 0), ("up", 3)] {
+        let packets = &stats[side]["packets"];
+        assert_eq!(packets["offered"], counts[first], "{side}");
+        assert_eq!(packets["dequeued"], counts[first + 1], "{side}");
+        assert_eq!(packets["dropped"], counts[first + 2], "{side}");
+    }
+    assert!(counts[2] > 0 && comments == counts[2] + counts[5], "each drop says why: {counts:?}");
+    if let Ok(tshark) = Command::new("tshark").arg("-r").arg(&pcap).output() {
+        good(&tshark);
+    }
+}
+
+#[test]
+fn marked_packets_arrive_with_correct_checksums() {
+    if skipped("marked_packets_arrive_with_correct_checksums") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let stats = folder.path().join("stats.json");
+    // Every packet that waits more than a millisecond is marked; a wrong checksum would make the kernel drop it.
+    let qdisc = "codel limit 1000 ce_threshold 1ms ecn";
+    let options = ["--quiet", "--rate", "10mbit", "--qdisc", qdisc, "--json", stats.to_str().unwrap()];
+    good(&run(shell(&options, "echo 40")));
+    let stats = json(&stats);
+    assert!(stats["up"]["packets"]["marked"].as_u64() > Some(10), "{stats}");
+    assert_eq!(stats["up"]["packets"]["dropped"], 0);
+}
+
+#[test]
+fn a_shell_runs_inside_a_shell() {
+    if skipped("a_shell_runs_inside_a_shell") {
+        return;
+    }
+    good(&run(shell(&["--rate", "5mbit", "--quiet"], "nest")));
+}
+
+#[test]
+fn the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program() {
+    if skipped("the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program") {
+        return;
+    }
+    // What serves is not there at once, writes down that it was asked to end, and would otherwise go on for ever.
+    let folder = TempDir::new().unwrap();
+    let ended = folder.path().join("ended");
+    let serve = format!("trap 'touch {}; exit' TERM; sleep 300 & wait", ended.display());
+    let output = goodqueue().args(["shell", "--quiet", "--serve", &serve, "--", "true"]).output().unwrap();
+    good(&output);
+    assert!(ended.exists());
+}
+
+/// Processes whose command line holds `marker`.
+fn processes(marker: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let running = entries.filter(|entry| {
+        std::fs::read(entry.path().join("cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(marker))
+    });
+    running.map(|entry| entry.path()).collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} did not happen in 10 s");
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_nothing_behind() {
+    if skipped("a_kill_at_any_moment_leaves_nothing_behind") {
+        return;
+    }
+    let interfaces = || std::fs::read_dir("/sys/class/net").unwrap().count();
+    let before = interfaces();
+    // A number that no other process has on its command line.
+    let marker = format!("{}.77", 1_000_000 + std::process::id());
+    for delay in 0..25 {
+        let script = format!("sleep {marker} & (setsid sleep {marker} &) ; sleep {marker}");
+        let mut child = goodqueue()
+            .args(["shell", "--quiet", "--rate", "1mbit", "--", "sh", "-c", &script])
+            .spawn()
+            .unwrap();
+        // From before the namespaces are there until after the program runs.
+        std::thread::sleep(Duration::from_micros(delay * delay * 200));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    wait_until("the end of every process", || processes(&marker).is_empty());
+    assert_eq!(interfaces(), before);
+}
+
+#[test]
+fn asked_to_end_it_ends_with_its_program() {
+    if skipped("asked_to_end_it_ends_with_its_program") {
+        return;
+    }
+    let marker = format!("{}.78", 1_000_000 + std::process::id());
+    let mut child = goodqueue().args(["shell", "--quiet", "--", "sleep", &marker]).spawn().unwrap();
+    wait_until("the start of the program", || processes(&marker).len() > 1);
+    // Its first process is there before the program is.
+    wait_until("the program itself", || {
+        processes(&marker)
+            .iter()
+            .any(|path| std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.trim() == "sleep"))
+    });
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    wait_until("the end of every process", || processes(&marker).is_empty());
+}
+
+/// A shell with a control socket, and a program that waits for its standard input to close.
+struct Running {
+    child: Child,
+    socket: PathBuf,
+    _folder: TempDir,
+}
+
+impl Running {
+    fn start(options: &[&str], program: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let socket = folder.path().join("control");
+        let child = goodqueue()
+            .args(["shell", "--quiet", "--control", socket.to_str().unwrap()])
+            .args(options)
+            .arg("--")
+            .args(program)
+            .env(ROLE, "")
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let running = Self { child, socket, _folder: folder };
+        wait_until("the control socket", || UnixStream::connect(&running.socket).is_ok());
+        running
+    }
+
+    fn ask(&self, line: &str) -> Value {
+        let mut stream = UnixStream::connect(&self.socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        writeln!(stream, "{line}").unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn end(mut self) -> (i32, String) {
+        drop(self.child.stdin.take());
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (code, said)
+    }
+}
+
+#[test]
+fn the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing() {
+    if skipped("the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing") {
+        return;
+    }
+    let running = Running::start(&["--rate", "5mbit", "--qdisc", "pfifo limit 50"], &["cat"]);
+    let answer = running.ask("qdisc down codel target 7ms");
+    assert!(answer["down"]["qdisc"].as_str().unwrap().contains("codel limit 1000p target 7ms"), "{answer}");
+    assert_eq!(answer["up"]["qdisc"], "pfifo limit 50p");
+    let refused = running.ask("qdisc pie target never");
+    assert!(refused["error"].as_str().unwrap().contains("never"), "{refused}");
+    assert_eq!(running.ask("rate up 700kbit")["up"]["rate_bps"], 700_000);
+    let stats = running.ask("stats");
+    assert!(stats["down"]["qdisc"].as_str().unwrap().starts_with("codel"));
+    assert!(running.ask("nonsense")["error"].as_str().unwrap().contains("stats, metrics, qdisc, rate"));
+    assert_eq!(running.end().0, 0);
+}
+
+#[test]
+fn garbage_on_the_control_socket_is_in_nobodys_way() {
+    if skipped("garbage_on_the_control_socket_is_in_nobodys_way") {
+        return;
+    }
+    let running = Running::start(&[], &["cat"]);
+    for garbage in [&b"\0\xff\xfe\n"[..], b"\n", &[b'x'; 100_000], b"stats"] {
+        let mut stream = UnixStream::connect(&running.socket).unwrap();
+        let _ = stream.write_all(garbage);
+    }
+    for _ in 0..200 {
+        drop(UnixStream::connect(&running.socket).unwrap());
+    }
+    // One that asks and never reads, and one that says nothing.
+    let mut deaf = UnixStream::connect(&running.socket).unwrap();
+    let _ = deaf.write_all(&b"stats\n".repeat(50));
+    let _silent = UnixStream::connect(&running.socket).unwrap();
+    assert!(running.ask("stats")["goodqueue"].is_string());
+    assert_eq!(running.end().0, 0);
+}
+
+#[test]
+fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
+    if skipped("a_flood_of_small_packets_leaves_memory_bounded_and_control_answering") {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let flood = format!("{ROLE}='flood 1' exec {} --exact inside --quiet", this.display());
+    let running = Running::start(&["--rate", "1mbit", "--qdisc", "pfifo limit 1000"], &["sh", "-c", &flood]);
+    std::thread::sleep(Duration::from_millis(300));
+    let stats = running.ask("stats");
+    assert!(stats["up"]["packets"]["offered"].as_u64() > Some(1000), "{stats}");
+    assert!(stats["up"]["queued"]["packets"].as_u64() <= Some(1000));
+    // A thousand queued, one on the link, and as many as are on their way (none: no delay).
+    assert!(stats["process"]["memory_max_bytes"].as_u64() < Some(1100 * 2048), "{stats}");
+    assert_eq!(running.end().0, 0);
+}
+
+#[test]
+fn stopped_and_continued_it_goes_on() {
+    if skipped("stopped_and_continued_it_goes_on") {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let fetch = format!("{ROLE}='fetch 500000' exec {} --exact inside --quiet", this.display());
+    let running = Running::start(&["--rate", "4mbit", "--rtt", "20ms"], &["sh", "-c", &fetch]);
+    let process = Pid::from_raw(running.child.id().cast_signed());
+    kill(process, Signal::SIGSTOP).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    kill(process, Signal::SIGCONT).unwrap();
+    assert_eq!(running.end().0, 0);
+}
+
+#[test]
+fn a_full_disk_ends_the_capture_and_not_the_traffic() {
+    if skipped("a_full_disk_ends_the_capture_and_not_the_traffic") {
+        return;
+    }
+    let output = run(shell(&["--rate", "20mbit", "--pcap", "/dev/full"], "fetch 1000000"));
+    good(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("`/dev/full` ends here") && said.contains("packets are carried on"), "{said}");
+}
+
+/// Network tools need privileges inside that only root keeps there.
+fn root_with_ip(test: &str) -> bool {
+    if skipped(test) {
+        return false;
+    }
+    let able = goodqueue().args(["shell", "--quiet", "--", "ip", "link", "set", "lo", "up"]).output();
+    let able = able.is_ok_and(|output| output.status.success());
+    if !able {
+        let _ = writeln!(std::io::stderr(), "skipped: {test}: `ip link` cannot be used inside");
+    }
+    able
+}
+
+#[test]
+fn a_device_that_is_deleted_underneath_ends_it_with_a_sentence() {
+    if !root_with_ip("a_device_that_is_deleted_underneath_ends_it_with_a_sentence") {
+        return;
+    }
+    let output = goodqueue()
+        .args(["shell", "--quiet", "--", "sh", "-c", "ip link delete goodqueue; sleep 300"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the interface `goodqueue` was deleted underneath"), "{said}");
+}
+
+#[test]
+fn a_device_that_goes_down_and_comes_back_is_waited_for() {
+    if !root_with_ip("a_device_that_goes_down_and_comes_back_is_waited_for") {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let script = format!(
+        "ip link set goodqueue down; sleep 0.2; ip link set goodqueue up mtu 9000; ip route add default dev goodqueue; \
+         ping -c 1 -W 1 198.18.0.2; exec {} --exact inside --quiet --nocapture",
+        this.display()
+    );
+    let output = goodqueue()
+        .args(["shell", "--quiet", "--rate", "50mbit", "--", "sh", "-c", &script])
+        .env(ROLE, "fetch 200000")
+        .output()
+        .unwrap();
+    good(&output);
+}
+
+#[test]
+fn without_user_namespaces_it_says_so_in_one_sentence() {
+    if skipped("without_user_namespaces_it_says_so_in_one_sentence") {
+        return;
+    }
+    let script = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec {} shell --quiet -- true",
+        env!("CARGO_BIN_EXE_goodqueue")
+    );
+    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("Permission denied") {
+        let _ = writeln!(std::io::stderr(), "skipped: only root can take user namespaces away");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("user namespaces are not to be had here"), "{said}");
+    assert!(said.contains("help: "), "{said}");
+}

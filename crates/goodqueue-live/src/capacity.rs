@@ -1,0 +1,89 @@
+//! What one direction of the bottleneck carries: a rate, a schedule of rates, or the opportunities of a recorded link.
+
+use goodqueue::{Duration, Instant, Rate};
+
+/// What a link can carry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Capacity {
+    /// Whatever comes: no queue builds up here.
+    Unlimited,
+    /// Always the same.
+    Constant(Rate),
+    /// From each instant on, the rate beside it; before the first one, the first rate. Rate 0: blocked.
+    Schedule(Vec<(Instant, Rate)>),
+    /// The milliseconds at which a recorded link could deliver 1504 bytes, as a Mahimahi trace has them: ascending, and
+    /// repeated for ever with the last one as the period.
+    Trace(Vec<u32>),
+}
+
+/// Bytes of one delivery opportunity: Mahimahi's `PACKET_SIZE`.
+pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
+/// Bytes that Mahimahi counts per packet beside the IP packet: the header of its TUN device.
+pub(crate) const TUN_HEADER: u32 = 4;
+
+impl Capacity {
+    /// The rate at `now`, and when it changes next; `None` for a trace, and without a limit.
+    #[must_use]
+    pub fn rate_at(&self, now: Instant) -> Option<(Rate, Option<Instant>)> {
+        match self {
+            Self::Unlimited | Self::Trace(_) => None,
+            Self::Constant(rate) => Some((*rate, None)),
+            Self::Schedule(changes) => {
+                let passed = changes.partition_point(|change| change.0 <= now);
+                let current = changes.get(passed.saturating_sub(1)).or(changes.first());
+                let rate = current.map_or(Rate::from_bps(0), |change| change.1);
+                Some((rate, changes.get(passed).map(|change| change.0)))
+            }
+        }
+    }
+
+    /// The time of opportunity number `number` of a trace, from 0.
+    pub(crate) fn opportunity(&self, number: u64) -> Option<Instant> {
+        let Self::Trace(at_ms) = self else { return None };
+        let count = at_ms.len() as u64;
+        let index = usize::try_from(number.checked_rem(count)?).ok()?;
+        let period = Duration::from_millis(u64::from(*at_ms.last()?));
+        let within = Duration::from_millis(u64::from(*at_ms.get(index)?));
+        Some(Instant::ZERO + period.saturating_mul(number / count) + within)
+    }
+
+    /// The number of the first opportunity of a trace at or after `now`.
+    pub(crate) fn first_opportunity(&self, now: Instant) -> u64 {
+        let Self::Trace(at_ms) = self else { return 0 };
+        let now_ms = now.as_nanos().div_ceil(1_000_000);
+        let period_ms = u64::from(at_ms.last().copied().unwrap_or(1).max(1));
+        // An opportunity at exactly the period belongs to the period that it ends.
+        let (cycle, within) =
+            if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
+        cycle * at_ms.len() as u64 + at_ms.partition_point(|&at| u64::from(at) < within) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(at: u64) -> Instant {
+        Instant::from_nanos(at * 1_000_000)
+    }
+
+    #[test]
+    fn a_schedule_holds_each_rate_until_the_next() {
+        let steps = [(ms(10), Rate::from_bps(1)), (ms(20), Rate::from_bps(0))];
+        let schedule = Capacity::Schedule(steps.to_vec());
+        assert_eq!(schedule.rate_at(ms(0)), Some((Rate::from_bps(1), Some(ms(10)))));
+        assert_eq!(schedule.rate_at(ms(19)), Some((Rate::from_bps(1), Some(ms(20)))));
+        assert_eq!(schedule.rate_at(ms(20)), Some((Rate::from_bps(0), None)));
+        assert_eq!(Capacity::Schedule(Vec::new()).rate_at(ms(1)), Some((Rate::from_bps(0), None)));
+    }
+
+    #[test]
+    fn a_trace_repeats_with_its_last_millisecond_as_the_period() {
+        let trace = Capacity::Trace(vec![0, 5, 5, 10]);
+        let times: Vec<_> = (0..8).filter_map(|number| trace.opportunity(number)).collect();
+        assert_eq!(times, [0, 5, 5, 10, 10, 15, 15, 20].map(ms));
+        for (now, first) in [(0, 0), (1, 1), (5, 1), (6, 3), (10, 3), (11, 5), (20, 7)] {
+            assert_eq!(trace.first_opportunity(ms(now)), first, "{now} ms");
+        }
+    }
+}

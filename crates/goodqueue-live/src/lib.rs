@@ -1,0 +1,49 @@
+//! Real programs behind a bottleneck: the disciplines of `goodqueue` in front of real packets.
+//!
+//! ```text
+//!   client's namespace                  this process                    server's namespace
+//!   program -- kernel -- TUN device === qdisc, rate, delay === TUN device -- kernel -- program
+//! ```
+//!
+//! [`bottleneck`] carries the packets; [`link`] is one direction of it, without a clock; [`namespace`] makes the place in
+//! which programs run; [`shell`] runs one there. This is the only crate of the project that calls the system, and the only
+//! one with unsafe code: each such place says why it is sound.
+
+#![deny(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod buffer;
+pub mod capacity;
+pub mod meter;
+pub mod observer;
+pub mod packet;
+
+pub mod link;
+
+pub mod clock;
+pub mod error;
+
+#[cfg(target_os = "linux")]
+pub mod bottleneck;
+#[cfg(target_os = "linux")]
+mod builtin;
+#[cfg(target_os = "linux")]
+pub mod control;
+#[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(target_os = "linux")]
+pub mod interface;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod netlink;
+#[cfg(target_os = "linux")]
+pub mod pcap;
+#[cfg(target_os = "linux")]
+pub mod process;
+#[cfg(target_os = "linux")]
+pub mod shell;
+#[cfg(target_os = "linux")]
+pub mod sink;
+
+pub use error::LiveError;

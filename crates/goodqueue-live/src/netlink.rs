@@ -1,0 +1,204 @@
+//! Setting up interfaces through rtnetlink, in the network namespace of the thread that opened the socket.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+
+use crate::error::LiveError;
+
+/// A connection to the kernel about one network namespace. It stays with that namespace wherever the thread goes.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// What the kernel counts on its side of an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct InterfaceCounters {
+    /// Packets given to us, or to the wire.
+    pub sent: u64,
+    /// Packets that the kernel dropped before: its own queue was full.
+    pub dropped: u64,
+    /// Largest packet now.
+    pub mtu: u32,
+    /// It is up.
+    pub is_up: bool,
+}
+
+/// TCP settings of a route; `None`: the kernel's own.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RouteTcp {
+    /// Initial congestion window in segments.
+    pub initial_window: Option<u32>,
+    /// Least retransmission timeout in milliseconds.
+    pub min_rto_ms: Option<u32>,
+}
+
+impl Netlink {
+    /// For the network namespace of this thread.
+    ///
+    /// # Errors
+    /// The system gives no such socket.
+    pub fn open() -> Result<Self, LiveError> {
+        let failed =
+            |error| LiveError::system("the kernel's routing socket (netlink) cannot be opened", error);
+        let mut socket = Socket::new(NETLINK_ROUTE).map_err(failed)?;
+        socket.bind_auto().map_err(failed)?;
+        socket.connect(&SocketAddr::new(0, 0)).map_err(failed)?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Brings an interface up. `mtu` and the length of the transmit queue are set if they are given.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set_up(&mut self, index: u32, mtu: Option<u32>, queue: Option<u32>) -> Result<(), LiveError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        message.attributes.extend(mtu.map(LinkAttribute::Mtu));
+        message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
+        self.change("bring an interface up", RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Gives an interface an address.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> Result<(), LiveError> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = prefix;
+        message.header.index = index;
+        // Nobody else is on this link: no need to wait for duplicate address detection.
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        let flags = NLM_F_CREATE | NLM_F_EXCL;
+        self.change("set an address", RouteNetlinkMessage::NewAddress(message), flags)
+    }
+
+    /// Sends everything of the family of `any` out of an interface.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn add_default_route(&mut self, index: u32, any: IpAddr, tcp: RouteTcp) -> Result<(), LiveError> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(any);
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = RouteScope::Universe;
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![RouteAttribute::Oif(index)];
+        message.attributes.extend(metrics(tcp));
+        self.change("set a route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// What the kernel counts on an interface.
+    ///
+    /// # Errors
+    /// There is no such interface any more.
+    pub fn counters(&mut self, index: u32) -> Result<InterfaceCounters, LiveError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let answer = self.ask("read an interface", RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
+        let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
+            return Err(LiveError::new("the kernel's answer about an interface makes no sense"));
+        };
+        let mut counters =
+            InterfaceCounters { is_up: link.header.flags.contains(LinkFlags::Up), ..Default::default() };
+        for attribute in link.attributes {
+            match attribute {
+                LinkAttribute::Stats64(stats) => {
+                    counters.sent = stats.tx_packets;
+                    counters.dropped = stats.tx_dropped;
+                }
+                LinkAttribute::Mtu(mtu) => counters.mtu = mtu,
+                _ => {}
+            }
+        }
+        Ok(counters)
+    }
+
+    fn change(&mut self, what: &str, message: RouteNetlinkMessage, flags: u16) -> Result<(), LiveError> {
+        self.ask(what, message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
+    }
+
+    /// Sends one request and waits for its answer, or its acknowledgement.
+    fn ask(
+        &mut self,
+        what: &str,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> Result<Option<RouteNetlinkMessage>, LiveError> {
+        self.sequence += 1;
+        let mut header = NetlinkHeader::default();
+        header.flags = flags;
+        header.sequence_number = self.sequence;
+        let mut packet = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        packet.finalize();
+        let mut bytes = vec![0; packet.buffer_len()];
+        packet.serialize(&mut bytes);
+        let failed = |error| LiveError::system(format_args!("cannot {what}"), error);
+        self.socket.send(&bytes, 0).map_err(failed)?;
+        // An answer to an earlier request that nobody waited for is passed over.
+        for _ in 0..MOST_ANSWERS {
+            let (answer, _) = self.socket.recv_from_full().map_err(failed)?;
+            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+                .map_err(|error| LiveError::new(format!("cannot {what}: {error}")))?;
+            if answer.header.sequence_number != self.sequence {
+                continue;
+            }
+            return match answer.payload {
+                NetlinkPayload::Error(error) if error.code.is_some() => Err(failed(error.to_io())),
+                NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+                _ => Ok(None),
+            };
+        }
+        Err(LiveError::new(format!("cannot {what}: the kernel does not answer")))
+    }
+}
+
+fn metrics(tcp: RouteTcp) -> Option<RouteAttribute> {
+    let metrics: Vec<RouteMetric> =
+        [tcp.initial_window.map(RouteMetric::InitCwnd), tcp.min_rto_ms.map(RouteMetric::RtoMin)]
+            .into_iter()
+            .flatten()
+            .collect();
+    (!metrics.is_empty()).then_some(RouteAttribute::Metrics(metrics))
+}
+
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+/// The number of the interface called `name` in the network namespace of this thread.
+///
+/// # Errors
+/// There is none.
+pub fn index_of(name: &str) -> Result<u32, LiveError> {
+    nix::net::if_::if_nametoindex(name)
+        .map_err(|error| LiveError::system(format_args!("there is no interface `{name}`"), error))
+}
+
+/// All addresses of IPv4.
+pub const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+/// All addresses of IPv6.
+pub const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+
+const MOST_ANSWERS: usize = 16;

@@ -1,0 +1,103 @@
+//! Who looks on at what happens to packets.
+
+use goodqueue::{DropReason, Instant};
+
+use crate::packet::IpPacket;
+
+/// One of the two directions of a bottleneck.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// Towards the client.
+    Down,
+    /// From the client.
+    Up,
+}
+
+impl Direction {
+    /// Both, in the order in which they are indexed.
+    pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
+
+    /// 0 or 1.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// `down` or `up`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+}
+
+/// Is told of every packet, in the order in which things happen in each direction.
+pub trait Observer {
+    /// It came to its queue.
+    fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        let _ = (now, direction, packet);
+    }
+
+    /// It left the queue, and its first bit went on the link.
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        let _ = (now, direction, packet);
+    }
+
+    /// The discipline dropped it.
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
+        let _ = (now, direction, packet, why);
+    }
+
+    /// The path behind the link lost it.
+    fn lost(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
+        let _ = (now, direction, packet, why);
+    }
+
+    /// The discipline or the link was changed; what happened before does not explain any more what happens from here on.
+    fn reconfigured(&mut self, now: Instant, direction: Direction) {
+        let _ = (now, direction);
+    }
+
+    /// Nothing happens any more.
+    fn ended(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// A sentence for the user, if this observer could not go on: a full disk, say.
+    fn trouble(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// Any number of them.
+impl Observer for Vec<Box<dyn Observer>> {
+    fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        self.iter_mut().for_each(|one| one.arrived(now, direction, packet));
+    }
+
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        self.iter_mut().for_each(|one| one.sent(now, direction, packet));
+    }
+
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
+        self.iter_mut().for_each(|one| one.dropped(now, direction, packet, why));
+    }
+
+    fn lost(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
+        self.iter_mut().for_each(|one| one.lost(now, direction, packet, why));
+    }
+
+    fn reconfigured(&mut self, now: Instant, direction: Direction) {
+        self.iter_mut().for_each(|one| one.reconfigured(now, direction));
+    }
+
+    fn ended(&mut self, now: Instant) {
+        self.iter_mut().for_each(|one| one.ended(now));
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        self.iter_mut().find_map(|one| one.trouble())
+    }
+}

@@ -1,0 +1,93 @@
+//! Child processes that do not outlive us.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::Pid;
+
+/// Which of the two we are after a fork.
+#[derive(Clone, Copy, Debug)]
+pub enum Forked {
+    /// The new process.
+    Child,
+    /// The old one, and who the new one is.
+    Parent(Pid),
+}
+
+/// Makes a copy of this process.
+///
+/// # Errors
+/// The system's; `EINVAL` if this process has more than one thread, because a copy of one of several could find locks
+/// taken for ever.
+#[expect(unsafe_code, reason = "there is no safe fork")]
+pub fn fork() -> nix::Result<Forked> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count());
+    if threads > 1 {
+        return Err(nix::errno::Errno::EINVAL);
+    }
+    // SAFETY: the process has one thread, so every lock and all of memory is in a state in which this thread left it.
+    match unsafe { nix::unistd::fork() }? {
+        nix::unistd::ForkResult::Child => Ok(Forked::Child),
+        nix::unistd::ForkResult::Parent { child } => Ok(Forked::Parent(child)),
+    }
+}
+
+/// Makes a copy of this process that is the first one of a process namespace: when it ends, all in there end. Where there
+/// are no process namespaces it is a mere copy.
+///
+/// (`unshare` and a fork would do the same, but after it this process could have no second thread.)
+///
+/// # Errors
+/// As [`fork`].
+#[expect(unsafe_code, reason = "there is no safe clone3")]
+pub fn fork_into_namespace() -> nix::Result<Forked> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count());
+    if threads > 1 {
+        return Err(nix::errno::Errno::EINVAL);
+    }
+    // SAFETY: `clone_args` holds integers only, for which 0 means "nothing of the kind".
+    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
+    arguments.flags = u64::from(libc::CLONE_NEWPID.cast_unsigned());
+    arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
+    // SAFETY: `arguments` outlives the call and has the size given. Without a stack of its own and without shared memory the
+    // child is a copy as after fork(2), and with one thread there is no lock that another one holds.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>()) };
+    match i32::try_from(pid) {
+        Ok(0) => Ok(Forked::Child),
+        Ok(child) if child > 0 => Ok(Forked::Parent(Pid::from_raw(child))),
+        _ => fork(),
+    }
+}
+
+/// Asks the kernel to kill this process when its parent ends, however that comes about.
+///
+/// # Errors
+/// The system's.
+pub fn die_with_parent() -> nix::Result<()> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
+}
+
+/// Lets a program begin with no signal blocked, as it would from a shell: ours are.
+#[expect(unsafe_code, reason = "what is done between fork and exec is so")]
+pub fn as_if_from_a_shell(command: &mut Command) -> &mut Command {
+    // SAFETY: setting the signal mask is async-signal-safe (signal-safety(7)) and nothing else is done.
+    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
+}
+
+/// Lets this thread run before others when a packet is due, if we have the right to ask for it. Its children do not
+/// inherit it; the kernel keeps 5 % of the time for everybody else (`sched_rt_runtime_us`).
+#[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
+pub fn run_promptly() -> bool {
+    let lowest = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: 0 is this thread, and `lowest` outlives the call.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
+}
+
+/// Ends this process at once: nothing that it has in common with its parent (buffers, files to remove) is touched.
+#[expect(unsafe_code, reason = "there is no safe way to end a process without its exit handlers")]
+pub fn leave(code: i32) -> ! {
+    // SAFETY: `_exit` takes any number and does not return.
+    unsafe { libc::_exit(code) }
+}

@@ -1,0 +1,359 @@
+//! A program in a private place whose only way out is the bottleneck.
+//!
+//! ```text
+//! this process        user namespace, no privileges left; carries the packets
+//!  └ init             process namespace: with it, everything in it ends; killed by the kernel when this process ends
+//!     ├ server        network namespace of the server: --serve, or the built-in one
+//!     └ program       network namespace of the client
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration as SystemDuration;
+
+use goodqueue::{Duration, Instant};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
+use crate::builtin;
+use crate::clock::Clock;
+use crate::control::Request;
+use crate::device::Device;
+use crate::error::LiveError;
+use crate::namespace::{self, End, Network};
+use crate::process::{self, Forked};
+
+/// What to run, and behind what.
+#[derive(Clone, Debug)]
+pub struct ShellConfig {
+    /// The bottleneck.
+    pub bottleneck: BottleneckConfig,
+    /// The client's end and the server's.
+    pub ends: [End; 2],
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// A shell command that serves; the built-in server without one.
+    pub serve: Option<String>,
+}
+
+/// A program that runs behind a bottleneck.
+#[derive(Debug)]
+pub struct Shell {
+    /// The bottleneck.
+    pub bottleneck: Bottleneck,
+    init: Pid,
+    asked_to_end: bool,
+}
+
+/// What is done between packets.
+pub trait Attendant {
+    /// Somebody at the control socket wants something.
+    fn request(&mut self, bottleneck: &mut Bottleneck, request: Request);
+
+    /// Told now and then; returns when to be told again.
+    fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant;
+}
+
+impl Shell {
+    /// Makes the place and starts the program in it. The process must have one thread only, and is in the namespaces of the
+    /// client afterwards.
+    ///
+    /// # Errors
+    /// The system does not have or not allow what is needed, or the program cannot be started. Nothing is left behind.
+    pub fn start(config: &ShellConfig) -> Result<Self, LiveError> {
+        let signals = block_signals()?;
+        // Root has this right outside only.
+        process::run_promptly();
+        namespace::enter_user_namespace()?;
+        let [client_end, server_end] = &config.ends;
+        let server = Network::create()?;
+        let (server_tun, server_link, server_index) = server_end.create()?;
+        let client = Network::create()?;
+        let (client_tun, client_link, client_index) = client_end.create()?;
+
+        let failed = |errno: Errno| LiveError::system("the program's process cannot be started", errno);
+        let (mut ours, theirs) =
+            UnixStream::pair().map_err(|error| LiveError::system("the program cannot be started", error))?;
+        // A system without process namespaces is still good for the rest: then only the processes that we started are ended
+        // with us, not those that they leave behind.
+        let init = match process::fork_into_namespace().map_err(failed)? {
+            Forked::Child => {
+                drop((client_tun, server_tun, ours));
+                let code = Init { config, client, server }.run(theirs);
+                process::leave(code)
+            }
+            Forked::Parent(init) => init,
+        };
+        drop((theirs, client, server));
+        namespace::drop_privileges()?;
+        let devices = [Device::Tun(client_tun), Device::Tun(server_tun)];
+        let mut bottleneck = Bottleneck::new(Clock::start(), devices, &config.bottleneck)?;
+        bottleneck.watch_signals(signals)?;
+        bottleneck.watch_kernel((client_link, client_index), (server_link, server_index));
+        ours.read_exact(&mut [0])
+            .and_then(|()| ours.write_all(&[1]))
+            .map_err(|error| LiveError::system("the program cannot be started", error))?;
+        Ok(Self { bottleneck, init, asked_to_end: false })
+    }
+
+    /// Carries packets until the program ends; gives its exit code, or 128 and the signal that ended it.
+    ///
+    /// # Errors
+    /// A device is gone. The program has been ended.
+    pub fn run(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
+        let outcome = self.carry(attendant);
+        if outcome.is_err() {
+            let _ = kill(self.init, Signal::SIGKILL);
+            let _ = waitpid(self.init, None);
+        }
+        self.bottleneck.finish();
+        outcome
+    }
+
+    fn carry(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
+        let mut tick = self.bottleneck.now();
+        loop {
+            match self.bottleneck.run_until(tick)? {
+                Pause::Time => {
+                    let now = self.bottleneck.now();
+                    // However it answers, packets come first.
+                    tick = attendant.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
+                }
+                Pause::Request(request) => attendant.request(&mut self.bottleneck, request),
+                Pause::Signal(signal) => {
+                    let number = i32::try_from(signal.ssi_signo).unwrap_or(0);
+                    if number == libc::SIGCHLD {
+                        if let Some(code) = self.ended() {
+                            return Ok(code);
+                        }
+                    } else if signal.ssi_code != SI_KERNEL {
+                        // From the keyboard it has reached the program already.
+                        self.end();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the program to end; the second time it has no choice.
+    fn end(&mut self) {
+        let signal = if self.asked_to_end { Signal::SIGKILL } else { Signal::SIGTERM };
+        self.asked_to_end = true;
+        let _ = kill(self.init, signal);
+    }
+
+    fn ended(&self) -> Option<i32> {
+        match waitpid(self.init, Some(WaitPidFlag::WNOHANG)) {
+            Ok(status) => code_of(status),
+            Err(_) => Some(1),
+        }
+    }
+}
+
+/// `si_code` of a signal that the kernel sent, as it does for the keyboard (sigaction(2)).
+const SI_KERNEL: i32 = 0x80;
+
+fn block_signals() -> Result<SignalFd, LiveError> {
+    let failed = |errno| LiveError::system("signals cannot be taken over", errno);
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
+        set.add(signal);
+    }
+    set.thread_block().map_err(failed)?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
+}
+
+/// The exit code of a process that has ended.
+fn code_of(status: WaitStatus) -> Option<i32> {
+    match status {
+        WaitStatus::Exited(_, code) => Some(code),
+        WaitStatus::Signaled(_, signal, _) => Some(128 + signal as i32),
+        _ => None,
+    }
+}
+
+/// The first process of the place: starts the others, buries the dead, and takes everybody along when it ends.
+struct Init<'a> {
+    config: &'a ShellConfig,
+    client: Network,
+    server: Network,
+}
+
+impl Init<'_> {
+    fn run(&self, mut parent: UnixStream) -> i32 {
+        // Whoever reads our byte is alive after it was asked to take us along; if it is dead already, nobody answers.
+        let together = process::die_with_parent().is_ok()
+            && parent.write_all(&[1]).is_ok()
+            && parent.read_exact(&mut [0]).is_ok();
+        if !together {
+            return 1;
+        }
+        drop(parent);
+        self.make_own_files();
+        match self.start_both() {
+            Ok(program) => self.attend(Pid::from_raw(program.id().cast_signed())),
+            Err((code, error)) => {
+                eprintln!("error: {error}");
+                code
+            }
+        }
+    }
+
+    /// A /proc that shows the processes of this place, and an /etc/hosts that knows `client` and `server`. Where they cannot
+    /// be had, programs see those of the host.
+    fn make_own_files(&self) {
+        if unshare(CloneFlags::CLONE_NEWNS).is_err() {
+            return;
+        }
+        let none: Option<&str> = None;
+        if mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).is_err() {
+            return;
+        }
+        let _ = mount(
+            Some("proc"),
+            "/proc",
+            Some("proc"),
+            MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
+            none,
+        );
+        let [client, server] = &self.config.ends;
+        let of_host = fs::read_to_string("/etc/hosts").unwrap_or_default();
+        let hosts = format!(
+            "{} server\n{} server\n{} client\n{} client\n{of_host}",
+            server.v4, server.v6, client.v4, client.v6
+        );
+        // The file is made in a file system of our own, which then disappears from sight under the place it was put at.
+        if mount(
+            Some("tmpfs"),
+            "/tmp",
+            Some("tmpfs"),
+            MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+            Some("size=1m"),
+        )
+        .is_ok()
+        {
+            if fs::write("/tmp/hosts", hosts).is_ok() {
+                let _ = mount(Some("/tmp/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none);
+            }
+            let _ = umount2("/tmp", MntFlags::MNT_DETACH);
+        }
+    }
+
+    fn start_both(&self) -> Result<Child, (i32, LiveError)> {
+        let cannot = |error| (2, error);
+        self.server.enter().map_err(cannot)?;
+        match &self.config.serve {
+            Some(command) => {
+                process::as_if_from_a_shell(
+                    Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()),
+                )
+                .spawn()
+                .map_err(|error| cannot(LiveError::system("the server cannot be started", error)))?;
+            }
+            None => {
+                let forked = process::fork().map_err(|errno| {
+                    cannot(LiveError::system("the built-in server cannot be started", errno))
+                })?;
+                if matches!(forked, Forked::Child) {
+                    let _ = process::die_with_parent();
+                    let _ = namespace::drop_privileges();
+                    builtin::serve();
+                    process::leave(0)
+                }
+            }
+        }
+        wait_for_listener();
+        self.client.enter().map_err(cannot)?;
+        let (program, arguments) = self
+            .config
+            .command
+            .split_first()
+            .ok_or_else(|| cannot(LiveError::new("there is no program to run")))?;
+        let [client, server] = &self.config.ends;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("GOODQUEUE_SERVER", server.v4.to_string())
+            .env("GOODQUEUE_SERVER_V6", server.v6.to_string())
+            .env("GOODQUEUE_CLIENT", client.v4.to_string());
+        process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
+            // As shells do: 127 for what is not there, 126 for what cannot be run.
+            let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+            let what = format_args!("`{}` cannot be run", program.display()).to_string();
+            (code, LiveError::system(what, error))
+        })
+    }
+
+    /// Waits for the program; all others are only buried.
+    fn attend(&self, program: Pid) -> i32 {
+        // Signals are blocked here since before the fork; they wait until they are asked for.
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
+            set.add(signal);
+        }
+        loop {
+            while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                if status == WaitStatus::StillAlive {
+                    break;
+                }
+                if status.pid() == Some(program)
+                    && let Some(code) = code_of(status)
+                {
+                    end_the_others();
+                    return code;
+                }
+            }
+            if set.wait() == Ok(Signal::SIGTERM) {
+                if std::process::id() == 1 {
+                    // To everybody in this place but us.
+                    let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
+                } else {
+                    let _ = kill(program, Signal::SIGTERM);
+                }
+            }
+        }
+    }
+}
+
+/// The program has ended; whoever is left gets a moment to do so, too, before the kernel ends them with us.
+fn end_the_others() {
+    if std::process::id() != 1 {
+        // Not in a place of our own: our children, at least, die with us.
+        return;
+    }
+    let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
+    for _ in 0..20 {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) => std::thread::sleep(SystemDuration::from_millis(10)),
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Waits until something in this network namespace listens, a second at most: a client that comes sooner finds nobody.
+fn wait_for_listener() {
+    for _ in 0..100 {
+        let listening = |file: &str, state: &str| {
+            fs::read_to_string(format!("/proc/thread-self/net/{file}")).is_ok_and(|table| {
+                table.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(state))
+            })
+        };
+        // TCP_LISTEN, and the state of an unconnected UDP socket (`include/net/tcp_states.h`).
+        if ["tcp", "tcp6"].into_iter().any(|file| listening(file, "0A"))
+            || ["udp", "udp6"].into_iter().any(|file| listening(file, "07"))
+        {
+            return;
+        }
+        std::thread::sleep(SystemDuration::from_millis(10));
+    }
+}

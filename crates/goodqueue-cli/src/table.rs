@@ -50,7 +50,8 @@ fn one_table(runs: &[&Run]) -> Table {
     table
         .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
         .set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
+    let has_calls = runs.iter().any(|run| run.probes.voip.is_some());
+    let mut header = vec![
         "\n\nqdisc",
         "goodput\nMbit/s\ndown/up",
         "induced latency\nms\nmean/p95/p99",
@@ -60,9 +61,17 @@ fn one_table(runs: &[&Run]) -> Table {
         "marks\n\ndown/up",
         "Jain index\n\ndown/up",
         "\n\ngrade",
-    ]);
+    ];
+    if has_calls {
+        header.insert(header.len() - 1, "voice\n%, ms, MOS\nlost/one way/score");
+    }
+    table.set_header(header);
     for line in &lines {
-        table.add_row(line.cells());
+        let mut cells = line.cells();
+        if has_calls {
+            cells.insert(cells.len() - 1, line.calls());
+        }
+        table.add_row(cells);
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -113,6 +122,14 @@ impl Line<'_> {
             )),
             Cell::new(grade.unwrap_or("–")),
         ]
+    }
+
+    /// What voice calls sounded like.
+    fn calls(&self) -> Cell {
+        let loss = self.mean(|run| run.probes.voip.as_ref()?.loss.map(|share| 100.0 * share));
+        let delay = self.mean(|run| run.probes.voip.as_ref()?.one_way_delay_s.mean.map(|s| 1e3 * s));
+        let mos = self.mean(|run| run.probes.voip.as_ref()?.mos);
+        Cell::new(format!("{}/{}/{}", number(loss, 2), three_figures(delay), number(mos, 2)))
     }
 
     /// Mean over the seeds; `None` if any run has no such figure.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::ellipse::{self, Ellipse};
 use crate::escape::clip;
 use crate::group::{Grouped, Link, Point};
-use crate::metric::{METRICS, Spread};
+use crate::metric::{Metric, Spread, columns};
 use crate::number::Short;
 use crate::{thin, words};
 
@@ -95,12 +95,13 @@ impl Charts {
     pub(crate) fn new(grouped: &Grouped<'_>) -> Self {
         let log_latency = latency_is_wide(grouped);
         let budget = Budget::new(grouped);
-        let metrics = METRICS.iter().map(|m| {
+        let shown = columns(grouped);
+        let metrics = shown.iter().map(|m| {
             let of =
                 if m.group == "Sojourn time" { format!(" {}", grouped.link.name()) } else { String::new() };
             MetricName { name: format!("{}{of}, {}", m.group, m.name), unit: m.unit }
         });
-        let cell = |runs: &Vec<&Run>| cell(runs, grouped.link, log_latency, budget);
+        let cell = |runs: &Vec<&Run>| cell(runs, grouped.link, &shown, log_latency, budget);
         let point = |p: &Point<'_>| PointData {
             label: p.label.clone(),
             words: words::parameters(p),
@@ -121,7 +122,7 @@ impl Charts {
     }
 }
 
-fn cell(runs: &[&Run], main: Link, log: bool, budget: Budget) -> Option<Cell> {
+fn cell(runs: &[&Run], main: Link, columns: &[&Metric], log: bool, budget: Budget) -> Option<Cell> {
     let first = runs.first()?;
     let metric = |of: fn(&Run, Link) -> Option<f64>| {
         let s = Spread::of(runs.iter().map(|r| of(r, main)))?;
@@ -135,7 +136,7 @@ fn cell(runs: &[&Run], main: Link, log: bool, budget: Budget) -> Option<Cell> {
         },
         down: Cloud::new(runs, log, |r| r.goodput.down),
         up: Cloud::new(runs, log, |r| r.goodput.up),
-        metrics: METRICS.iter().map(|m| metric(m.of)).collect(),
+        metrics: columns.iter().map(|m| metric(m.of)).collect(),
         shown: with_series.take(budget.seeds).map(|(r, s)| Shown::new(r, s, budget.steps)).collect(),
     })
 }

@@ -1,8 +1,8 @@
 //! The figures of the table and of the sweep chart, each defined once.
 
-use goodqueue_scenario::results::{LinkResult, Run};
+use goodqueue_scenario::results::{LinkResult, Run, VoipResult};
 
-use crate::group::Link;
+use crate::group::{Grouped, Link};
 
 /// One column.
 #[derive(Clone, Copy)]
@@ -30,8 +30,8 @@ pub(crate) enum Better {
     Neither,
 }
 
-/// The columns, left to right.
-pub(crate) const METRICS: [Metric; 11] = [
+/// All columns, left to right.
+const METRICS: [Metric; 15] = [
     metric("Goodput", "down", "Mbit/s", Better::High, |r, _| Some(r.goodput.down / 1e6)),
     metric("Goodput", "up", "Mbit/s", Better::High, |r, _| Some(r.goodput.up / 1e6)),
     metric("Induced latency", "mean", "ms", Better::Low, |r, _| ms(r.induced_latency_s.mean)),
@@ -46,7 +46,20 @@ pub(crate) const METRICS: [Metric; 11] = [
         Link::Down => r.fairness.jain_goodput,
         Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
     }),
+    metric("Voice", "lost", "%", Better::Low, |r, _| voice(r)?.loss.map(|share| share * 1e2)),
+    metric("Voice", "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
+    metric("Voice", "jitter", "ms", Better::Low, |r, _| ms(voice(r)?.jitter_s)),
+    metric("Voice", "MOS", "", Better::High, |r, _| voice(r)?.mos),
 ];
+
+/// The columns that this report has: those about which any of its runs says something, and those about the link always.
+pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<&'static Metric> {
+    let says = |metric: &&Metric| {
+        let mut runs = grouped.points.iter().flat_map(|point| point.runs.iter().flatten());
+        metric.group != "Voice" || runs.any(|run| (metric.of)(run, grouped.link).is_some())
+    };
+    METRICS.iter().filter(says).collect()
+}
 
 const fn metric(
     group: &'static str,
@@ -93,6 +106,10 @@ pub(crate) fn link(run: &Run, link: Link) -> &LinkResult {
         Link::Down => &run.bottleneck.down,
         Link::Up => &run.bottleneck.up,
     }
+}
+
+fn voice(run: &Run) -> Option<&VoipResult> {
+    run.probes.voip.as_ref()
 }
 
 fn ms(seconds: Option<f64>) -> Option<f64> {

@@ -7,7 +7,7 @@ use goodqueue_scenario::results::Run;
 use crate::escape::{clip, html};
 use crate::grade::Grades;
 use crate::group::{Grouped, Link, Point};
-use crate::metric::{Better, METRICS, Metric, Spread};
+use crate::metric::{Better, Metric, Spread, columns};
 use crate::number::{decimals, time};
 use crate::words;
 
@@ -36,11 +36,15 @@ fn colour(discipline: usize) -> String {
 }
 
 fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
-    let columns: Vec<Column> = METRICS.iter().map(|m| Column::new(m, point, grouped.link)).collect();
+    let mut shown: Vec<Column<'_>> = Vec::new();
+    for metric in columns(grouped) {
+        let starts = shown.last().is_none_or(|before| before.metric.group != metric.group);
+        shown.push(Column::new(metric, starts, point, grouped.link));
+    }
     let mut out = String::from(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures per discipline\">\n<table>\n",
     );
-    out += &head(grouped.link, &columns);
+    out += &head(grouped.link, &shown);
     out += "<tbody>\n";
     for (d, runs) in point.runs.iter().enumerate() {
         let Some(first) = runs.first() else { continue };
@@ -52,7 +56,7 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
             html(&grouped.labels[d]),
             grade(runs)
         );
-        for column in &columns {
+        for column in &shown {
             out += &column.cell(d);
         }
         out += "</tr>\n";
@@ -78,6 +82,7 @@ fn head(link: Link, columns: &[Column]) -> String {
             let what = match m.group {
                 "Sojourn time" => format!("Sojourn time {}, {}", link.name(), m.unit),
                 "Packets" => "Packets, both links".to_owned(),
+                "Voice" => "Voice: % lost, ms, ms, score".to_owned(),
                 group => format!("{group}, {}", m.unit),
             };
             let _ = write!(groups, "<th scope=\"colgroup\" colspan=\"{span}\" class=\"group\">{what}</th>");
@@ -113,10 +118,9 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn new(metric: &'a Metric, point: &Point<'_>, link: Link) -> Self {
+    fn new(metric: &'a Metric, starts: bool, point: &Point<'_>, link: Link) -> Self {
         let values: Vec<_> =
             point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| (metric.of)(r, link)))).collect();
-        let starts = METRICS.iter().find(|m| m.group == metric.group).is_some_and(|m| m.name == metric.name);
         let mut column = Self { metric, starts, values, best: None };
         column.best = column.best_shown();
         column
@@ -138,6 +142,7 @@ impl<'a> Column<'a> {
         match self.metric.group {
             "Packets" => 0,
             "Fairness" => 3,
+            "Voice" if self.metric.better == Better::High => 2,
             _ if mean == 0.0 => 0,
             _ => decimals(mean),
         }

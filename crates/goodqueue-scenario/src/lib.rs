@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod emodel;
 pub mod files;
 pub mod library;
 pub mod measure;

@@ -30,6 +30,8 @@ scenarios![
     "codel-dynamic-link",
     "rtt-fairness",
     "sparse-flow",
+    "rrul",
+    "voip",
     "upload-sweep",
     "ecn",
     "packmime",

@@ -1,18 +1,21 @@
 //! From what a simulation counted to the figures of a result.
 
+mod voice;
+
 use std::collections::BTreeMap;
 
 use goodqueue::{DropReason, Duration, Instant};
 use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
 use goodqueue_sim::simulation::FlowOutcome;
-use goodqueue_sim::traffic::RoundTrip;
+use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
 use hdrhistogram::Histogram;
 
 use crate::results::{
     Bottleneck, Engine, Fairness, FlowResult, FlowSeries, HopResult, LinkResult, MeanMax, Packets,
-    PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary,
+    PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary, VoipResult,
 };
+use crate::scenario::Hearing;
 use crate::tc;
 
 /// What a run is called, beside what it measured.
@@ -24,15 +27,30 @@ pub struct Labels {
     pub sweep: BTreeMap<String, serde_json::Value>,
     /// The links in series with the bottleneck, in the order from the servers to the clients.
     pub hops: Vec<String>,
+    /// The tables of flows.
+    pub flows: Vec<FlowLabels>,
+}
+
+/// What the flows of one table are called, and how they are looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowLabels {
+    /// How many flows it has.
+    pub count: u32,
+    /// What results call them.
+    pub label: Option<String>,
+    /// How a call is heard.
+    pub hearing: Option<Hearing>,
 }
 
 /// The figures of one run.
 #[must_use]
 pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
     let measured_s = seconds(outcome.measured);
+    let named = labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
     let flows: Vec<FlowResult> = (0_u32..)
         .zip(config.flows.iter().zip(&outcome.flows))
-        .map(|(id, pair)| flow_result(id, pair.0, pair.1))
+        .zip(named.map(Some).chain(std::iter::repeat(None)))
+        .map(|((id, (flow, seen)), table)| flow_result(id, config, flow, seen, table))
         .collect();
     let tcp = |direction: Direction| {
         flows.iter().filter(move |flow| flow.kind == "tcp" && flow.direction == direction.name())
@@ -75,6 +93,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             ping_s: exact_summary(&answered(&pings)),
             ping_sent: pings.len() as u64,
             ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
+            voip: calls(&flows, outcome),
         },
         fairness: fairness(&flows),
         tcp_share: tcp_share(&flows),
@@ -161,7 +180,16 @@ pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summa
     }
 }
 
-fn flow_result(id: u32, config: &FlowConfig, outcome: &FlowOutcome) -> FlowResult {
+fn flow_result(
+    id: u32,
+    run: &Config,
+    config: &FlowConfig,
+    outcome: &FlowOutcome,
+    table: Option<&FlowLabels>,
+) -> FlowResult {
+    let end = Instant::ZERO + run.duration;
+    let hearing = table.and_then(|table| table.hearing);
+    let is_ping = matches!(config.traffic, Traffic::Ping(_));
     FlowResult {
         id,
         kind: config.traffic.kind().to_owned(),
@@ -175,7 +203,20 @@ fn flow_result(id: u32, config: &FlowConfig, outcome: &FlowOutcome) -> FlowResul
         retransmits: outcome.tally.retransmits,
         timeouts: outcome.tally.timeouts,
         fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
+        label: table.and_then(|table| table.label.clone()),
+        ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
+        voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
     }
+}
+
+/// All calls as one.
+fn calls(flows: &[FlowResult], outcome: &Outcome) -> Option<VoipResult> {
+    let (calls, packets): (Vec<VoipResult>, Vec<&[OneWay]>) = flows
+        .iter()
+        .zip(&outcome.flows)
+        .filter_map(|(flow, seen)| Some((flow.voip.clone()?, seen.one_way.as_slice())))
+        .unzip();
+    voice::together(&calls, &packets)
 }
 
 fn link_result(

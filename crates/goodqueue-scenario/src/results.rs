@@ -91,7 +91,7 @@ pub struct HopResult {
 }
 
 /// What one direction of a link did.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LinkResult {
     /// The discipline on it, every parameter in tc's grammar.
     pub qdisc: String,
@@ -157,7 +157,7 @@ pub struct Summary {
 }
 
 /// What one flow got.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Number in the scenario, from 0.
     pub id: u32,
@@ -183,6 +183,15 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
     pub fct_s: Option<f64>,
+    /// What the scenario calls it; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Round-trip time of its probes; absent for flows that are no ping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping_s: Option<Summary>,
+    /// What a call sounded like; absent for flows that are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voip: Option<VoipResult>,
 }
 
 /// What the probes saw.
@@ -194,6 +203,48 @@ pub struct Probes {
     pub ping_sent: u64,
     /// Pings without an answer.
     pub ping_lost: u64,
+    /// All voice calls together; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voip: Option<VoipResult>,
+}
+
+/// Voice calls. Packets that may still have been on their way when the run ended count nowhere.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct VoipResult {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that never arrived.
+    pub lost: u64,
+    /// Their share.
+    pub loss: Option<f64>,
+    /// Packets that arrived too late for the de-jitter buffer; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Whether packets were lost one by one or in a row.
+    pub loss_pattern: LossPattern,
+    /// Time from end to end.
+    pub one_way_delay_s: Summary,
+    /// The same less that of the fastest packet of the call (packet delay variation, RFC 5481 §4.2).
+    pub delay_variation_s: Summary,
+    /// Interarrival jitter (RFC 3550 §6.4.1), mean over the packets.
+    pub jitter_s: Option<f64>,
+    /// Mean opinion score by the E-model (ITU-T G.107) for G.711, 1 to 4.5: of the mean delay one way and the loss, or,
+    /// with a de-jitter buffer, of that buffer's delay and of all packets that are lost or late. Time to encode and to
+    /// collect a packet is not added.
+    pub mos: Option<f64>,
+}
+
+/// How losses follow each other (RFC 3357).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LossPattern {
+    /// Runs of packets lost in a row; a single loss is a run of 1.
+    pub runs: u64,
+    /// Their mean length in packets.
+    pub mean_run: Option<f64>,
+    /// The longest.
+    pub longest_run: u64,
+    /// Packets from the beginning of a run to that of the next, in the mean.
+    pub mean_distance: Option<f64>,
 }
 
 /// Jain's fairness indices (Jain, Chiu & Hawe 1984); `null` with fewer than two flows.

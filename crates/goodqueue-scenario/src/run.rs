@@ -9,10 +9,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::Diagnostic;
-use crate::measure::{self, Labels};
+use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
-use crate::scenario::{Discipline, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side};
+use crate::scenario::{
+    Discipline, FlowGroup, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic,
+};
 use crate::store::Store;
 use crate::sweep::Point;
 
@@ -113,8 +115,12 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     series.map(Duration::as_nanos),
                     resolved
                 );
-                let labels =
-                    Labels { qdisc: choice.label.clone(), sweep: sweep.clone(), hops: hop_names(scenario) };
+                let labels = Labels {
+                    qdisc: choice.label.clone(),
+                    sweep: sweep.clone(),
+                    hops: hop_names(scenario),
+                    flows: scenario.flows.iter().map(flow_labels).collect(),
+                };
                 jobs.push(Job { labels, config, key, wanted: Wanted::default() });
             }
         }
@@ -192,6 +198,14 @@ fn fraction(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
+fn flow_labels(group: &FlowGroup) -> FlowLabels {
+    let hearing = match &group.traffic {
+        Traffic::Voip(call) => Some(call.hearing),
+        _ => None,
+    };
+    FlowLabels { count: group.count, label: group.label.clone(), hearing }
+}
+
 /// The names of the hops in the order from the servers to the clients.
 fn hop_names(scenario: &Scenario) -> Vec<String> {
     let on = |side| scenario.hops.iter().filter(move |hop| hop.side == side);
@@ -232,8 +246,8 @@ fn config(
             Ok(sim::FlowConfig {
                 traffic: group.traffic.to_sim(group.direction)?,
                 rtt: group.rtt,
-                access: Duration::ZERO,
-                dscp: 0,
+                access: group.access,
+                dscp: group.dscp,
                 client: group.client.saturating_sub(1),
                 server: group.server.saturating_sub(1),
                 start: Instant::ZERO + flow.start,

@@ -57,6 +57,9 @@
 //! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
 //! client = 1                    # number of the client at their end, for disciplines that isolate hosts
 //! server = 1                    # of the server at the other end, 255 at most
+//! access = "0s"                 # the part of it, each way, between a host and the first queue
+//! dscp = "CS0"                  # code point of the packets, both ways: a name ("EF", "CS1", "AF41", "LE") or 0 to 63
+//! label = "voice"               # what results call the flows; none by default
 //!
 //! [sweep]                       # every combination is run; the first key varies slowest
 //! "link.up" = ["1mbit", "10mbit"]
@@ -96,6 +99,26 @@
 //! packet = 1500                 # IP bytes of a packet; default: the MTU
 //! ecn = false                   # mark packets ECN-capable
 //!
+//! kind = "voip"                 # a voice call one way, G.711 over RTP, judged by the E-model (ITU-T G.107)
+//! interval = "20ms"             # time between packets (RFC 3551)
+//! packet = 200                  # IP bytes of a packet; default: 64 kbit/s of voice and 40 bytes of headers
+//! ecn = false
+//! playout = "60ms"              # a de-jitter buffer: a packet that comes so much later than the fastest is lost;
+//!                               # default: none, every packet that arrives is heard, at the mean delay
+//! concealment = true            # the decoder conceals lost packets (G.711 Appendix I)
+//!
+//! kind = "onoff"                # datagrams in bursts, with the defaults of ns-2's Exponential source
+//! rate = "64kbit"               # of IP bytes within a burst; must be given
+//! packet = 210
+//! on = { exponential = "500ms" }   # length of a burst; may be drawn
+//! off = { exponential = "500ms" }  # length of the silence behind it; may be drawn
+//! ecn = false
+//!
+//! kind = "poisson"              # datagrams at random: exponential times between them
+//! rate = "1mbit"                # mean rate of IP bytes; must be given
+//! packet = 1500                 # default: the MTU; may be drawn: what is below 28 or above the MTU becomes that
+//! ecn = false
+//!
 //! kind = "transfers"            # over TCP: a user who fetches ("down") or sends ("up") something, thinks, and does it again
 //! size = "20kb"                 # bytes of each transfer; must be given; may be drawn
 //! think = "5s"                  # from the end of one to the beginning of the next; must be given; may be drawn
@@ -126,6 +149,7 @@
 
 mod document;
 mod drawn;
+mod dscp;
 mod hops;
 mod link;
 mod overrides;
@@ -148,7 +172,7 @@ pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
-pub use traffic::{Cbr, PackMime, Ping, TcpTransfer, Traffic, Transfers};
+pub use traffic::{Cbr, Hearing, OnOff, PackMime, Ping, Poisson, TcpTransfer, Traffic, Transfers, Voip};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;
@@ -316,6 +340,12 @@ pub struct FlowGroup {
     pub client: u16,
     /// The server at their other end, from 1.
     pub server: u8,
+    /// The part of it, each way, between a host and the first queue that its packets come to.
+    pub access: Duration,
+    /// Differentiated Services code point of the packets, both ways.
+    pub dscp: u8,
+    /// What results call the flows.
+    pub label: Option<String>,
     /// What they send.
     pub traffic: Traffic,
 }
@@ -526,6 +556,13 @@ impl FlowGroup {
         if (self.client, self.server) != (1, 1) {
             flow["client"] = json!(self.client);
             flow["server"] = json!(self.server);
+        }
+        put_some(&mut flow, "label", self.label.as_ref());
+        if !self.access.is_zero() {
+            flow["access"] = json!(self.access.to_string());
+        }
+        if self.dscp != 0 {
+            flow["dscp"] = dscp::name(self.dscp);
         }
         self.traffic.write(&mut flow);
         flow

@@ -143,6 +143,7 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
         retransmits: 0,
         timeouts: 0,
         fct_s: None,
+        ..FlowResult::default()
     };
     Run {
         qdisc: line.into(),
@@ -156,7 +157,12 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
         goodput: PerDirection { down: per_flow[..4].iter().sum(), up: per_flow[4..].iter().sum() },
         induced_latency_s: induced,
         grade: Some(letter.into()),
-        probes: Probes { ping_s: summary(rtts.clone()), ping_sent: 300, ping_lost: 300 - rtts.len() as u64 },
+        probes: Probes {
+            ping_s: summary(rtts.clone()),
+            ping_sent: 300,
+            ping_lost: 300 - rtts.len() as u64,
+            ..Probes::default()
+        },
         fairness: Fairness {
             jain_goodput: jain(&per_flow[..4]),
             jain_goodput_up: jain(&per_flow[4..]),

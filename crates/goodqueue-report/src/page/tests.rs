@@ -37,6 +37,7 @@ fn flow(id: u32, kind: &str, cc: Option<&str>) -> FlowResult {
         retransmits: 0,
         timeouts: 0,
         fct_s: None,
+        ..FlowResult::default()
     }
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         goodput: PerDirection { down: 9e6, up: 0.0 },
         induced_latency_s: summary(0.004),
         grade: Some("A+".into()),
-        probes: Probes { ping_s: summary(0.054), ping_sent: 100, ping_lost: 0 },
+        probes: Probes { ping_s: summary(0.054), ping_sent: 100, ping_lost: 0, ..Probes::default() },
         fairness: Fairness { jain_goodput: Some(0.99), jain_goodput_up: None, jain_drop_share: None },
         tcp_share: Some(1.0),
         engine: Engine::default(),
@@ -88,7 +89,7 @@ fn results(runs: Vec<Run>) -> Results {
 fn slow(qdisc: &str, induced: f64) -> Run {
     Run {
         induced_latency_s: summary(induced),
-        probes: Probes { ping_s: summary(0.05 + induced), ping_sent: 1, ping_lost: 0 },
+        probes: Probes { ping_s: summary(0.05 + induced), ping_sent: 1, ping_lost: 0, ..Probes::default() },
         ..run(qdisc, 1, None)
     }
 }

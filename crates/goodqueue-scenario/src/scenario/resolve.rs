@@ -79,14 +79,19 @@ impl Document {
     }
 }
 
-/// The hops' delays are a part of every flow's round-trip time.
+/// The hops' delays are a part of every flow's round-trip time, as are those of its access.
 fn check_distances(root: &Reader<'_>, hops: &[Hop], flows: &[FlowGroup]) -> Result<(), Diagnostic> {
     let between = Hop::total_delay(hops).saturating_mul(2);
-    let Some(rtt) = flows.iter().map(|group| group.rtt).min().filter(|rtt| *rtt < between) else {
+    let left = |group: &FlowGroup| group.rtt.saturating_sub(group.access.saturating_mul(2));
+    let Some(flow) = flows.iter().min_by_key(|group| left(group)).filter(|group| left(group) < between)
+    else {
         return Ok(());
     };
+    let of_access =
+        if flow.access.is_zero() { String::new() } else { format!(" with {} of access", flow.access) };
     let message = Diagnostic::new(format!(
-        "the delays of the hops take {between} there and back, a flow's base round-trip time is {rtt}"
+        "the delays of the hops take {between} there and back, a flow's base round-trip time{of_access} is {}",
+        flow.rtt
     ));
     Err(root.error(
         "hops",

@@ -1,23 +1,30 @@
 //! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in the list at the end.
 
 mod cbr;
+mod on_off;
 mod packet;
 mod packmime;
 mod ping;
+mod poisson;
 mod tcp;
 mod transfers;
+mod voip;
 
 use goodqueue::Duration;
 use goodqueue_sim as sim;
 use serde_json::Value;
 
 pub use cbr::Cbr;
+pub use on_off::OnOff;
 pub use packmime::PackMime;
 pub use ping::Ping;
+pub use poisson::Poisson;
 pub use tcp::TcpTransfer;
 pub use transfers::Transfers;
+pub use voip::{Hearing, Voip};
 
 use super::document::{Node, Raw};
+use super::dscp::read_dscp;
 use super::link::read_rtt;
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, read_tcp};
@@ -164,6 +171,9 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         rtt: link.rtt,
         client: 1,
         server: 1,
+        access: Duration::ZERO,
+        dscp: 0,
+        label: None,
         traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None }),
     };
     let ping = FlowGroup {
@@ -194,8 +204,18 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         rtt: read_rtt(table, around.link.rtt)?,
         client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
         server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
+        access: table.time("access")?.unwrap_or_default(),
+        dscp: read_dscp(table)?,
+        label: read_label(table)?,
         traffic,
     };
+    if group.access.saturating_mul(2) > group.rtt {
+        let message = Diagnostic::new(format!(
+            "{} to the first queue and as much back are more than the round-trip time of {}",
+            group.access, group.rtt
+        ));
+        return Err(table.error("access", message.allowed("at most half of `rtt`, of which it is a part")));
+    }
     let duration = around.duration;
     let latest = group.start + group.start_jitter;
     if latest >= duration {
@@ -213,6 +233,19 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
     Ok(group)
 }
 
+/// What results call the flows; text for people, but short.
+fn read_label(table: &Reader<'_>) -> Result<Option<String>, Diagnostic> {
+    let label = table.text("label")?;
+    match label {
+        Some(text) if text.is_empty() || text.len() > MAX_LABEL => {
+            let message =
+                Diagnostic::new(if text.is_empty() { "the label is empty" } else { "the label is too long" });
+            Err(table.error("label", message.allowed(format!("1 to {MAX_LABEL} bytes"))))
+        }
+        _ => Ok(label.map(str::to_owned)),
+    }
+}
+
 kinds! {
     /// A TCP transfer, or one without end.
     Tcp(TcpTransfer),
@@ -220,14 +253,33 @@ kinds! {
     Ping(Ping),
     /// Datagrams at a constant bit rate.
     Cbr(Cbr),
+    /// A voice call one way.
+    Voip(Voip),
+    /// Datagrams in bursts.
+    OnOff(OnOff),
+    /// Datagrams at random.
+    Poisson(Poisson),
     /// Sized transfers with think times between them.
     Transfers(Transfers),
     /// Web connections of many users.
     PackMime(PackMime),
 }
 
-const FLOW_KEYS: &[&str] =
-    &["kind", "direction", "count", "start", "start_jitter", "together", "stop", "rtt", "client", "server"];
+const FLOW_KEYS: &[&str] = &[
+    "kind",
+    "label",
+    "direction",
+    "count",
+    "start",
+    "start_jitter",
+    "together",
+    "stop",
+    "rtt",
+    "access",
+    "dscp",
+    "client",
+    "server",
+];
 const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);
@@ -235,3 +287,4 @@ const MAX_FLOWS: u32 = 100_000;
 
 #[cfg(test)]
 mod tests;
+const MAX_LABEL: usize = 60;

@@ -35,6 +35,17 @@ impl Distribution {
         Self::LogNormal { mu: libm::log(median), sigma }
     }
 
+    /// Its mean; of a Pareto distribution with a shape of at most 1, which has none, its least value.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Constant(value) | Self::Exponential(value) => value,
+            Self::Uniform(low, high) => f64::midpoint(low, high),
+            Self::Pareto { mean, .. } => mean,
+            Self::LogNormal { mu, sigma } => libm::exp(mu + sigma * sigma / 2.0),
+        }
+    }
+
     /// Draws one, never below 0.
     pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let value = match *self {
@@ -113,6 +124,7 @@ mod tests {
             (Distribution::LogNormal { mu: libm::log(3.0) - 0.125, sigma: 0.5 }, 3.0),
         ];
         for (distribution, mean) in cases {
+            assert!((distribution.mean() - mean).abs() < 1e-12);
             let mut random = Xoshiro256PlusPlus::new(1);
             let draws = 200_000;
             let sum: f64 = (0..draws).map(|_| distribution.draw(&mut random)).sum();

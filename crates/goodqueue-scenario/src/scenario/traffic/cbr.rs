@@ -5,12 +5,10 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CbrSettings;
 use serde_json::{Value, json};
 
-use super::packet::read_packet;
+use super::packet::{read_paced_rate, read_packet};
 use super::{Kind, Surroundings};
 use crate::diagnostic::Diagnostic;
-use crate::scenario::link::read_rate_above_0;
 use crate::scenario::reader::Reader;
-use crate::units;
 
 /// Datagrams at a constant bit rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,16 +26,8 @@ impl Kind for Cbr {
     const KEYS: &'static [&'static str] = &["rate", "packet", "ecn"];
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let Some(rate) = read_rate_above_0(table, "rate")? else {
-            let message = Diagnostic::new("a flow of kind cbr needs a rate");
-            return Err(table.error("rate", message.allowed("such as rate = \"64kbit\"")));
-        };
         let packet = read_packet(table, around.link.mtu, around)?;
-        if rate.serialization(packet).is_zero() {
-            let message =
-                Diagnostic::new(format!("{packet} bytes at {} are less than 1 ns", units::show_rate(rate)));
-            return Err(table.error("rate", message.help("give a lower rate or larger packets")));
-        }
+        let rate = read_paced_rate(table, Self::NAME, packet)?;
         Ok(Self { rate, packet, ecn: table.flag("ecn", false)? })
     }
 

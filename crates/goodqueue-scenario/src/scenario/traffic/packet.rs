@@ -1,8 +1,12 @@
-//! `packet`: the length of the packets of traffic over UDP and ICMP.
+//! `packet` and `rate`: the length of the packets of traffic over UDP and ICMP, and how fast they follow each other.
+
+use goodqueue::Rate;
 
 use super::Surroundings;
 use crate::diagnostic::Diagnostic;
+use crate::scenario::link::read_rate_above_0;
 use crate::scenario::reader::Reader;
+use crate::units;
 
 /// IP bytes of a packet, from `packet`; `default` (or the MTU, if that is less) if it is not there.
 pub(super) fn read_packet(
@@ -19,5 +23,19 @@ pub(super) fn read_packet(
     })
 }
 
+/// The rate under `rate`, which must be there, at which packets of this length follow each other.
+pub(super) fn read_paced_rate(table: &Reader<'_>, kind: &str, packet: u32) -> Result<Rate, Diagnostic> {
+    let Some(rate) = read_rate_above_0(table, "rate")? else {
+        let message = Diagnostic::new(format!("a flow of kind {kind} needs a rate"));
+        return Err(table.error("rate", message.allowed("such as rate = \"64kbit\"")));
+    };
+    if rate.serialization(packet).is_zero() {
+        let message =
+            Diagnostic::new(format!("{packet} bytes at {} are less than 1 ns", units::show_rate(rate)));
+        return Err(table.error("rate", message.help("give a lower rate or larger packets")));
+    }
+    Ok(rate)
+}
+
 /// IPv4 and UDP headers.
-const MIN_PACKET: u32 = 28;
+pub(super) const MIN_PACKET: u32 = 28;

@@ -243,11 +243,12 @@ impl<C: CongestionControl> Sender<C> {
             if room <= 0 || self.snd_nxt >= self.data_end {
                 return None;
             }
-            self.ns2.pipe += 1;
-            if let Some((position, record)) = self.scoreboard.next_hole() {
-                return Some(self.retransmit(now, position, record));
-            }
-            return self.next_as_ns2(now);
+            let segment = match self.scoreboard.next_hole() {
+                Some((position, record)) => Some(self.retransmit(now, position, record)),
+                None => self.next_as_ns2(now),
+            };
+            self.ns2.pipe += i64::from(segment.is_some());
+            return segment;
         }
         let mut window = whole;
         if self.phase == Phase::Recovery {
@@ -266,11 +267,12 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.ns2.next = self.ns2.next.max(self.scoreboard.first());
         let end = match self.scoreboard.record(self.ns2.next) {
-            Some(record) => record.seq + u64::from(record.len),
+            // A FIN takes no room in the window.
+            Some(record) => (record.seq + u64::from(record.len)).min(self.data_end),
             None => self.snd_nxt + self.mss.min(self.data_end.saturating_sub(self.snd_nxt)),
         };
         // A window of less than a segment, which a controller may ask for, counts as one.
-        if end - self.snd_una > window.max(self.mss) {
+        if end.saturating_sub(self.snd_una) > window.max(self.mss) {
             return None;
         }
         self.next_as_ns2(now)

@@ -86,3 +86,15 @@ fn the_first_data_acknowledges_the_handshake() {
     let lengths: Vec<_> = pair.data.iter().map(|(_, segment)| u64::from(segment.len)).collect();
     assert_eq!(lengths, [0, MSS, MSS]);
 }
+
+#[test]
+fn a_full_last_segment_that_is_lost_comes_again_with_its_fin() {
+    let config = window_of(10, "ns2_sack1");
+    let mut pair = Pair::with(config, config, "newreno_ns2");
+    pair.sender.write(10 * MSS);
+    pair.sender.close();
+    pair.sender.open(at(0));
+    let mut pair = pair.lose_times(10, 2);
+    pair.finish();
+    assert_eq!(pair.times_of(10).len(), 3);
+}

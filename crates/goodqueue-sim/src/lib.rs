@@ -18,6 +18,7 @@ pub mod packet;
 pub mod replay;
 pub mod simulation;
 pub mod traffic;
+pub mod wifi;
 
 pub use driver::Driver;
 pub use link::{Capacity, LinkConfig, Opportunities, UNLIMITED};

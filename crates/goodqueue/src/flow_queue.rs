@@ -215,6 +215,12 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
+    /// The flow with the most bytes, the first of equals, and its bytes as [`Self::backlog`] counts them.
+    pub fn fattest(&mut self) -> (u32, u64) {
+        let index = self.backlogs.fattest();
+        (index, self.backlogs.of(index as usize))
+    }
+
     /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`, until half of its bytes
     /// are gone. With `last_first` they are reported in the reverse order. Returns the flow and how many it lost.
     pub fn drop_from_fattest(

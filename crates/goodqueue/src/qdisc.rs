@@ -221,4 +221,17 @@ impl Stats {
     pub const fn dropped(&self) -> Count {
         self.dropped_before.plus(self.dropped_after)
     }
+
+    /// What two disciplines did together.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            offered: self.offered.plus(other.offered),
+            enqueued: self.enqueued.plus(other.enqueued),
+            dequeued: self.dequeued.plus(other.dequeued),
+            dropped_before: self.dropped_before.plus(other.dropped_before),
+            dropped_after: self.dropped_after.plus(other.dropped_after),
+            marked: self.marked.plus(other.marked),
+        }
+    }
 }

@@ -1,0 +1,707 @@
+//! WiFi: an access point and its clients on one channel of IEEE 802.11n.
+//!
+//! # What it does
+//! Each node has a queue per receiver and access category, under a queue discipline and a driver's buffer ([`driver`]) or
+//! in the MAC itself ([`fq_mac`], [`airtime`]); aggregates of the packets (A-MPDU) that contend for the channel
+//! ([`contention`]); retransmission and reordering under block acknowledgement ([`block_ack`]); and air times to the
+//! microsecond ([`phy`]). A transmission, with its answer, is one event.
+//!
+//! # Reference
+//! IEEE 802.11-2012 §9 and §20; Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function",
+//! IEEE JSAC 18(3), 2000; Heusse et al., "Performance Anomaly of 802.11b", INFOCOM 2003; Høiland-Jørgensen et al.,
+//! "Ending the Anomaly", USENIX ATC 2017.
+//!
+//! # Assumptions
+//! * All nodes hear each other, and there is no other network on the channel: no hidden nodes, no RTS/CTS, no capture.
+//! * MPDUs are lost independently, with a probability that is given for each client and direction. Answers, beacons and
+//!   management frames are neither lost nor sent.
+//! * The modulation of each client and direction is fixed: there is no rate control.
+//! * A transmission opportunity is one PPDU, kept within the TXOP limit of its access category.
+//! * Packets are handed up when the answer to their PPDU is over, 48 µs later at most than in truth.
+//! * The access category follows from the DSCP. Voice is never aggregated, as with minstrel_ht.
+//! * Clients talk to hosts behind the access point, not to each other.
+//!
+//! # Contract
+//! [`Medium::enqueue`] and [`Medium::advance`] are told the time; [`Medium::next_event`] says when `advance` must be
+//! called next. Calls that come late catch up. Equal calls give equal outcomes.
+
+pub mod airtime;
+pub mod block_ack;
+pub mod contention;
+pub mod driver;
+pub mod fq_mac;
+pub mod phy;
+
+use std::collections::VecDeque;
+
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
+use goodqueue::{DropReason, Duration, Flow, Instant, Packet, Stats};
+
+use crate::packet::Direction;
+use block_ack::{Limits, Mpdu, Session, WINDOW};
+use contention::{AccessCategory, Backoff};
+use driver::{Driver, DriverConfig};
+use fq_mac::{FqMac, FqMacConfig, Peer};
+use phy::{EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes};
+
+/// What a channel and its nodes are made from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MediumConfig {
+    /// Queueing at the access point.
+    pub access_point: MacConfig,
+    /// The clients.
+    pub clients: Vec<ClientConfig>,
+    /// Aggregates of an access category that a node prepares ahead, the one in the air included (ath9k: 2).
+    pub prepared: u32,
+    /// Bytes of link header in the length of packets, which are not sent over the air.
+    pub framing: u32,
+    /// Seed of back-offs, losses and disciplines.
+    pub seed: u64,
+}
+
+/// A client.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClientConfig {
+    /// Queueing at the client.
+    pub mac: MacConfig,
+    /// From the access point to the client, and from the client: [`Direction::index`].
+    pub radio: [RadioConfig; 2],
+    /// Its weight in the airtime of the access point; [`airtime::DEFAULT_WEIGHT`] is usual.
+    pub weight: u32,
+}
+
+/// How frames go one way between the access point and a client.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RadioConfig {
+    /// Modulation of the data.
+    pub modulation: Modulation,
+    /// Most MPDUs in an aggregate, 1 to 64; 1: no aggregation.
+    pub aggregate: u32,
+    /// Longest PPDU of more than one MPDU (ath9k: 4 ms; the standard: [`phy::MAX_PPDU`]).
+    pub longest: Duration,
+    /// Probability that an MPDU is lost.
+    pub error: f64,
+    /// Transmissions of an MPDU at most.
+    pub attempts: u32,
+}
+
+impl RadioConfig {
+    /// An error-free radio with ath9k's limits: 32 MPDUs, 4 ms (`ATH_AMPDU_SUBFRAME_DEFAULT`), 30 attempts
+    /// (`ATH_MAX_SW_RETRIES`).
+    #[must_use]
+    pub const fn new(modulation: Modulation) -> Self {
+        Self { modulation, aggregate: 32, longest: Duration::from_millis(4), error: 0.0, attempts: 30 }
+    }
+}
+
+/// How a node queues.
+#[derive(Clone, PartialEq, Debug)]
+pub enum MacConfig {
+    /// A queue discipline above a driver with a buffer of its own.
+    Driver(DriverConfig),
+    /// Flow queueing and airtime fairness in the MAC, no discipline.
+    Fq(FqMacConfig),
+}
+
+/// Who gets what comes out.
+pub trait Sink<P> {
+    /// `packet` arrived at the other end of `client`'s radio link.
+    fn delivered(&mut self, now: Instant, direction: Direction, client: usize, packet: P);
+
+    /// `packet` will not arrive: its queue dropped it, or the air lost it for good ([`DropReason::Lost`]).
+    fn dropped(&mut self, now: Instant, node: Node, packet: P, why: DropReason);
+
+    /// `packet` left the queue that a discipline, or the MAC in its stead, manages.
+    fn left_queue(&mut self, now: Instant, node: Node, packet: &P) {
+        let _ = (now, node, packet);
+    }
+
+    /// That queue now holds `packets`.
+    fn queue_length(&mut self, now: Instant, node: Node, packets: usize) {
+        let _ = (now, node, packets);
+    }
+}
+
+/// One who sends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Node {
+    /// The access point.
+    AccessPoint,
+    /// The client of this number.
+    Client(usize),
+}
+
+/// What a client's radio link did in one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RadioStats {
+    /// Time in the air: PPDUs and the answers to them, without waiting for the channel. Colliding PPDUs count for each.
+    pub airtime: Duration,
+    /// PPDUs sent.
+    pub ppdus: u64,
+    /// Of them, those that collided.
+    pub collisions: u64,
+    /// MPDUs sent, retransmissions included.
+    pub mpdus: u64,
+    /// Of them, those that did not arrive.
+    pub lost: u64,
+    /// MPDUs given up.
+    pub given_up: u64,
+}
+
+/// A channel with its nodes.
+#[derive(Clone, Debug)]
+pub struct Medium<P> {
+    nodes: Vec<Station<P>>,
+    state: State<P>,
+    random: Xoshiro256PlusPlus,
+    now: Instant,
+    prepared: usize,
+    framing: u32,
+    /// A discipline has asked to be woken at some time.
+    has_shaper: bool,
+    /// Per client: down, up.
+    radio: Vec<[RadioStats; 2]>,
+}
+
+#[derive(Clone, Debug)]
+enum State<P> {
+    /// Nobody sends.
+    Idle {
+        /// Since when.
+        since: Instant,
+        /// When somebody begins to, as things are.
+        next: Option<Instant>,
+    },
+    /// Somebody sends.
+    Busy {
+        /// When all is over, answers included.
+        until: Instant,
+        /// What is in the air: one, or several that collide.
+        sent: Vec<Sent<P>>,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Sent<P> {
+    node: usize,
+    aggregate: Aggregate<P>,
+    /// The MPDUs that do not arrive, by their place.
+    lost: u64,
+    collided: bool,
+    airtime: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Aggregate<P> {
+    peer: usize,
+    category: AccessCategory,
+    frames: Vec<Mpdu<P>>,
+    ppdu: Duration,
+    answer: Duration,
+}
+
+/// A node; 0 is the access point.
+#[derive(Clone, Debug)]
+struct Station<P> {
+    node: Node,
+    mac: Mac<P>,
+    access: [Access<P>; 4],
+    peers: Vec<Link<P>>,
+}
+
+/// One access category of a node.
+#[derive(Clone, Debug)]
+struct Access<P> {
+    backoff: Backoff,
+    /// Aggregates ready to be sent; the first one since `ready`.
+    prepared: VecDeque<Aggregate<P>>,
+    ready: Instant,
+}
+
+/// What a node needs to send to one receiver.
+#[derive(Clone, Debug)]
+struct Link<P> {
+    radio: RadioConfig,
+    limits: [Limits; 4],
+    /// Of 2^32 MPDUs so many are lost.
+    error: u64,
+    sessions: [Session<P>; 4],
+}
+
+#[derive(Clone, Debug)]
+enum Mac<P> {
+    Driver(Driver<P>),
+    Fq(FqMac<P>),
+}
+
+/// What there is to send to a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Demand {
+    /// Nothing.
+    Nothing,
+    /// Something, but not now.
+    Blocked,
+    /// Something.
+    Ready,
+}
+
+impl<P: Packet + Flow> Medium<P> {
+    /// A quiet channel.
+    #[must_use]
+    pub fn new(config: &MediumConfig) -> Self {
+        let seed = |node: u64| Xoshiro256PlusPlus::stream(config.seed, node).next_u64();
+        let radios = |direction: Direction| {
+            config.clients.iter().map(move |client| (client.radio[direction.index()], client.weight))
+        };
+        let mut nodes = vec![Station::new(
+            Node::AccessPoint,
+            &config.access_point,
+            &radios(Direction::Down).collect::<Vec<_>>(),
+            seed(1),
+        )];
+        let clients = config.clients.iter().zip(radios(Direction::Up)).enumerate();
+        nodes.extend(clients.map(|(number, (client, radio))| {
+            Station::new(Node::Client(number), &client.mac, &[radio], seed(number as u64 + 2))
+        }));
+        Self {
+            nodes,
+            state: State::Idle { since: Instant::ZERO, next: None },
+            random: Xoshiro256PlusPlus::stream(config.seed, 0),
+            now: Instant::ZERO,
+            prepared: config.prepared.max(1) as usize,
+            framing: config.framing,
+            has_shaper: false,
+            radio: vec![[RadioStats::default(); 2]; config.clients.len()],
+        }
+    }
+
+    /// Offers a packet to the queue of the access point ([`Direction::Down`]) or of `client`. `client_of` tells of any
+    /// packet sent down for which client it is, always the same.
+    pub fn enqueue(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        client: usize,
+        packet: P,
+        client_of: &impl Fn(&P) -> usize,
+        sink: &mut impl Sink<P>,
+    ) {
+        self.advance(now, client_of, sink);
+        if client >= self.radio.len() {
+            return sink.dropped(now, Node::AccessPoint, packet, DropReason::Lost);
+        }
+        let (node, peer) = match direction {
+            Direction::Down => (0, client),
+            Direction::Up => (client + 1, 0),
+        };
+        let category = AccessCategory::of_dscp(packet.dscp());
+        let station = &mut self.nodes[node];
+        let name = station.node;
+        let mut drops = |lost: P, why| sink.dropped(now, name, lost, why);
+        match &mut station.mac {
+            Mac::Driver(driver) => driver.enqueue(now, category, packet, &mut drops),
+            Mac::Fq(mac) => mac.enqueue(now, category, peer, packet, &mut drops),
+        }
+        sink.queue_length(now, name, station.mac.len());
+        self.prepare(now, node, category, client_of, sink);
+    }
+
+    /// When [`Self::advance`] must be called next; `None`: after the next packet.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        let channel = match &self.state {
+            State::Idle { next, .. } => *next,
+            State::Busy { until, .. } => Some(*until),
+        };
+        if !self.has_shaper {
+            return channel;
+        }
+        self.next_wake().map(|(when, ..)| when).into_iter().chain(channel).min()
+    }
+
+    /// Lets everything happen that is due at `now`.
+    pub fn advance(&mut self, now: Instant, client_of: &impl Fn(&P) -> usize, sink: &mut impl Sink<P>) {
+        while let Some(due) = self.next_event()
+            && due <= now
+        {
+            if self.has_shaper
+                && let Some((when, node, category)) = self.next_wake()
+                && when == due
+            {
+                if let Mac::Driver(driver) = &mut self.nodes[node].mac {
+                    driver.woken(category);
+                }
+                self.prepare(due, node, category, client_of, sink);
+                continue;
+            }
+            match std::mem::replace(&mut self.state, State::Idle { since: due, next: None }) {
+                State::Idle { since, .. } => self.begin(since, due),
+                State::Busy { sent, .. } => self.end(due, sent, client_of, sink),
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// What `client`'s radio link did: down, up.
+    #[must_use]
+    pub fn radio_stats(&self, client: usize) -> [RadioStats; 2] {
+        self.radio.get(client).copied().unwrap_or_default()
+    }
+
+    /// What happened in the queue that a discipline of `node`, or the MAC in its stead, manages.
+    #[must_use]
+    pub fn queue_stats(&self, node: Node) -> Stats {
+        match self.station(node).map(|station| &station.mac) {
+            Some(Mac::Driver(driver)) => driver.stats(),
+            Some(Mac::Fq(mac)) => mac.stats(),
+            None => Stats::default(),
+        }
+    }
+
+    /// Packets in that queue.
+    #[must_use]
+    pub fn queue_len(&self, node: Node) -> usize {
+        self.station(node).map_or(0, |station| station.mac.len())
+    }
+
+    fn station(&self, node: Node) -> Option<&Station<P>> {
+        match node {
+            Node::AccessPoint => self.nodes.first(),
+            Node::Client(client) => self.nodes.get(client.saturating_add(1)),
+        }
+    }
+
+    fn next_wake(&self) -> Option<(Instant, usize, AccessCategory)> {
+        let wakes = self.nodes.iter().enumerate().filter_map(|(node, station)| match &station.mac {
+            Mac::Driver(driver) => driver.wake().map(|(when, category)| (when, node, category)),
+            Mac::Fq(_) => None,
+        });
+        wakes.min_by_key(|(when, ..)| *when)
+    }
+
+    /// Prepares as many aggregates as may be prepared.
+    fn prepare(
+        &mut self,
+        now: Instant,
+        node: usize,
+        category: AccessCategory,
+        client_of: &impl Fn(&P) -> usize,
+        sink: &mut impl Sink<P>,
+    ) {
+        let station = &mut self.nodes[node];
+        let was_waiting = !station.access[category.index()].prepared.is_empty();
+        let in_air = match &self.state {
+            State::Busy { sent, .. } => {
+                sent.iter().filter(|sent| sent.node == node && sent.aggregate.category == category).count()
+            }
+            State::Idle { .. } => 0,
+        };
+        self.has_shaper |= station.pull(now, category, client_of, sink);
+        while station.access[category.index()].prepared.len() + in_air < self.prepared {
+            let Some(aggregate) = station.aggregate(now, category, self.framing, sink) else { break };
+            station.access[category.index()].prepared.push_back(aggregate);
+        }
+        let access = &mut station.access[category.index()];
+        if was_waiting || access.prepared.is_empty() {
+            return;
+        }
+        access.ready = now;
+        match &mut self.state {
+            State::Busy { .. } if in_air == 0 => access.backoff.arrived_while_busy(&mut self.random),
+            State::Busy { .. } => (),
+            State::Idle { since, next } => {
+                let when = access.backoff.sends_at(*since, now);
+                *next = Some(next.map_or(when, |earlier| earlier.min(when)));
+            }
+        }
+    }
+
+    /// The channel, idle since `since`, becomes busy.
+    fn begin(&mut self, since: Instant, now: Instant) {
+        let Self { nodes, random, .. } = self;
+        let mut sent: Vec<Sent<P>> = Vec::new();
+        for (node, station) in nodes.iter_mut().enumerate() {
+            let mut sends = false;
+            // The most urgent category of a node wins within the node (§9.19.2.3).
+            for category in AccessCategory::ALL.into_iter().rev() {
+                let access = &mut station.access[category.index()];
+                let wants =
+                    !access.prepared.is_empty() && access.backoff.sends_at(since, access.ready) <= now;
+                if !wants {
+                    access.backoff.hears(since, now);
+                } else if sends {
+                    access.backoff.failed(random);
+                } else if let Some(aggregate) = access.prepared.pop_front() {
+                    sends = true;
+                    sent.push(Sent { node, aggregate, lost: 0, collided: false, airtime: Duration::ZERO });
+                }
+            }
+        }
+        let collide = sent.len() > 1;
+        let mut until = now;
+        for transmission in &mut sent {
+            let Sent { node, aggregate, lost, collided, airtime } = transmission;
+            let count = aggregate.frames.len();
+            let all = u64::MAX >> (WINDOW - count);
+            *collided = collide;
+            *lost = if collide { all } else { nodes[*node].peers[aggregate.peer].losses(count, random) };
+            let answered = *lost != all;
+            let answer = if answered { SIFS + aggregate.answer } else { Duration::ZERO };
+            *airtime = aggregate.ppdu + answer;
+            until = until.max(now + *airtime);
+        }
+        self.state = State::Busy { until, sent };
+    }
+
+    /// The channel becomes idle.
+    fn end(
+        &mut self,
+        now: Instant,
+        sent: Vec<Sent<P>>,
+        client_of: &impl Fn(&P) -> usize,
+        sink: &mut impl Sink<P>,
+    ) {
+        let mut answered = true;
+        let done: Vec<usize> = sent.iter().map(|sent| sent.node).collect();
+        for transmission in sent {
+            answered &= self.complete(now, transmission, sink);
+        }
+        for &node in &done {
+            // Limits of airtime are a node's, not a category's: what ended may have held up another one.
+            for category in AccessCategory::ALL.into_iter().rev() {
+                self.prepare(now, node, category, client_of, sink);
+            }
+        }
+        let since = if answered { now } else { now + EIFS_EXTRA };
+        let waiting = self.nodes.iter().flat_map(|station| &station.access);
+        let next = waiting
+            .filter(|access| !access.prepared.is_empty())
+            .map(|access| access.backoff.sends_at(since, access.ready))
+            .min();
+        self.state = State::Idle { since, next };
+    }
+
+    /// Settles what one node sent; returns whether it was answered.
+    fn complete(&mut self, now: Instant, sent: Sent<P>, sink: &mut impl Sink<P>) -> bool {
+        let Sent { node, aggregate, lost, collided, airtime } = sent;
+        let Aggregate { peer, category, frames, ppdu, answer } = aggregate;
+        let station = &mut self.nodes[node];
+        let (direction, client) = match station.node {
+            Node::AccessPoint => (Direction::Down, peer),
+            Node::Client(client) => (Direction::Up, client),
+        };
+        let count = frames.len();
+        let answered = airtime > ppdu;
+        let radio = &mut self.radio[client][direction.index()];
+        radio.airtime += airtime;
+        radio.ppdus += 1;
+        radio.collisions += u64::from(collided);
+        radio.mpdus += count as u64;
+        radio.lost += u64::from(lost.count_ones());
+        let backoff = &mut station.access[category.index()].backoff;
+        if answered {
+            backoff.succeeded(&mut self.random);
+        } else {
+            backoff.failed(&mut self.random);
+        }
+        let link = &mut station.peers[peer];
+        let session = &mut link.sessions[category.index()];
+        let (name, mut settled) = (station.node, 0);
+        for (place, mut frame) in frames.into_iter().enumerate() {
+            let mut deliver = |packet| sink.delivered(now, direction, client, packet);
+            if lost >> place & 1 == 0 {
+                settled += 1;
+                session.received(frame, &mut deliver);
+                continue;
+            }
+            frame.failures += 1;
+            if frame.failures < link.radio.attempts {
+                session.retry(frame);
+            } else {
+                settled += 1;
+                radio.given_up += 1;
+                let packet = session.give_up(frame, &mut deliver);
+                sink.dropped(now, name, packet, DropReason::Lost);
+            }
+        }
+        match &mut station.mac {
+            Mac::Driver(driver) => driver.completed(category, peer, settled),
+            Mac::Fq(mac) => mac.completed(category, peer, ppdu + SIFS + answer, airtime),
+        }
+        if let (Node::Client(_), Some(Station { mac: Mac::Fq(mac), .. })) = (name, self.nodes.first_mut()) {
+            mac.heard(category, client, airtime);
+        }
+        answered
+    }
+}
+
+impl<P: Packet + Flow> Station<P> {
+    fn new(node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], seed: u64) -> Self {
+        let mac = match mac {
+            MacConfig::Driver(config) => Mac::Driver(Driver::new(config.clone(), radios.len(), seed)),
+            MacConfig::Fq(config) => {
+                let peers: Vec<Peer> = radios
+                    .iter()
+                    .map(|(radio, weight)| Peer { expected_bps: expected_bps(radio), weight: *weight })
+                    .collect();
+                Mac::Fq(FqMac::new(*config, &peers, seed))
+            }
+        };
+        let access = AccessCategory::ALL.map(|category| Access {
+            backoff: Backoff::new(category.edca()),
+            prepared: VecDeque::new(),
+            ready: Instant::ZERO,
+        });
+        Self { node, mac, access, peers: radios.iter().map(|(radio, _)| Link::new(*radio)).collect() }
+    }
+
+    /// Lets the driver take from its discipline what it has room for. True if the discipline is to be woken.
+    fn pull(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        client_of: &impl Fn(&P) -> usize,
+        sink: &mut impl Sink<P>,
+    ) -> bool {
+        let Self { node, mac: Mac::Driver(driver), peers, .. } = self else { return false };
+        let before = driver.len();
+        if before == 0 {
+            return false;
+        }
+        let last = peers.len().saturating_sub(1);
+        let peer = |packet: &P| if *node == Node::AccessPoint { client_of(packet).min(last) } else { 0 };
+        // Two closures cannot both own the sink.
+        let sink = std::cell::RefCell::new(sink);
+        driver.pull(
+            now,
+            category,
+            peer,
+            &mut |packet: &P| sink.borrow_mut().left_queue(now, *node, packet),
+            &mut |lost: P, why| sink.borrow_mut().dropped(now, *node, lost, why),
+        );
+        if driver.len() != before {
+            sink.into_inner().queue_length(now, *node, driver.len());
+        }
+        driver.wake().is_some()
+    }
+
+    /// Forms the next aggregate, for the receiver whose turn it is.
+    fn aggregate(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        framing: u32,
+        sink: &mut impl Sink<P>,
+    ) -> Option<Aggregate<P>> {
+        let Self { node, mac, peers, .. } = self;
+        let length = |packet: &P| mpdu_bytes(packet.len().saturating_sub(framing));
+        loop {
+            let demand = |peer: usize, queued: bool| {
+                let session = &peers[peer].sessions[category.index()];
+                match (queued || session.has_waiting(), session.may_send()) {
+                    (false, _) => Demand::Nothing,
+                    (true, false) => Demand::Blocked,
+                    (true, true) => Demand::Ready,
+                }
+            };
+            let peer = match mac {
+                Mac::Driver(driver) => driver.next_peer(category, demand),
+                Mac::Fq(fq) => fq.next_peer(category, demand),
+            }?;
+            let Link { radio, limits, sessions, .. } = &mut peers[peer];
+            let before = mac.len();
+            let frames = sessions[category.index()].aggregate(
+                limits[category.index()],
+                |packet| subframe_bytes(length(packet)),
+                || match mac {
+                    Mac::Driver(driver) => driver.take(category, peer),
+                    Mac::Fq(fq) => {
+                        let packet = fq.take(now, category, peer, &mut |lost: P, why| {
+                            sink.dropped(now, *node, lost, why);
+                        });
+                        if let Some(packet) = &packet {
+                            sink.left_queue(now, *node, packet);
+                        }
+                        packet
+                    }
+                },
+            );
+            if mac.len() != before {
+                sink.queue_length(now, *node, mac.len());
+            }
+            // CoDel may have dropped all that was queued.
+            let Some(first) = frames.first() else { continue };
+            let bytes = match frames.len() {
+                1 => length(&first.packet),
+                _ => frames.iter().map(|frame| subframe_bytes(length(&frame.packet))).sum(),
+            };
+            let ppdu = radio.modulation.ppdu(bytes);
+            let answer = radio.modulation.answer(frames.len() > 1);
+            if let Mac::Fq(fq) = mac {
+                fq.prepared(peer, ppdu + SIFS + answer);
+            }
+            return Some(Aggregate { peer, category, frames, ppdu, answer });
+        }
+    }
+}
+
+impl<P> Link<P> {
+    fn new(radio: RadioConfig) -> Self {
+        let limits = AccessCategory::ALL.map(|category| {
+            let longest = category.edca().txop.unwrap_or(Duration::MAX).min(radio.longest);
+            let most = radio.aggregate.clamp(1, MAX_AGGREGATE) as usize;
+            Limits {
+                subframes: if category == AccessCategory::Vo { 1 } else { most },
+                bytes: radio.modulation.bytes_within(longest).min(MAX_AMPDU_BYTES),
+            }
+        });
+        Self {
+            radio,
+            limits,
+            error: probability_of_2_32(radio.error),
+            sessions: std::array::from_fn(|_| Session::default()),
+        }
+    }
+
+    /// Which of `count` MPDUs are lost, by their place.
+    fn losses(&self, count: usize, random: &mut impl Random) -> u64 {
+        if self.error == 0 {
+            return 0;
+        }
+        (0..count).fold(0, |lost, place| lost | u64::from(u64::from(random.next_u32()) < self.error) << place)
+    }
+}
+
+impl<P: Packet + Flow> Mac<P> {
+    const fn len(&self) -> usize {
+        match self {
+            Self::Driver(driver) => driver.len(),
+            Self::Fq(mac) => mac.len(),
+        }
+    }
+}
+
+/// Throughput of a station alone on the channel with full aggregates of 1500-byte packets, in bits per second.
+fn expected_bps(radio: &RadioConfig) -> u64 {
+    let frame = mpdu_bytes(FULL_PACKET);
+    let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
+    let count = most.clamp(1, radio.aggregate.max(1));
+    let bytes = if count == 1 { frame } else { count * subframe_bytes(frame) };
+    // AIFS and the mean back-off of best effort.
+    let access = Duration::from_nanos(43_000 + 67_500);
+    let time = access + radio.modulation.ppdu(bytes) + SIFS + radio.modulation.answer(count > 1);
+    u64::from(count) * u64::from(FULL_PACKET) * 8_000_000_000 / time.as_nanos().max(1)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the product is within 0 and 2^32"
+)]
+fn probability_of_2_32(probability: f64) -> u64 {
+    (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64
+}
+
+const FULL_PACKET: u32 = 1500;
+/// A window's worth.
+const MAX_AGGREGATE: u32 = 64;

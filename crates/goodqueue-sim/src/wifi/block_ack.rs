@@ -1,0 +1,252 @@
+//! A block-ack agreement between two nodes: the sender's window of 64 numbers, the receiver's reordering buffer.
+//!
+//! An MPDU that was not received is sent again ahead of all new ones. The receiver hands packets up in order: what came
+//! behind a gap waits until the gap is filled, or until the sender gives up and moves the window on. That packets wait is
+//! where WiFi's bursts of delay come from. BlockAck frames are never lost here, and the BlockAckReq that moves the
+//! receiver's window takes no time.
+
+use std::collections::VecDeque;
+
+/// Numbers that may be under way at once (IEEE 802.11-2012 §9.21.7: the largest window).
+pub const WINDOW: usize = 64;
+
+/// A numbered frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Mpdu<P> {
+    pub(crate) number: u64,
+    /// Failed transmissions.
+    pub(crate) failures: u32,
+    pub(crate) packet: P,
+}
+
+/// The sender's end, and the receiver's.
+#[derive(Clone, Debug)]
+pub(crate) struct Session<P> {
+    /// The oldest number that is neither acknowledged nor given up.
+    start: u64,
+    /// From `start` on: acknowledged or given up.
+    settled: VecDeque<bool>,
+    /// To be sent again, in the order of their numbers.
+    retries: VecDeque<Mpdu<P>>,
+    /// Taken from its queue, but too long for the last aggregate.
+    held: Option<P>,
+    receiver: Reordering<P>,
+}
+
+/// What may go into one transmission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    pub(crate) subframes: usize,
+    pub(crate) bytes: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Reordering<P> {
+    expected: u64,
+    /// From `expected` on; the first one is missing.
+    buffer: VecDeque<Option<P>>,
+}
+
+impl<P> Default for Session<P> {
+    fn default() -> Self {
+        let receiver = Reordering { expected: 0, buffer: VecDeque::new() };
+        Self { start: 0, settled: VecDeque::new(), retries: VecDeque::new(), held: None, receiver }
+    }
+}
+
+impl<P> Session<P> {
+    /// True if something taken from a queue waits to be sent, or sent again.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.held.is_some() || !self.retries.is_empty()
+    }
+
+    /// True if the next frame to send would have a number inside the window.
+    pub(crate) fn may_send(&self) -> bool {
+        !self.retries.is_empty() || self.settled.len() < WINDOW
+    }
+
+    /// Numbers the frames of one transmission: those to be sent again first, then new ones that `next` gives. `length` is
+    /// what a packet takes in an aggregate; a first frame always fits.
+    pub(crate) fn aggregate(
+        &mut self,
+        limits: Limits,
+        length: impl Fn(&P) -> u32,
+        mut next: impl FnMut() -> Option<P>,
+    ) -> Vec<Mpdu<P>> {
+        let mut frames: Vec<Mpdu<P>> = Vec::with_capacity(limits.subframes.min(WINDOW));
+        let mut bytes = 0_u32;
+        let fits = |total: u32, before: &[Mpdu<P>]| before.is_empty() || total <= limits.bytes;
+        while frames.len() < limits.subframes {
+            if let Some(retry) = self.retries.front() {
+                bytes = bytes.saturating_add(length(&retry.packet));
+                if !fits(bytes, &frames) {
+                    break;
+                }
+                frames.extend(self.retries.pop_front());
+                continue;
+            }
+            if self.settled.len() >= WINDOW {
+                break;
+            }
+            let Some(packet) = self.held.take().or_else(&mut next) else { break };
+            bytes = bytes.saturating_add(length(&packet));
+            if !fits(bytes, &frames) {
+                self.held = Some(packet);
+                break;
+            }
+            frames.push(Mpdu { number: self.start + self.settled.len() as u64, failures: 0, packet });
+            self.settled.push_back(false);
+        }
+        frames
+    }
+
+    /// The receiver got this frame and says so; `deliver` gets what is in order now.
+    pub(crate) fn received(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) {
+        self.settle(frame.number);
+        self.receiver.accept(frame.number, frame.packet, deliver);
+        // What was given up in the meantime may have waited for this one to be told.
+        self.receiver.expect(self.start, deliver);
+    }
+
+    /// The frame is to be sent again.
+    pub(crate) fn retry(&mut self, frame: Mpdu<P>) {
+        // Of two transmissions under way the later one may have been prepared before the earlier one failed.
+        let place = self.retries.partition_point(|earlier| earlier.number < frame.number);
+        self.retries.insert(place, frame);
+    }
+
+    /// The sender gives the frame up; returns its packet. `deliver` gets what it held up.
+    pub(crate) fn give_up(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) -> P {
+        self.settle(frame.number);
+        self.receiver.expect(self.start, deliver);
+        frame.packet
+    }
+
+    fn settle(&mut self, number: u64) {
+        let place = usize::try_from(number.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        if let Some(settled) = self.settled.get_mut(place) {
+            *settled = true;
+        }
+        while self.settled.front() == Some(&true) {
+            self.settled.pop_front();
+            self.start += 1;
+        }
+    }
+}
+
+impl<P> Reordering<P> {
+    fn accept(&mut self, number: u64, packet: P, deliver: &mut impl FnMut(P)) {
+        let place = usize::try_from(number.saturating_sub(self.expected)).unwrap_or(usize::MAX);
+        debug_assert!(number >= self.expected && place < WINDOW, "the sender keeps to its window");
+        while self.buffer.len() <= place.min(WINDOW) {
+            self.buffer.push_back(None);
+        }
+        if let Some(slot) = self.buffer.get_mut(place) {
+            *slot = Some(packet);
+        }
+        self.release(deliver);
+    }
+
+    /// Nothing before `number` will come any more.
+    fn expect(&mut self, number: u64, deliver: &mut impl FnMut(P)) {
+        while self.expected < number {
+            self.expected += 1;
+            if let Some(Some(packet)) = self.buffer.pop_front() {
+                deliver(packet);
+            }
+        }
+        self.release(deliver);
+    }
+
+    fn release(&mut self, deliver: &mut impl FnMut(P)) {
+        while let Some(Some(_)) = self.buffer.front() {
+            self.expected += 1;
+            if let Some(Some(packet)) = self.buffer.pop_front() {
+                deliver(packet);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Limits = Limits { subframes: 64, bytes: u32::MAX };
+
+    fn send(session: &mut Session<u32>, limits: Limits, packets: &mut Vec<u32>) -> Vec<Mpdu<u32>> {
+        packets.reverse();
+        let frames = session.aggregate(limits, |_| 1_544, || packets.pop());
+        packets.reverse();
+        frames
+    }
+
+    #[test]
+    fn what_came_behind_a_gap_waits_until_the_gap_is_filled() {
+        let mut session = Session::default();
+        let mut frames = send(&mut session, ALL, &mut vec![10, 11, 12]).into_iter();
+        let mut delivered = Vec::new();
+        let missing = frames.next().expect("three");
+        session.retry(missing);
+        for frame in frames {
+            session.received(frame, &mut |packet| delivered.push(packet));
+        }
+        assert_eq!(delivered, []);
+        let again = send(&mut session, ALL, &mut vec![13]);
+        assert_eq!(again.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0, 3], "the old one first");
+        for frame in again {
+            session.received(frame, &mut |packet| delivered.push(packet));
+        }
+        assert_eq!(delivered, [10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn a_frame_given_up_lets_go_what_it_held_up() {
+        let mut session = Session::default();
+        let mut frames = send(&mut session, ALL, &mut vec![10, 11, 12, 13]).into_iter();
+        let mut delivered = Vec::new();
+        let (first, second) = (frames.next().expect("four"), frames.next().expect("four"));
+        for frame in frames {
+            session.received(frame, &mut |packet| delivered.push(packet));
+        }
+        assert_eq!(session.give_up(second, &mut |packet| delivered.push(packet)), 11);
+        assert_eq!(delivered, [], "the first one is still missing");
+        session.received(first, &mut |packet| delivered.push(packet));
+        assert_eq!(delivered, [10, 12, 13], "nobody waits for 11 any more");
+        let (more, mut none) = (send(&mut session, ALL, &mut vec![14]), Vec::new());
+        assert_eq!(more[0].number, 4);
+        assert!(send(&mut session, ALL, &mut none).is_empty());
+    }
+
+    #[test]
+    fn no_more_than_64_numbers_are_under_way() {
+        let mut session = Session::default();
+        let mut packets: Vec<u32> = (0..200).collect();
+        let half = Limits { subframes: 32, ..ALL };
+        let first = send(&mut session, half, &mut packets);
+        let second = send(&mut session, half, &mut packets);
+        assert_eq!((first.len(), second.len()), (32, 32));
+        assert!(!session.may_send() && send(&mut session, half, &mut packets).is_empty());
+        let mut first = first.into_iter();
+        let lost = first.next().expect("32");
+        for frame in first {
+            session.received(frame, &mut |_| ());
+        }
+        session.retry(lost);
+        let third = send(&mut session, half, &mut packets);
+        assert_eq!(third.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0], "the window waits for 0");
+    }
+
+    #[test]
+    fn an_aggregate_ends_before_the_packet_that_does_not_fit() {
+        let mut session = Session::default();
+        let limits = Limits { subframes: 64, bytes: 3 * 1_544 };
+        let mut packets: Vec<u32> = (0..5).collect();
+        assert_eq!(send(&mut session, limits, &mut packets).len(), 3);
+        assert!(session.has_waiting(), "the fourth is out of its queue");
+        assert_eq!(send(&mut session, limits, &mut packets).len(), 2);
+        assert!(!session.has_waiting() && packets.is_empty());
+        let short = Limits { subframes: 64, bytes: 10 };
+        assert_eq!(send(&mut session, short, &mut vec![9]).len(), 1, "a lone frame may be long");
+    }
+}

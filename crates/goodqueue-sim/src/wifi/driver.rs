@@ -1,0 +1,174 @@
+//! The queue of a driver below the queue disciplines: as ath9k and iwlwifi had it before the MAC took over queueing.
+//!
+//! Per access category one discipline (Linux's `mq`) in front of one budget of packets, which the driver fills as fast as
+//! the discipline gives them, whether or not the air takes them. That buffer belongs to nobody's algorithm and is shared by
+//! all receivers; the driver sends to the receivers in turn, one aggregate each.
+
+use std::collections::VecDeque;
+
+use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
+use goodqueue::{AnyConfig, AnyQdisc, Drops, Duration, Flow, Instant, Packet, Qdisc, Stats};
+
+use super::Demand;
+use super::contention::AccessCategory;
+
+/// What a driver's queue is made from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DriverConfig {
+    /// The discipline above it, one of each access category.
+    pub qdisc: AnyConfig,
+    /// Packets of an access category that the driver holds, those in the air included, before it stops the discipline.
+    pub limit: u32,
+}
+
+/// The disciplines and the driver's queues of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Driver<P> {
+    config: DriverConfig,
+    seed: u64,
+    categories: [Option<Box<Category<P>>>; 4],
+    peers: usize,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Category<P> {
+    qdisc: AnyQdisc<P>,
+    /// When the discipline, which gives nothing now, must be asked again.
+    wake: Option<Instant>,
+    queues: Vec<VecDeque<P>>,
+    /// Receivers with something to send to, in turn.
+    turns: VecDeque<usize>,
+    listed: Vec<bool>,
+    /// Packets below the discipline.
+    held: usize,
+}
+
+impl<P: Packet + Flow> Driver<P> {
+    pub(crate) fn new(config: DriverConfig, peers: usize, seed: u64) -> Self {
+        Self { config, seed, categories: [const { None }; 4], peers, len: 0 }
+    }
+
+    /// Packets in the disciplines.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The disciplines' counters, added up.
+    pub(crate) fn stats(&self) -> Stats {
+        let categories = self.categories.iter().flatten();
+        categories.fold(Stats::default(), |sum, category| sum.plus(&category.qdisc.stats()))
+    }
+
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        packet: P,
+        drops: &mut impl Drops<P>,
+    ) {
+        let Self { config, seed, peers, .. } = self;
+        let place = &mut self.categories[category.index()];
+        let queue = place.get_or_insert_with(|| {
+            let mut generator = Xoshiro256PlusPlus::stream(*seed, category.index() as u64);
+            let salt = generator.next_u32();
+            Box::new(Category {
+                qdisc: AnyQdisc::new(config.qdisc.clone(), salt, Source::Seeded(generator)),
+                wake: None,
+                queues: (0..*peers).map(|_| VecDeque::new()).collect(),
+                turns: VecDeque::new(),
+                listed: vec![false; *peers],
+                held: 0,
+            })
+        });
+        let before = queue.qdisc.len();
+        queue.qdisc.enqueue(now, packet, drops);
+        self.len = self.len + queue.qdisc.len() - before;
+    }
+
+    /// Moves packets from the discipline to the driver's queues while there is room. `peer` says for whom a packet is;
+    /// `left` is told of each.
+    pub(crate) fn pull(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        peer: impl Fn(&P) -> usize,
+        left: &mut impl FnMut(&P),
+        drops: &mut impl Drops<P>,
+    ) {
+        let limit = self.config.limit as usize;
+        let Some(queue) = &mut self.categories[category.index()] else { return };
+        let before = queue.qdisc.len();
+        while queue.held < limit {
+            let Some(packet) = queue.qdisc.dequeue(now, drops) else {
+                // An event that is due already must not stop time.
+                let later = now + Duration::from_nanos(1);
+                queue.wake = queue.qdisc.next_event(now).map(|event| event.max(later));
+                break;
+            };
+            left(&packet);
+            queue.held += 1;
+            let receiver = peer(&packet);
+            queue.queues[receiver].push_back(packet);
+            queue.list(receiver);
+        }
+        self.len = self.len + queue.qdisc.len() - before;
+    }
+
+    /// When a discipline that gives nothing now must be asked again, and which.
+    pub(crate) fn wake(&self) -> Option<(Instant, AccessCategory)> {
+        let wakes = AccessCategory::ALL.into_iter().filter_map(|category| {
+            let wake = self.categories[category.index()].as_ref()?.wake?;
+            Some((wake, category))
+        });
+        wakes.min_by_key(|(wake, _)| *wake)
+    }
+
+    pub(crate) fn woken(&mut self, category: AccessCategory) {
+        if let Some(queue) = &mut self.categories[category.index()] {
+            queue.wake = None;
+        }
+    }
+
+    /// Whose turn it is; `demand` says what is left to send to a receiver outside this queue.
+    pub(crate) fn next_peer(
+        &mut self,
+        category: AccessCategory,
+        demand: impl Fn(usize, bool) -> Demand,
+    ) -> Option<usize> {
+        let queue = self.categories[category.index()].as_mut()?;
+        for _ in 0..queue.turns.len() {
+            let peer = queue.turns.pop_front()?;
+            match demand(peer, !queue.queues[peer].is_empty()) {
+                Demand::Nothing => queue.listed[peer] = false,
+                Demand::Blocked => queue.turns.push_back(peer),
+                Demand::Ready => {
+                    queue.turns.push_back(peer);
+                    return Some(peer);
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn take(&mut self, category: AccessCategory, peer: usize) -> Option<P> {
+        self.categories[category.index()].as_mut()?.queues[peer].pop_front()
+    }
+
+    /// `packets` were delivered or given up; there may be something to send again.
+    pub(crate) fn completed(&mut self, category: AccessCategory, peer: usize, packets: usize) {
+        if let Some(queue) = &mut self.categories[category.index()] {
+            queue.held = queue.held.saturating_sub(packets);
+            queue.list(peer);
+        }
+    }
+}
+
+impl<P> Category<P> {
+    fn list(&mut self, peer: usize) {
+        if !self.listed[peer] {
+            self.listed[peer] = true;
+            self.turns.push_back(peer);
+        }
+    }
+}

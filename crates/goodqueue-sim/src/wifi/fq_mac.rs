@@ -1,0 +1,269 @@
+//! Queueing in the MAC itself: a set of FQ-CoDel flows for every receiver, and airtime fairness between receivers.
+//!
+//! As mac80211 has it since Linux 4.9 and 4.11 ("Ending the Anomaly", USENIX ATC 2017, §3.1): no discipline above, one
+//! limit for all packets of the node, an overflow takes from the longest flow of all, CoDel on each flow with a target
+//! that suits the receiver's rate. The queue below holds two aggregates, no more. Unlike in mac80211 each receiver has a
+//! hash table of its own, so that flows of different receivers never share a queue.
+
+use goodqueue::codel::{CodelParams, CodelVariant, CodelVars};
+use goodqueue::flow_queue::FlowQueues;
+use goodqueue::random::mix_64;
+use goodqueue::{DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
+
+use super::Demand;
+use super::airtime::Airtime;
+use super::contention::AccessCategory;
+
+/// What an FQ-MAC is made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FqMacConfig {
+    /// Packets that it holds (mac80211: 8192).
+    pub limit: u32,
+    /// Bytes that it holds (mac80211: 16 MiB of buffers; here bytes of packets count).
+    pub memory_limit: u64,
+    /// Queues of each receiver and access category (mac80211: 4096).
+    pub flows: u32,
+    /// Bytes that a flow may send in a round (mac80211: 300).
+    pub quantum: u32,
+    /// Airtime that a station may use in a round (ath9k: 300 µs).
+    pub airtime_quantum: Duration,
+    /// Stations share the airtime; else each gets as many transmissions as the others.
+    pub airtime_fairness: bool,
+    /// Limits on the airtime of what is prepared to be sent.
+    pub airtime_limits: AirtimeLimits,
+}
+
+/// Airtime queue limits (AQL, Linux 5.5): nothing is prepared for a station that would exceed them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AirtimeLimits {
+    /// A station may always have this much prepared (mac80211 `IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`: 5 ms).
+    pub low: Duration,
+    /// And this much while all stations together have less than `total` (`..._LIMIT_H`: 12 ms).
+    pub high: Duration,
+    /// See `high` (`IEEE80211_AQL_THRESHOLD`: 24 ms).
+    pub total: Duration,
+}
+
+impl Default for FqMacConfig {
+    /// mac80211's and ath9k's values.
+    fn default() -> Self {
+        Self {
+            limit: 8192,
+            memory_limit: 16 << 20,
+            flows: 4096,
+            quantum: 300,
+            airtime_quantum: Duration::from_micros(300),
+            airtime_fairness: true,
+            airtime_limits: AirtimeLimits {
+                low: Duration::from_millis(5),
+                high: Duration::from_millis(12),
+                total: Duration::from_millis(24),
+            },
+        }
+    }
+}
+
+/// Expected throughput per station below which a station is slow, in bits per second (mac80211 `STA_SLOW_THRESHOLD`).
+const SLOW_BPS: u64 = 6_000_000;
+
+/// CoDel's parameters for a station of which `expected_bps` of throughput can be expected among `stations` (mac80211
+/// `sta_update_codel_params`): 20 and 100 ms; 50 and 300 ms without ECN for a slow one.
+fn codel_params(expected_bps: u64, stations: usize) -> CodelParams {
+    let slow = expected_bps < SLOW_BPS.saturating_mul(stations as u64);
+    let (target, interval) = if slow { (50, 300) } else { (20, 100) };
+    CodelParams {
+        target: Duration::from_millis(target),
+        interval: Duration::from_millis(interval),
+        ecn: !slow,
+        variant: CodelVariant::Linux,
+        // mac80211 leaves it at 0: even a last packet may be dropped.
+        ..CodelParams::new(0)
+    }
+}
+
+/// The queues of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct FqMac<P> {
+    config: FqMacConfig,
+    seed: u64,
+    stations: Vec<Station<P>>,
+    rounds: [Airtime; 4],
+    pending: Duration,
+    len: usize,
+    bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Station<P> {
+    codel: CodelParams,
+    /// Airtime of what is prepared for it, as estimated.
+    pending: Duration,
+    tids: [Option<Box<FlowQueues<P, CodelVars>>>; 4],
+}
+
+/// What the MAC knows of a receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) expected_bps: u64,
+    pub(crate) weight: u32,
+}
+
+impl<P: Packet + Flow> FqMac<P> {
+    pub(crate) fn new(config: FqMacConfig, peers: &[Peer], seed: u64) -> Self {
+        let station = |peer: &Peer| Station {
+            codel: codel_params(peer.expected_bps, peers.len()),
+            pending: Duration::ZERO,
+            tids: [const { None }; 4],
+        };
+        let weights: Vec<u32> = peers.iter().map(|peer| peer.weight).collect();
+        let round = Airtime::new(config.airtime_quantum, &weights);
+        Self {
+            config,
+            seed,
+            stations: peers.iter().map(station).collect(),
+            rounds: [round.clone(), round.clone(), round.clone(), round],
+            pending: Duration::ZERO,
+            len: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Packets queued.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let tids = self.stations.iter().flat_map(|station| station.tids.iter().flatten());
+        tids.fold(Stats::default(), |sum, tid| sum.plus(&tid.stats))
+    }
+
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        peer: usize,
+        packet: P,
+        drops: &mut impl Drops<P>,
+    ) {
+        let Self { config, seed, stations, .. } = self;
+        let station = &mut stations[peer];
+        let codel = station.codel;
+        let tid = station.tids[category.index()]
+            .get_or_insert_with(|| Box::new(FlowQueues::new(config.flows, CodelVars::starting(&codel))));
+        let mixed = mix_64(*seed ^ ((peer as u64) << 2 | category.index() as u64));
+        let salt = u32::try_from(mixed >> 32).unwrap_or(0);
+        let flow = tid.classify(&packet, salt);
+        tid.stats.offered.add(packet.len());
+        let before = (tid.len(), tid.bytes());
+        tid.push(now, flow, packet, config.quantum);
+        self.changed(before, category, peer);
+        self.rounds[category.index()].activate(peer);
+        self.drop_excess(drops);
+    }
+
+    /// An overflow takes one packet after the other from the longest flow of all receivers.
+    fn drop_excess(&mut self, drops: &mut impl Drops<P>) {
+        loop {
+            let why = if self.len > self.config.limit as usize {
+                DropReason::Overlimit
+            } else if self.bytes > self.config.memory_limit {
+                DropReason::Overmemory
+            } else {
+                return;
+            };
+            let mut fattest: Option<(u64, usize, AccessCategory)> = None;
+            for (peer, station) in self.stations.iter_mut().enumerate() {
+                for category in AccessCategory::ALL {
+                    if let Some(tid) = &mut station.tids[category.index()] {
+                        let (_, bytes) = tid.fattest();
+                        if fattest.is_none_or(|(most, ..)| bytes > most) {
+                            fattest = Some((bytes, peer, category));
+                        }
+                    }
+                }
+            }
+            let Some((1.., peer, category)) = fattest else { return };
+            let Some(tid) = &mut self.stations[peer].tids[category.index()] else { return };
+            let before = (tid.len(), tid.bytes());
+            tid.drop_from_fattest(1, why, false, drops);
+            self.changed(before, category, peer);
+        }
+    }
+
+    /// The queue of a receiver, of this length before, has changed.
+    fn changed(&mut self, before: (usize, u64), category: AccessCategory, peer: usize) {
+        if let Some(tid) = &self.stations[peer].tids[category.index()] {
+            self.len = self.len + tid.len() - before.0;
+            self.bytes = self.bytes + tid.bytes() - before.1;
+        }
+    }
+
+    /// Whose turn it is; `demand` says what is left to send to a receiver outside this queue.
+    pub(crate) fn next_peer(
+        &mut self,
+        category: AccessCategory,
+        demand: impl Fn(usize, bool) -> Demand,
+    ) -> Option<usize> {
+        let Self { config, stations, rounds, pending, .. } = self;
+        let AirtimeLimits { low, high, total } = config.airtime_limits;
+        rounds[category.index()].next(|peer| {
+            let station = &stations[peer];
+            let queued = station.tids[category.index()].as_ref().is_some_and(|tid| !tid.is_empty());
+            let within = station.pending < low || (*pending < total && station.pending < high);
+            match demand(peer, queued) {
+                Demand::Ready if !within => Demand::Blocked,
+                other => other,
+            }
+        })
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        category: AccessCategory,
+        peer: usize,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        let station = &mut self.stations[peer];
+        let codel = station.codel;
+        let tid = station.tids[category.index()].as_mut()?;
+        let before = (tid.len(), tid.bytes());
+        let packet = tid.pop(now, self.config.quantum, &codel, false, drops);
+        self.changed(before, category, peer);
+        packet
+    }
+
+    /// So much airtime is prepared for a receiver.
+    pub(crate) fn prepared(&mut self, peer: usize, airtime: Duration) {
+        self.stations[peer].pending += airtime;
+        self.pending += airtime;
+    }
+
+    /// What was prepared has been sent and took `used` in the air; there may be something to send again.
+    pub(crate) fn completed(
+        &mut self,
+        category: AccessCategory,
+        peer: usize,
+        estimated: Duration,
+        used: Duration,
+    ) {
+        let station = &mut self.stations[peer];
+        station.pending = station.pending.saturating_sub(estimated);
+        self.pending = self.pending.saturating_sub(estimated);
+        self.charge(category, peer, used);
+        self.rounds[category.index()].activate(peer);
+    }
+
+    /// The peer itself used the air.
+    pub(crate) fn heard(&mut self, category: AccessCategory, peer: usize, used: Duration) {
+        if self.config.airtime_fairness {
+            self.charge(category, peer, used);
+        }
+    }
+
+    fn charge(&mut self, category: AccessCategory, peer: usize, used: Duration) {
+        let charged = if self.config.airtime_fairness { used } else { self.config.airtime_quantum };
+        self.rounds[category.index()].charge(peer, charged);
+    }
+}

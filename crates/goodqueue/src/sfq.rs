@@ -25,11 +25,12 @@
 //! | `quantum` | bytes | MTU | Linux sch_sfq | 1 to 2^31 - 1 |
 //! | `perturb` | seconds | 0 (off) | Linux sch_sfq; tc-sfq(8) advises 10 | 0 to 10^6 s |
 //! | `headdrop` | flag | off | Linux sch_sfq | |
-//! | `variant` | | `linux` | | `linux`, `mckenney1990` |
+//! | `variant` | | `linux` | | `linux`, `mckenney1990`, `ns2` |
 //!
 //! # Deviations
 //! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of several longest FIFOs
-//! loses, where a new one joins the round) is as in Linux. From Linux: `limit 1` works (Linux 6.1 refuses it since
+//! loses, where a new one joins the round) is as in Linux. `ns2` refuses an arrival whose FIFO holds half as many packets
+//! as there is room left, or more than limit / divisor while less room is left than there are buckets. From Linux: `limit 1` works (Linux 6.1 refuses it since
 //! CVE-2024-57996); `redflowlimit` and the per-flow RED behind it are not there; a class chosen by the caller
 //! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. A packet
 //! of no bytes is charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux 6.1.192 is
@@ -107,8 +108,27 @@ pub struct SfqConfig {
     quantum: u32,
     perturb: Duration,
     head_drop: bool,
-    /// McKenney 1990: a turn is a packet, whatever its length.
-    by_packets: bool,
+    variant: SfqVariant,
+}
+
+/// Whose behaviour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SfqVariant {
+    Linux,
+    /// A turn is a packet, whatever its length.
+    McKenney1990,
+    /// The same, and a FIFO is refused packets before the buffer is full.
+    Ns2,
+}
+
+impl SfqVariant {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::McKenney1990 => "mckenney1990",
+            Self::Ns2 => "ns2",
+        }
+    }
 }
 
 impl SfqConfig {
@@ -163,6 +183,11 @@ impl Configure for SfqConfig {
             return Err(ConfigError::new("divisor", alloc::format!("{divisor}"), DIVISOR_RANGE));
         }
         let perturb = settings.time("perturb").unwrap_or_default();
+        let variant = match settings.choice("variant") {
+            Some("mckenney1990") => SfqVariant::McKenney1990,
+            Some("ns2") => SfqVariant::Ns2,
+            _ => SfqVariant::Linux,
+        };
         if perturb > MAX_PERTURB {
             return Err(ConfigError::new("perturb", alloc::format!("{perturb}"), PERTURB_RANGE));
         }
@@ -174,7 +199,7 @@ impl Configure for SfqConfig {
             quantum: number("quantum", MAX_QUANTUM, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?,
             perturb,
             head_drop: settings.flag("headdrop").unwrap_or(false),
-            by_packets: settings.choice("variant") == Some("mckenney1990"),
+            variant,
         };
         Ok(config.consistent())
     }
@@ -188,7 +213,7 @@ impl Configure for SfqConfig {
             .with("quantum", Value::Bytes(u64::from(self.quantum)))
             .with("perturb", Value::Time(self.perturb))
             .with("headdrop", Value::Flag(self.head_drop))
-            .with("variant", Value::Choice(if self.by_packets { "mckenney1990" } else { "linux" }))
+            .with("variant", Value::Choice(self.variant.name()))
     }
 }
 
@@ -282,6 +307,15 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         let bucket = self.bucket(&packet);
         let bytes = packet.len();
         let known = self.table.get(bucket as usize).copied().unwrap_or(NONE);
+        if self.config.variant == SfqVariant::Ns2 {
+            let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len());
+            let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
+            let left = limit.saturating_sub(self.len);
+            // ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than there are buckets.
+            if held as usize >= left / 2 || (left < buckets && held as usize > limit / buckets) {
+                return Err((packet, DropReason::FlowLimit));
+            }
+        }
         let index = if known == NONE {
             match self.take_slot(bucket) {
                 Some(index) => index,
@@ -504,8 +538,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         let index = self.turn()?;
         let packet = self.take(index, false)?;
         let slot = self.slots.get_mut(index as usize)?;
-        slot.allot -=
-            SfqConfig::charge(if self.config.by_packets { self.config.quantum } else { packet.len() });
+        slot.allot -= match self.config.variant {
+            SfqVariant::Linux => SfqConfig::charge(packet.len()),
+            SfqVariant::McKenney1990 | SfqVariant::Ns2 => SfqConfig::charge(self.config.quantum),
+        };
         if slot.chain.is_empty() {
             self.leave_round();
         }
@@ -564,6 +600,10 @@ const KIND: Kind = Kind {
     variants: &[
         Variant { name: "linux", doc: "Linux 6.1: byte quanta, depth and headdrop" },
         Variant { name: "mckenney1990", doc: "the paper: a packet a turn, whatever its length" },
+        Variant {
+            name: "ns2",
+            doc: "ns-2.35: the same, and a flow is refused packets when little room is left",
+        },
     ],
     children: crate::config::Children::None,
     parameters: &[

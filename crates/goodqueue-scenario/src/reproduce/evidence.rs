@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::expression::{Cell, Check, Expression, Operator, Relation, Statement};
 use crate::diagnostic::Diagnostic;
+use crate::measure;
 use crate::units;
 
 /// The runs of cells, and the measures of a paper.
@@ -236,6 +237,7 @@ impl<'m> Evidence<'m> {
             rest.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
         let figure = match name {
             "setup" => runs.setup(path),
+            "jain" => runs.jain(path, &rest, context.weights),
             "steps" | "peak" | "settled" => runs.steps(path)?.figure(name, &rest, context.weights),
             _ => statistic(name, &runs.samples(path), &rest, context.weights),
         };
@@ -277,6 +279,22 @@ impl Runs {
         let steps = Rc::new(Steps { step_s, series: series.collect() });
         self.steps.borrow_mut().insert(path.to_owned(), Rc::clone(&steps));
         Ok(steps)
+    }
+
+    /// `jain(field, first, last)`: the index of a field of the flows from the first to the last, averaged over the runs.
+    fn jain(&self, field: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
+        let &[first, last] = arguments else { return None };
+        let flows =
+            (0_u32..).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
+        let paths: Vec<String> = flows.map(|flow| format!("flows.{flow}.{field}")).collect();
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (number, run) in self.runs.iter().enumerate() {
+            let shares: Vec<f64> =
+                paths.iter().flat_map(|path| at_path(run, path)).filter_map(Value::as_f64).collect();
+            sum += measure::jain(&shares)? * weights.of(number);
+            total += weights.of(number);
+        }
+        (total > 0.0).then(|| sum / total)
     }
 
     /// A setting of the scenario as a number: text is a rate or a time.
@@ -482,6 +500,7 @@ mod tests {
             ("setup(link.down)[codel@x] / 1mbit", 2.0),
             ("setup(link.rtt)[codel@x]", 0.162),
             ("setup(flows)[codel@x]", 2.0),
+            ("jain(rate, 0, 1)[codel@x]", 0.8),
             ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
             ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
             ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),

@@ -77,6 +77,7 @@ macro_rules! folders {
 
 folders! {
     "jk": ["download.toml"],
+    "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml"],
 }
 
 /// What a paper claims.

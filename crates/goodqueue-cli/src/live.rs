@@ -1,6 +1,7 @@
 //! What the live commands share: from scenarios to live links, from live links to results.
 
 pub(crate) mod answers;
+pub(crate) mod jobs;
 pub(crate) mod record;
 
 use std::collections::BTreeMap;

@@ -29,6 +29,66 @@ pub(crate) fn render(results: &Results) -> String {
     text
 }
 
+/// How far the live runs are from the simulated ones, discipline by discipline: means over seeds.
+pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
+    let mut table = plain_table();
+    table.set_header([
+        "\n\nlive less simulated",
+        "goodput\nMbit/s\ndown",
+        "goodput\nMbit/s\nup",
+        "induced latency\nms\nmean",
+        "sojourn down\nms\np50",
+        "sojourn up\nms\np50",
+    ]);
+    let lines =
+        simulated.iter().zip(live).fold(Vec::<(Line<'_>, Line<'_>)>::new(), |mut lines, (one, other)| {
+            let same = |line: &&mut (Line<'_>, Line<'_>)| {
+                line.0.runs[0].qdisc == one.qdisc && line.0.runs[0].sweep == one.sweep
+            };
+            match lines.iter_mut().find(same) {
+                Some(line) => {
+                    line.0.runs.push(one);
+                    line.1.runs.push(other);
+                }
+                None => lines.push((Line { runs: vec![one] }, Line { runs: vec![other] })),
+            }
+            lines
+        });
+    type Figure = fn(&Run) -> Option<f64>;
+    let figures: [Figure; 5] = [
+        |run| Some(run.goodput.down / 1e6),
+        |run| Some(run.goodput.up / 1e6),
+        |run| run.induced_latency_s.mean.map(|s| s * 1e3),
+        |run| run.bottleneck.down.sojourn_s.p50.map(|s| s * 1e3),
+        |run| run.bottleneck.up.sojourn_s.p50.map(|s| s * 1e3),
+    ];
+    for (simulated, live) in &lines {
+        let mut cells = vec![Cell::new(&simulated.runs[0].qdisc)];
+        cells.extend(figures.iter().map(|figure| {
+            Cell::new(match (simulated.mean(figure), live.mean(figure)) {
+                (Some(one), Some(other)) if one > 0.0 => {
+                    format!("{:+.2} ({:+.0} %)", other - one, (other - one) / one * 100.0)
+                }
+                (Some(one), Some(other)) => format!("{:+.2}", other - one),
+                _ => "–".to_owned(),
+            })
+        }));
+        table.add_row(cells);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+fn plain_table() -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
 fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -46,10 +106,7 @@ fn one_table(runs: &[&Run]) -> Table {
             None => lines.push(Line { runs: vec![run] }),
         }
     }
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Disabled);
+    let mut table = plain_table();
     let has_calls = runs.iter().any(|run| run.probes.voip.is_some());
     let mut header = vec![
         "\n\nqdisc",

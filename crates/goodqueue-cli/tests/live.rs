@@ -489,3 +489,64 @@ fn without_user_namespaces_it_says_so_in_one_sentence() {
     assert!(said.contains("user namespaces are not to be had here"), "{said}");
     assert!(said.contains("help: "), "{said}");
 }
+
+#[test]
+fn compare_runs_the_kernel_s_tcp_live_and_beside_the_simulated_one() {
+    if skipped("compare_runs_the_kernel_s_tcp_live_and_beside_the_simulated_one") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let [scenario, results] = ["mix.toml", "results.json"].map(|name| folder.path().join(name));
+    let mix = r#"
+        duration = "3s"
+        warmup = "500ms"
+        qdiscs = ["fq_codel", "pfifo limit 50"]
+        link = { down = "8mbit", up = "4mbit", rtt = "20ms" }
+        flows = [
+            { kind = "tcp", size = "200kb", cc = "reno" },
+            { kind = "tcp", direction = "up", start = "200ms" },
+            { kind = "ping", interval = "50ms" },
+            { kind = "cbr", rate = "400kbit", packet = 500 },
+            { kind = "transfers", size = "30kb", think = "100ms" },
+        ]
+    "#;
+    std::fs::write(&scenario, mix).unwrap();
+    let output =
+        goodqueue().arg("compare").arg(&scenario).args(["--both", "--json"]).arg(&results).output().unwrap();
+    good(&output);
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("live less simulated"), "{table}");
+    let results = json(&results);
+    let runs = results["runs"].as_array().unwrap();
+    let labels: Vec<_> = runs.iter().map(|run| run["qdisc"].as_str().unwrap()).collect();
+    let expected =
+        ["fq_codel, simulated", "fq_codel, live", "pfifo limit 50, simulated", "pfifo limit 50, live"];
+    assert_eq!(labels, expected);
+    for run in runs {
+        let kinds: Vec<_> = run["flows"].as_array().unwrap().iter().map(|flow| &flow["kind"]).collect();
+        assert_eq!(kinds, ["tcp", "tcp", "ping", "cbr", "transfers"]);
+        for flow in run["flows"].as_array().unwrap() {
+            assert!(flow["bytes_delivered"].as_u64() > Some(0), "{}: {flow}", run["qdisc"]);
+        }
+        assert!(run["flows"][0]["fct_s"].is_number(), "200 kB are through in 3 s: {}", run["flows"][0]);
+        assert!(run["probes"]["ping_s"]["count"].as_u64() > Some(20));
+        for side in ["down", "up"] {
+            let packets = &run["bottleneck"][side]["packets"];
+            assert!(packets["dequeued"].as_u64() > Some(50), "{}: {packets}", run["qdisc"]);
+        }
+    }
+}
+
+#[test]
+fn a_live_run_says_which_congestion_controls_the_kernel_has() {
+    if skipped("a_live_run_says_which_congestion_controls_the_kernel_has") {
+        return;
+    }
+    let output = goodqueue()
+        .args(["compare", "--live", "--time", "1s", "--set", "tcp.cc=nice", "--qdisc", "codel"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("congestion control `nice`") && said.contains("cubic"), "{said}");
+}

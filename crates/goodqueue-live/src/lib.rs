@@ -42,8 +42,12 @@ pub mod pcap;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(target_os = "linux")]
+pub mod session;
+#[cfg(target_os = "linux")]
 pub mod shell;
 #[cfg(target_os = "linux")]
 pub mod sink;
+#[cfg(target_os = "linux")]
+pub mod traffic;
 
 pub use error::LiveError;

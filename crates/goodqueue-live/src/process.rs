@@ -77,10 +77,18 @@ pub fn as_if_from_a_shell(command: &mut Command) -> &mut Command {
 
 /// Lets this thread run before others when a packet is due, if we have the right to ask for it. Its children do not
 /// inherit it; the kernel keeps 5 % of the time for everybody else (`sched_rt_runtime_us`).
-#[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
 pub fn run_promptly() -> bool {
+    schedule(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK)
+}
+
+/// The same for this thread and those that it starts.
+pub fn run_all_promptly() -> bool {
+    schedule(libc::SCHED_RR)
+}
+
+#[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
+fn schedule(policy: libc::c_int) -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
-    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
     // SAFETY: 0 is this thread, and `lowest` outlives the call.
     unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
 }

@@ -41,6 +41,12 @@ impl Opportunities {
         (ordered && at_ms.last().is_some_and(|&period| period > 0)).then_some(Self { at_ms })
     }
 
+    /// The milliseconds of the first period.
+    #[must_use]
+    pub fn at_ms(&self) -> &[u64] {
+        &self.at_ms
+    }
+
     /// Opportunities in one period.
     #[must_use]
     pub fn count(&self) -> usize {

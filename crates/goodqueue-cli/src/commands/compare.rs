@@ -6,6 +6,8 @@ use clap::Args;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides};
 
+#[cfg(target_os = "linux")]
+use super::run::finish;
 use super::run::{How, prepare, simulate};
 use super::{Ending, Outcome};
 use crate::{output, table};
@@ -23,7 +25,9 @@ Examples:
   goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms interval 100ms ecn' --qdisc pie
   goodqueue compare --trace-down lte.down --trace-up lte.up --time 2min
   goodqueue compare --seeds 10 --json results.json
-  goodqueue compare scenarios/rtt-fairness.toml --qdisc sfq --qdisc fq_codel"
+  goodqueue compare scenarios/rtt-fairness.toml --qdisc sfq --qdisc fq_codel
+  goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel      the kernel's TCP, without root
+  goodqueue compare --both --rate 10mbit --report both.html               ... beside the simulated one"
 )]
 pub(crate) struct CompareArgs {
     /// A scenario file (or the name of one that comes with goodqueue) to start from instead of the default.
@@ -61,6 +65,13 @@ pub(crate) struct CompareArgs {
     /// Set any key of the scenario, as in `--set tcp.ecn=true`; may be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Do it with real packets and the kernel's TCP, through the live bottleneck (Linux): --time defaults to 20s, each
+    /// discipline takes so long.
+    #[arg(long)]
+    live: bool,
+    /// Do both, and show how far they are apart; the simulated TCP is then Linux's unless the scenario says otherwise.
+    #[arg(long)]
+    both: bool,
     #[command(flatten)]
     how: How,
 }
@@ -77,12 +88,15 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         trace_down: args.trace_down.clone(),
         trace_up: args.trace_up.clone(),
         flows: args.flows.clone(),
-        time: args.time.clone(),
+        time: time(args),
         seed: args.seed.clone(),
         seeds: args.seeds.clone(),
         qdiscs: args.qdisc.clone(),
-        set: args.set.clone(),
+        set: settings(args),
     })?;
+    if args.live || args.both {
+        return live(args, &document);
+    }
     let (results, ending) = simulate(&prepare(&document, &args.how)?, &args.how, None)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted");
@@ -90,10 +104,77 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     }
     // With JSON on standard output, the table would be in its way.
     if !args.how.takes_stdout() {
-        output::print(&format!("{}\n{}", headline(&results.scenario), table::render(&results)))?;
+        output::print(&format!("{}\n{}", headline(&results.scenario, "simulated"), table::render(&results)))?;
     }
     if let Some(path) = report_path(args) {
         eprintln!("report: {}", path.display());
+    }
+    Ok(Ending::Done)
+}
+
+/// Real time passes in real time: nobody should wait for six minutes who has not asked to.
+fn time(args: &CompareArgs) -> Option<String> {
+    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| setting.starts_with("duration"));
+    let live = args.live || args.both;
+    args.time.clone().or_else(|| (live && !is_set).then(|| "20s".to_owned()))
+}
+
+/// What is compared with Linux is simulated as Linux.
+fn settings(args: &CompareArgs) -> Vec<String> {
+    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| setting.starts_with("tcp.profile"));
+    let mut settings = args.set.clone();
+    if args.both && !is_set {
+        settings.push("tcp.profile=linux".to_owned());
+    }
+    settings
+}
+
+#[cfg(not(target_os = "linux"))]
+fn live(_: &CompareArgs, _: &Document) -> Outcome {
+    Err(goodqueue_scenario::diagnostic::Diagnostic::new("a live bottleneck needs Linux"))
+}
+
+/// With real packets, one job after the other; with `--both` simulated as well.
+#[cfg(target_os = "linux")]
+fn live(args: &CompareArgs, document: &Document) -> Outcome {
+    let prepared = prepare(document, &args.how)?;
+    let mtu = prepared.scenario().link.mtu;
+    let count = prepared.jobs().len();
+    let mut live = Vec::new();
+    // Before any simulation: a process with several threads cannot make namespaces.
+    for (number, job) in prepared.jobs().iter().enumerate() {
+        let time = goodqueue_scenario::units::show_time(job.config.duration);
+        eprintln!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc);
+        let one = crate::live::jobs::execute(job, mtu)?;
+        for remark in &one.remarks {
+            eprintln!("  {remark}");
+        }
+        live.push(one.run);
+    }
+    if !args.both {
+        let results = finish(&prepared, &args.how, live)?;
+        if !args.how.takes_stdout() {
+            output::print(&format!("{}\n{}", headline(&results.scenario, "live"), table::render(&results)))?;
+        }
+        return Ok(Ending::Done);
+    }
+    // One place writes what was asked for, with the runs of both.
+    let quiet = How { json: None, report: None, tc_stats: None, ..args.how.clone() };
+    let (simulated, ending) = simulate(&prepare(document, &quiet)?, &quiet, None)?;
+    if ending == Ending::Interrupted {
+        eprintln!("interrupted");
+        return Ok(ending);
+    }
+    let differences = table::differences(&simulated.runs, &live);
+    let both = simulated.runs.into_iter().zip(live).flat_map(|(mut simulated, mut live)| {
+        simulated.qdisc.push_str(", simulated");
+        live.qdisc.push_str(", live");
+        [simulated, live]
+    });
+    let results = finish(&prepared, &args.how, both.collect())?;
+    if !args.how.takes_stdout() {
+        let heading = headline(&results.scenario, "simulated and live");
+        output::print(&format!("{heading}\n{}\n{differences}", table::render(&results)))?;
     }
     Ok(Ending::Done)
 }
@@ -103,7 +184,7 @@ fn report_path(args: &CompareArgs) -> Option<&PathBuf> {
 }
 
 /// The scenario in one line.
-fn headline(scenario: &serde_json::Value) -> String {
+fn headline(scenario: &serde_json::Value, means: &str) -> String {
     let link = &scenario["link"];
     let rate = |side: &serde_json::Value| match side {
         serde_json::Value::String(rate) => rate.clone(),
@@ -122,7 +203,7 @@ fn headline(scenario: &serde_json::Value) -> String {
             .collect()
     });
     format!(
-        "{} down, {} up, base RTT {}, {} simulated; {}",
+        "{} down, {} up, base RTT {}, {} {means}; {}",
         rate(&link["down"]),
         rate(&link["up"]),
         text(&link["rtt"]),

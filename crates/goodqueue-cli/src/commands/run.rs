@@ -8,7 +8,7 @@ use clap::Args;
 use goodqueue::Duration;
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
-use goodqueue_scenario::results::Results;
+use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::{Job, execute, jobs, results};
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::store::Store;
@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
 }
 
 /// How to run and what to write: the same for every command that simulates.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct How {
     /// Runs at the same time [default: the number of processors].
     #[arg(long, value_name = "N")]
@@ -166,11 +166,16 @@ pub(crate) fn simulate(
     if progress.stored() > 0 {
         eprintln!("{} of {} runs were there already", progress.stored(), scenario.jobs.len());
     }
+    if progress.was_interrupted() {
+        return Ok((results(scenario_json(&scenario.points), runs), Ending::Interrupted));
+    }
+    Ok((finish(scenario, how, runs)?, Ending::Done))
+}
+
+/// Makes results of the runs of a scenario, and writes what was asked for.
+pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
     let mut results = results(scenario_json(&scenario.points), runs);
     let statistics = tc_stats(&mut results);
-    if progress.was_interrupted() {
-        return Ok((results, Ending::Interrupted));
-    }
     if let Some(path) = &scenario.report {
         let options = goodqueue_report::Options::default().command(command_line());
         output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
@@ -186,7 +191,21 @@ pub(crate) fn simulate(
     if let Some(path) = &how.tc_stats {
         output::write_json("--tc-stats", path, &statistics)?;
     }
-    Ok((results, Ending::Done))
+    Ok(results)
+}
+
+impl Prepared {
+    /// What is to be run.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// The resolved scenario; of a sweep, its first point.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn scenario(&self) -> &goodqueue_scenario::scenario::Scenario {
+        &self.points[0].1
+    }
 }
 
 /// Takes the statistics of all queues out of the results: one array, in which each tells which run it was in.

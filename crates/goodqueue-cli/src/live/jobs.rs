@@ -1,0 +1,383 @@
+//! `compare --live`: the jobs that are otherwise simulated, with the kernel's TCP over a live bottleneck.
+//!
+//! A job is turned into a live session, and what the session measured into the outcome of a simulation: from there on the
+//! figures are made by the same code.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+
+use goodqueue::gauge::Observation;
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{Count, Duration, Instant, Stats};
+use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
+use goodqueue_live::capacity::Capacity;
+use goodqueue_live::link::{Delay, LinkConfig};
+use goodqueue_live::meter::Step;
+use goodqueue_live::namespace::{End, default_ends};
+use goodqueue_live::netlink::RouteTcp;
+use goodqueue_live::observer::Direction;
+use goodqueue_live::process::{self, Forked};
+use goodqueue_live::session::{FlowOutcome, Session, SessionOutcome};
+use goodqueue_live::traffic::{FlowKind, FlowSpec, FlowTally, Sample, TcpOptions};
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::measure;
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::Job;
+use goodqueue_sim as sim;
+use serde_json::{Value, json};
+
+use super::seconds;
+
+/// What came of one job.
+#[derive(Debug)]
+pub(crate) struct LiveRun {
+    /// The figures.
+    pub(crate) run: Run,
+    /// What the user should know of it.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Runs one job in a process of its own, which takes everything along when it ends. `mtu` is that of the link.
+pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
+    // Whatever cannot be done is said before anything is done.
+    let (session, remarks) = session(job, mtu)?;
+    let failed = |error: std::io::Error| Diagnostic::new(format!("a live run cannot be started: {error}"));
+    let (read, write) = std::io::pipe().map_err(failed)?;
+    match process::fork().map_err(|errno| failed(errno.into()))? {
+        Forked::Child => {
+            drop(read);
+            let _ = process::die_with_parent();
+            let answer = match session.run() {
+                Ok(outcome) => json!({"remarks": told(&outcome), "run": figures(job, &outcome)}),
+                Err(error) => json!({"error": error.problem(), "help": error.advice()}),
+            };
+            let _ = File::from(OwnedFd::from(write)).write_all(answer.to_string().as_bytes());
+            process::leave(0)
+        }
+        Forked::Parent(_) => {
+            drop(write);
+            let mut answer = Vec::new();
+            File::from(OwnedFd::from(read)).read_to_end(&mut answer).map_err(failed)?;
+            understand(&answer, remarks)
+        }
+    }
+}
+
+fn understand(answer: &[u8], mut remarks: Vec<String>) -> Result<LiveRun, Diagnostic> {
+    let mut answer: Value = serde_json::from_slice(answer)
+        .map_err(|_| Diagnostic::new("the process of a live run ended before it was done"))?;
+    if let Some(problem) = answer["error"].as_str() {
+        let message = Diagnostic::new(problem);
+        return Err(match answer["help"].as_str() {
+            Some(help) => message.help(help),
+            None => message,
+        });
+    }
+    let told = answer["remarks"].as_array().into_iter().flatten();
+    remarks.extend(told.filter_map(|remark| remark.as_str().map(str::to_owned)));
+    let run = serde_json::from_value(answer["run"].take())
+        .map_err(|error| Diagnostic::new(format!("the figures of a live run make no sense: {error}")))?;
+    Ok(LiveRun { run, remarks })
+}
+
+/// The job as a live session, and what of it the kernel does in its own way.
+fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
+    let config = &job.config;
+    if !config.before.is_empty() || !config.after.is_empty() {
+        return Err(Diagnostic::new("a live run has one bottleneck, this scenario has further links")
+            .help("leave `hops` out, or simulate it"));
+    }
+    if config.links.iter().any(|link| link.driver.is_some()) {
+        return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
+            .help("leave `driver` out, or simulate it"));
+    }
+    let mut wishes = Wishes::default();
+    let end = Instant::ZERO + config.duration;
+    let mut flows = Vec::new();
+    for (number, flow) in (0_u64..).zip(&config.flows) {
+        flows.push(FlowSpec {
+            kind: kind(&flow.traffic, config, number, &mut wishes)?,
+            start: flow.start.min(end),
+            stop: flow.stop.unwrap_or(end).min(end),
+            rtt: flow.rtt,
+        });
+    }
+    let links = [0, 1].map(|index: usize| LinkConfig {
+        capacity: capacity(&config.links[index].capacity),
+        qdisc: config.links[index].qdisc.clone(),
+        path: None,
+        delay: Delay::default(),
+        framing: config.framing,
+        seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
+    });
+    let (sysctls, tcp, remarks) = wishes.granted();
+    let ends = default_ends(mtu).map(|end| End { tcp, sysctls: sysctls.clone(), ..end });
+    let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY };
+    let session = Session {
+        bottleneck,
+        ends,
+        flows,
+        duration: config.duration,
+        warmup: config.warmup,
+        step: config.series_step,
+    };
+    Ok((session, remarks))
+}
+
+/// What scenarios ask of TCP connections; the kernel has some of it per namespace only.
+#[derive(Default)]
+struct Wishes {
+    configs: Vec<goodqueue_tcp::Config>,
+}
+
+impl Wishes {
+    fn granted(&self) -> (Vec<(String, String)>, RouteTcp, Vec<String>) {
+        let mut remarks = Vec::new();
+        let mut sysctls = Vec::new();
+        let mut tcp = RouteTcp::default();
+        let Some(first) = self.configs.first() else { return (sysctls, tcp, remarks) };
+        let all = |same: &dyn Fn(&goodqueue_tcp::Config) -> bool| self.configs.iter().all(same);
+        if !all(&|config| {
+            (config.ecn, config.sack, config.iw, config.min_rto)
+                == (first.ecn, first.sack, first.iw, first.min_rto)
+        }) {
+            remarks.push(
+                "ecn, sack, iw and min_rto hold for all live flows alike: those of the first are used"
+                    .to_owned(),
+            );
+        }
+        sysctls.push(("ipv4/tcp_ecn".to_owned(), if first.ecn { "1" } else { "0" }.to_owned()));
+        sysctls.push(("ipv4/tcp_sack".to_owned(), if first.sack { "1" } else { "0" }.to_owned()));
+        // The kernel's own defaults are left alone (`TCP_INIT_CWND`, `TCP_RTO_MIN`).
+        tcp.initial_window = Some(first.iw).filter(|iw| *iw != 10);
+        tcp.min_rto_ms = u32::try_from(first.min_rto.as_nanos() / 1_000_000).ok().filter(|ms| *ms != 200);
+        (sysctls, tcp, remarks)
+    }
+}
+
+fn kind(
+    traffic: &sim::Traffic,
+    config: &sim::Config,
+    number: u64,
+    wishes: &mut Wishes,
+) -> Result<FlowKind, Diagnostic> {
+    let mut options = |tcp: &goodqueue_tcp::Config, cc: &str| {
+        wishes.configs.push(*tcp);
+        TcpOptions {
+            congestion_control: kernel_name(cc).to_owned(),
+            mss: Some(tcp.mss).filter(|mss| *mss < DEFAULT_MSS),
+        }
+    };
+    Ok(match traffic {
+        sim::Traffic::Tcp(tcp) => FlowKind::Bulk {
+            direction: direction(tcp.direction),
+            size: tcp.size,
+            tcp: options(&tcp.config, tcp.congestion_control.about().name),
+        },
+        sim::Traffic::Ping(ping) => FlowKind::Ping { interval: ping.interval, bytes: ping.bytes },
+        sim::Traffic::Cbr(cbr) => FlowKind::Datagrams {
+            direction: direction(cbr.direction),
+            interval: cbr.rate.serialization(cbr.bytes),
+            bytes: cbr.bytes,
+            ecn: cbr.ecn,
+        },
+        sim::Traffic::Voip(voip) => FlowKind::Datagrams {
+            direction: direction(voip.direction),
+            interval: voip.interval,
+            bytes: voip.bytes,
+            ecn: voip.ecn,
+        },
+        sim::Traffic::Transfers(transfers) => {
+            let mut random = Xoshiro256PlusPlus::stream(config.seed, PIECES ^ number);
+            let count = transfers.count.unwrap_or(MOST_PIECES).min(MOST_PIECES);
+            let pieces = (0..count)
+                .map(|_| (transfers.size.draw_bytes(&mut random), transfers.think.draw_time(&mut random)))
+                .collect();
+            FlowKind::Transfers {
+                direction: direction(transfers.direction),
+                pieces,
+                request: transfers.request,
+                persistent: transfers.persistent,
+                tcp: options(&transfers.config, transfers.congestion_control.about().name),
+            }
+        }
+        other => {
+            return Err(Diagnostic::new(format!("`{}` traffic can only be simulated", other.kind()))
+                .allowed("tcp, ping, cbr, voip, transfers in a live run"));
+        }
+    })
+}
+
+/// What the kernel calls a congestion control.
+fn kernel_name(name: &str) -> &str {
+    match name {
+        "new_reno" => "reno",
+        "tcp_lp" => "lp",
+        "cubic_linux" => "cubic",
+        other => other,
+    }
+}
+
+const fn direction(of: sim::Direction) -> Direction {
+    match of {
+        sim::Direction::Down => Direction::Down,
+        sim::Direction::Up => Direction::Up,
+    }
+}
+
+fn capacity(of: &sim::Capacity) -> Capacity {
+    match of {
+        sim::Capacity::Constant(rate) if *rate == sim::UNLIMITED => Capacity::Unlimited,
+        sim::Capacity::Constant(rate) => Capacity::Constant(*rate),
+        sim::Capacity::Schedule(steps) => Capacity::Schedule(steps.clone()),
+        sim::Capacity::Trace(all) => {
+            Capacity::Trace(all.at_ms().iter().map(|&at| u32::try_from(at).unwrap_or(u32::MAX)).collect())
+        }
+    }
+}
+
+/// The session's outcome as that of a simulation, in figures.
+fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
+    let config = &job.config;
+    let begin = Instant::ZERO + config.warmup;
+    let measured = outcome.end.since(begin);
+    let links = Direction::BOTH.map(|direction| {
+        let link = outcome.bottleneck.link(direction);
+        let meter = &link.meter;
+        let seen = Observation { stats: link.stats(), ..Observation::of(link.qdisc(), outcome.end) };
+        sim::LinkOutcome {
+            stats: difference(&link.stats(), &outcome.before[direction.index()]),
+            seen,
+            sojourn: meter.sojourn().clone(),
+            sojourn_mean: meter.sojourn_mean(),
+            drops: *meter.drops(),
+            sent: meter.sent_count(),
+            queue_mean: meter.length_mean(outcome.end),
+            queue_max: meter.length_most() as u64,
+        }
+    });
+    let bottleneck_packets = links.iter().map(|link| link.seen.stats.dequeued.packets).sum();
+    let flows = config.flows.iter().zip(&outcome.flows).map(|(flow, seen)| {
+        let until = outcome.end.min(flow.stop.unwrap_or(outcome.end));
+        let until = until.min(seen.after.completed_at.unwrap_or(until));
+        flow_outcome(&flow.traffic, seen, begin, until.since(flow.start.max(begin)))
+    });
+    let outcome = sim::Outcome {
+        measured,
+        links,
+        hops: Vec::new(),
+        flows: flows.collect(),
+        series: config.series_step.map(|step| sim::Series {
+            step,
+            queues: outcome.steps.clone().map(|steps| steps.iter().map(bin).collect()),
+            delivered: outcome.delivered.clone(),
+        }),
+        events: 0,
+        bottleneck_packets,
+        in_flight: Count::default(),
+    };
+    measure::run(job.labels.clone(), config, &outcome)
+}
+
+fn flow_outcome(
+    traffic: &sim::Traffic,
+    seen: &FlowOutcome,
+    begin: Instant,
+    active: Duration,
+) -> sim::FlowOutcome {
+    let (before, after) = (&seen.before, &seen.after);
+    let measured = || seen.samples.iter().filter(|sample| sample.sent_at >= begin);
+    let round_trip = |sample: &Sample| sim::traffic::RoundTrip { sent_at: sample.sent_at, time: sample.took };
+    let one_way = |sample: &Sample| sim::traffic::OneWay { sent_at: sample.sent_at, delay: sample.took };
+    let transfer = |sample: &Sample| sim::traffic::Transfer {
+        begun_at: sample.sent_at,
+        ended_at: sample.took.map(|took| sample.sent_at + took),
+        bytes: sample.bytes,
+    };
+    sim::FlowOutcome {
+        tally: tally(before, after),
+        counters: sim::network::FlowCounters { offered: seen.offered, dropped: seen.dropped },
+        active,
+        round_trips: match traffic {
+            sim::Traffic::Ping(_) => measured().map(round_trip).collect(),
+            _ => Vec::new(),
+        },
+        one_way: match traffic {
+            sim::Traffic::Voip(_) => measured().map(one_way).collect(),
+            _ => Vec::new(),
+        },
+        transfers: match traffic {
+            sim::Traffic::Transfers(_) => measured().map(transfer).collect(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn tally(before: &FlowTally, after: &FlowTally) -> sim::traffic::Tally {
+    sim::traffic::Tally {
+        delivered: after.delivered.saturating_sub(before.delivered),
+        sent: after.sent.saturating_sub(before.sent),
+        retransmits: after.retransmits.saturating_sub(before.retransmits),
+        timeouts: after.timeouts.saturating_sub(before.timeouts),
+        completed_at: after.completed_at,
+    }
+}
+
+fn bin(step: &Step) -> sim::Bin {
+    sim::Bin {
+        packets: step.packets,
+        sojourn_sum: step.sojourn_sum,
+        sojourn_max: step.sojourn_most,
+        bytes: step.bytes,
+        drops: step.drops,
+        queue_packets: step.queued,
+    }
+}
+
+fn difference(after: &Stats, before: &Stats) -> Stats {
+    let count = |last: Count, first: Count| Count {
+        packets: last.packets.wrapping_sub(first.packets),
+        bytes: last.bytes.wrapping_sub(first.bytes),
+    };
+    Stats {
+        offered: count(after.offered, before.offered),
+        enqueued: count(after.enqueued, before.enqueued),
+        dequeued: count(after.dequeued, before.dequeued),
+        dropped_before: count(after.dropped_before, before.dropped_before),
+        dropped_after: count(after.dropped_after, before.dropped_after),
+        marked: count(after.marked, before.marked),
+    }
+}
+
+/// What went on beside the measurement that may have changed it.
+fn told(outcome: &SessionOutcome) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if outcome.kernel_drops > 0 {
+        remarks.push(format!(
+            "the kernel dropped {} packets in front of the bottleneck: it came too late to read them",
+            outcome.kernel_drops
+        ));
+    }
+    let latest = outcome.counters.latest;
+    if latest > NOTEWORTHY {
+        let milliseconds = seconds(Instant::ZERO + latest) * 1e3;
+        remarks.push(format!(
+            "the bottleneck ran {milliseconds:.1} ms late at worst, and over 1 ms late {} times: the machine is busy",
+            outcome.counters.late
+        ));
+    }
+    for (number, flow) in outcome.flows.iter().enumerate() {
+        remarks.extend(flow.trouble.as_ref().map(|trouble| format!("flow {number}: {trouble}")));
+    }
+    remarks
+}
+
+/// A delay that shows in the figures.
+const NOTEWORTHY: Duration = Duration::from_millis(5);
+/// The largest segment on Ethernet: 1500 bytes less 40 of headers.
+const DEFAULT_MSS: u32 = 1460;
+/// More pieces than anybody waits for.
+const MOST_PIECES: u64 = 100_000;
+/// Keeps what is drawn here apart from all else that comes of the seed.
+const PIECES: u64 = 0x7069_6563_6573;

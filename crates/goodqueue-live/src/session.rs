@@ -1,0 +1,253 @@
+//! One live run: flows of [`crate::traffic`] over a bottleneck for some time, and what was measured.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration as SystemDuration;
+
+use goodqueue::{DropReason, Duration, Instant, Stats};
+
+use crate::bottleneck::{Bottleneck, BottleneckConfig, Counters, Pause};
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::error::LiveError;
+use crate::link::Delay;
+use crate::meter::Step;
+use crate::namespace::{self, End, Network};
+use crate::observer::{Direction, Observer};
+use crate::packet::IpPacket;
+use crate::process;
+use crate::traffic::{Flow, FlowSpec, FlowTally, MOST_FLOWS, Sample, flow_of, port};
+
+/// What to run. Times are since the beginning of the run.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The bottleneck; its delays are made from the flows' round-trip times.
+    pub bottleneck: BottleneckConfig,
+    /// The client's end and the server's.
+    pub ends: [End; 2],
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+    /// How long.
+    pub duration: Duration,
+    /// So much of the beginning is not measured.
+    pub warmup: Duration,
+    /// Step of the time series, if they are wanted.
+    pub step: Option<Duration>,
+}
+
+/// What came out of it.
+#[derive(Debug)]
+pub struct SessionOutcome {
+    /// The bottleneck at the end, with meters that began at the end of the warm-up.
+    pub bottleneck: Bottleneck,
+    /// What happened beside the queues, in the whole run.
+    pub counters: Counters,
+    /// What the disciplines had counted at the end of the warm-up: down, up.
+    pub before: [Stats; 2],
+    /// When the measurement ended.
+    pub end: Instant,
+    /// The flows.
+    pub flows: Vec<FlowOutcome>,
+    /// Time series: of the two queues, and what each flow delivered per step.
+    pub steps: [Vec<Step>; 2],
+    /// Payload delivered per step, per flow.
+    pub delivered: Vec<Vec<u64>>,
+    /// Packets that the kernel dropped in front of the bottleneck, in the whole run.
+    pub kernel_drops: u64,
+}
+
+/// What one flow did.
+#[derive(Clone, Debug)]
+pub struct FlowOutcome {
+    /// At the end of the warm-up.
+    pub before: FlowTally,
+    /// At the end.
+    pub after: FlowTally,
+    /// Packets offered to a queue and dropped, in the time measured.
+    pub offered: u64,
+    /// Those dropped.
+    pub dropped: u64,
+    /// What it measured, from its beginning.
+    pub samples: Vec<Sample>,
+    /// Why it could not do what it should have, if so.
+    pub trouble: Option<String>,
+}
+
+/// Counts packets by flow.
+struct ByFlow(Rc<RefCell<Vec<(u64, u64)>>>);
+
+impl Observer for ByFlow {
+    fn arrived(&mut self, _: Instant, _: Direction, packet: &IpPacket) {
+        let mut counts = self.0.borrow_mut();
+        let flow = flow_of(packet.headers().ports, counts.len());
+        if let Some(count) = flow.and_then(|flow| counts.get_mut(flow)) {
+            count.0 += 1;
+        }
+    }
+
+    fn dropped(&mut self, _: Instant, _: Direction, packet: &IpPacket, _: DropReason) {
+        let mut counts = self.0.borrow_mut();
+        let flow = flow_of(packet.headers().ports, counts.len());
+        if let Some(count) = flow.and_then(|flow| counts.get_mut(flow)) {
+            count.1 += 1;
+        }
+    }
+}
+
+impl Session {
+    /// Runs it, in namespaces that this process enters: it must have one thread only, and is of no use for another run.
+    ///
+    /// # Errors
+    /// The system does not have or not allow what is needed.
+    pub fn run(&self) -> Result<SessionOutcome, LiveError> {
+        if self.flows.len() > MOST_FLOWS {
+            let problem = format!("{} flows are too many for a live run", self.flows.len());
+            return Err(LiveError::new(problem).help(format!("{MOST_FLOWS} at most: each has a port")));
+        }
+        process::run_all_promptly();
+        namespace::enter_user_namespace()?;
+        let [client_end, server_end] = &self.ends;
+        let server = Network::create()?;
+        let (server_tun, server_link, server_index) = server_end.create()?;
+        let client = Network::create()?;
+        let (client_tun, client_link, client_index) = client_end.create()?;
+        let clock = Clock::start_in(SETTLING);
+        let networks = Arc::new([client, server]);
+        let flows = self.start_flows(clock, &networks, server_end)?;
+        namespace::drop_privileges()?;
+        while clock.now() == Instant::ZERO {
+            std::thread::sleep(SystemDuration::from_millis(1));
+        }
+        let devices = [Device::Tun(client_tun), Device::Tun(server_tun)];
+        let mut bottleneck = Bottleneck::new(clock, devices, &self.with_delays())?;
+        bottleneck.watch_kernel((client_link, client_index), (server_link, server_index));
+        let counts = Rc::new(RefCell::new(vec![(0, 0); flows.len()]));
+        bottleneck.observers.push(Box::new(ByFlow(Rc::clone(&counts))));
+        self.measure(bottleneck, &flows, &counts)
+    }
+
+    /// Starts all threads and waits until each has its sockets.
+    fn start_flows(
+        &self,
+        clock: Clock,
+        networks: &Arc<[Network; 2]>,
+        server: &End,
+    ) -> Result<Vec<Flow>, LiveError> {
+        let (tell, ready) = channel();
+        let mut flows = Vec::new();
+        for (number, spec) in (0_u16..).zip(&self.flows) {
+            flows.push(Flow::start(number, spec, clock, networks, server.v4, &tell)?);
+        }
+        for _ in 0..2 * flows.len() {
+            ready.recv_timeout(SystemDuration::from_secs(10)).map_err(|_| {
+                LiveError::new("the flows are not ready after 10 s: the machine is too busy")
+            })??;
+        }
+        Ok(flows)
+    }
+
+    fn with_delays(&self) -> BottleneckConfig {
+        let mut config = self.bottleneck.clone();
+        let half = |rtt: Duration| Duration::from_nanos(rtt.as_nanos() / 2);
+        let delay = |of: &dyn Fn(Duration) -> Duration| Delay {
+            base: Duration::ZERO,
+            by_port: (0_u16..).zip(&self.flows).map(|(number, flow)| (port(number), of(flow.rtt))).collect(),
+        };
+        config.links[Direction::Up.index()].delay = delay(&half);
+        config.links[Direction::Down.index()].delay = delay(&|rtt| rtt.saturating_sub(half(rtt)));
+        config
+    }
+
+    /// Carries packets and looks up at the end of the warm-up, of each step and of the run.
+    fn measure(
+        &self,
+        mut bottleneck: Bottleneck,
+        flows: &[Flow],
+        counts: &Rc<RefCell<Vec<(u64, u64)>>>,
+    ) -> Result<SessionOutcome, LiveError> {
+        let mut baseline = Baseline::take(&bottleneck, flows, counts);
+        let mut steps = [Vec::new(), Vec::new()];
+        let mut delivered: Vec<Vec<u64>> = vec![Vec::new(); flows.len()];
+        let mut delivered_before = vec![0; flows.len()];
+        let end = Instant::ZERO + self.duration;
+        let mut warm_at = if self.warmup.is_zero() { Instant::MAX } else { Instant::ZERO + self.warmup };
+        let step = self.step.filter(|step| !step.is_zero());
+        let mut step_end = step.map_or(Instant::MAX, |step| Instant::ZERO + step);
+        loop {
+            let pause = end.min(step_end).min(warm_at);
+            while !matches!(bottleneck.run_until(pause)?, Pause::Time) {}
+            if pause == step_end {
+                for direction in Direction::BOTH {
+                    steps[direction.index()].push(bottleneck.link_mut(direction).0.meter.take_step());
+                }
+                for ((flow, last), values) in flows.iter().zip(&mut delivered_before).zip(&mut delivered) {
+                    let now = flow.delivered();
+                    values.push(now - *last);
+                    *last = now;
+                }
+                step_end += step.unwrap_or(Duration::MAX);
+            }
+            if pause == warm_at {
+                warm_at = Instant::MAX;
+                for direction in Direction::BOTH {
+                    let now = bottleneck.now();
+                    bottleneck.link_mut(direction).0.meter.restart(now);
+                }
+                baseline = Baseline::take(&bottleneck, flows, counts);
+            }
+            if pause >= end {
+                break;
+            }
+        }
+        let end = bottleneck.now();
+        let last = Baseline::take(&bottleneck, flows, counts);
+        let flow_outcomes = flows
+            .iter()
+            .zip(baseline.tallies.iter().zip(&last.tallies))
+            .zip(baseline.counts.iter().zip(&last.counts))
+            .map(|((flow, (before, after)), (counted, counts))| FlowOutcome {
+                before: *before,
+                after: *after,
+                offered: counts.0 - counted.0,
+                dropped: counts.1 - counted.1,
+                samples: flow.samples(),
+                trouble: flow.trouble(),
+            })
+            .collect();
+        flows.iter().for_each(Flow::stop);
+        let kernel_drops = bottleneck.kernel_counters().iter().flatten().map(|side| side.dropped).sum();
+        Ok(SessionOutcome {
+            counters: *bottleneck.counters(),
+            bottleneck,
+            before: baseline.links,
+            end,
+            flows: flow_outcomes,
+            steps,
+            delivered,
+            kernel_drops,
+        })
+    }
+}
+
+/// All counters at one moment.
+struct Baseline {
+    links: [Stats; 2],
+    tallies: Vec<FlowTally>,
+    counts: Vec<(u64, u64)>,
+}
+
+impl Baseline {
+    fn take(bottleneck: &Bottleneck, flows: &[Flow], counts: &Rc<RefCell<Vec<(u64, u64)>>>) -> Self {
+        Self {
+            links: Direction::BOTH.map(|direction| bottleneck.link(direction).stats()),
+            tallies: flows.iter().map(Flow::tally).collect(),
+            counts: counts.borrow().clone(),
+        }
+    }
+}
+
+/// Before a run begins, so much time is given to threads to set themselves up; packets that the kernel sends of its own when
+/// an interface comes up have passed by then.
+const SETTLING: Duration = Duration::from_millis(300);

@@ -12,8 +12,10 @@ mod packmime;
 mod ping;
 mod poisson;
 mod tcp;
+mod tcp_on_off;
 mod transfers;
 mod voip;
+mod web;
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
@@ -26,8 +28,10 @@ pub use packmime::{PackMime, PackMimeSettings};
 pub use ping::{Ping, PingSettings};
 pub use poisson::{Poisson, PoissonSettings};
 pub use tcp::{Tcp, TcpSettings};
+pub use tcp_on_off::{TcpOnOff, TcpOnOffSettings};
 pub use transfers::{Transfers, TransfersSettings};
 pub use voip::{Voip, VoipSettings};
+pub use web::{Web, WebPage, WebSettings};
 
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
@@ -219,4 +223,8 @@ sources! {
     Capture(CaptureSettings),
     /// Web connections of many users.
     PackMime(PackMimeSettings),
+    /// A TCP sender that is silent at times.
+    TcpOnOff(TcpOnOffSettings),
+    /// A browser that fetches a page again and again.
+    Web(WebSettings),
 }

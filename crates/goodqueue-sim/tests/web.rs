@@ -2,8 +2,10 @@
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
-use goodqueue_sim::traffic::PackMimeSettings;
-use goodqueue_sim::{Capacity, Config, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_sim::traffic::{
+    CbrSettings, Distribution, PackMimeSettings, TcpOnOffSettings, WebPage, WebSettings,
+};
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
 fn link(mbit: u64, limit: u64) -> LinkConfig {
@@ -84,4 +86,114 @@ fn a_crowd_that_is_stopped_sends_no_more() {
     assert_eq!(outcome.in_flight.packets, 0);
     let latest = outcome.flows[0].transfers.iter().map(|transfer| transfer.begun_at).max();
     assert!(latest.is_some_and(|latest| latest <= Instant::from_nanos(3_000_000_000)));
+}
+
+fn browser(page: WebPage, connections: u32, rtt_ms: u64) -> FlowConfig {
+    let traffic = Traffic::Web(WebSettings {
+        page,
+        connections,
+        request: 300,
+        interval: Duration::from_secs(1),
+        config: goodqueue_tcp::Config::default(),
+        congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+    });
+    FlowConfig::new(traffic, Duration::from_millis(rtt_ms))
+}
+
+fn fetch_times(outcome: &Outcome, flow: usize) -> Vec<Duration> {
+    let transfers = outcome.flows[flow].transfers.iter();
+    transfers.filter_map(|transfer| Some(transfer.ended_at?.since(transfer.begun_at))).collect()
+}
+
+#[test]
+fn a_page_takes_a_round_trip_for_the_name_two_for_the_page_and_two_for_the_rest() {
+    // Each object is an initial window, so that it takes one round trip; a new connection takes one more. At 1 Gbit/s all
+    // packets of a page together are on the wire for less than a millisecond.
+    let window = 10 * u64::from(goodqueue_tcp::Config::default().payload());
+    let objects = |count| WebPage::new(vec![window; count]).expect("not empty");
+    for (count, connections, round_trips) in [
+        // The name, the handshake, the page.
+        (1, 4, 3),
+        // The second and the third object over the first connection, the fourth over a new one.
+        (4, 2, 5),
+        (4, 4, 5),
+        // All over one connection, one after the other.
+        (4, 1, 6),
+        // The first connection fetches two while the three others open and fetch one each.
+        (6, 4, 5),
+    ] {
+        let outcome = simulate(1000, browser(objects(count), connections, 100), 10);
+        let times = fetch_times(&outcome, 0);
+        assert_eq!(times.len(), 10, "one each second");
+        let expected = Duration::from_millis(100 * round_trips).as_nanos();
+        let is_near = |time: &&Duration| (expected..expected + 1_500_000).contains(&time.as_nanos());
+        assert!(times.iter().all(|time| is_near(&time)), "{count} over {connections}: {times:?}");
+        assert_eq!(outcome.flows[0].tally.delivered, 10 * window * u64::try_from(count).expect("few"));
+        assert_eq!(outcome.flows[0].tally.retransmits, 0);
+    }
+}
+
+#[test]
+fn a_page_is_not_faster_than_its_bytes_and_the_next_waits_for_it() {
+    // 3 MB at 1 Mbit/s take 24 s at least, headers not counted.
+    let outcome = simulate(1, browser(WebPage::huffpost(), 4, 50), 120);
+    let begun: Vec<Instant> = outcome.flows[0].transfers.iter().map(|transfer| transfer.begun_at).collect();
+    let times = fetch_times(&outcome, 0);
+    assert!(times.len() >= 3 && begun.len() == times.len() + 1, "{times:?}");
+    assert!(times.iter().all(|time| (24..40).contains(&(time.as_nanos() / 1_000_000_000))), "{times:?}");
+    for (pair, time) in begun.windows(2).zip(&times) {
+        assert_eq!(pair[1].since(pair[0]), *time, "at once, for the interval is long over");
+    }
+}
+
+#[test]
+fn a_lost_query_is_sent_again_after_5_s() {
+    // Datagrams at ten times the rate of the line up keep its queue full, until the third second.
+    let flood = Traffic::Cbr(CbrSettings {
+        direction: Direction::Up,
+        rate: Rate::from_bps(100_000_000),
+        bytes: 1500,
+        ecn: false,
+    });
+    let flood = FlowConfig {
+        stop: Some(Instant::from_nanos(3_000_000_000)),
+        ..FlowConfig::new(flood, Duration::from_millis(20))
+    };
+    let start = Instant::from_nanos(1_000_000_001);
+    let browser = FlowConfig { start, ..browser(WebPage::google(), 4, 20) };
+    let config = Config::new([link(10, 1000), link(10, 20)], vec![flood, browser], Duration::from_secs(10));
+    let times = fetch_times(&run(&config).expect("valid"), 1);
+    let first = times.first().copied().expect("a page");
+    assert!((5_100..5_400).contains(&(first.as_nanos() / 1_000_000)), "{first:?}");
+    assert!(times[1..].iter().all(|time| *time < Duration::from_millis(400)), "{times:?}");
+}
+
+#[test]
+fn a_sender_that_is_silent_half_of_the_time_gets_half_of_the_line() {
+    for persistent in [true, false] {
+        let traffic = Traffic::TcpOnOff(TcpOnOffSettings {
+            direction: Direction::Down,
+            on: Distribution::Constant(2.0),
+            off: Distribution::Constant(2.0),
+            persistent,
+            config: goodqueue_tcp::Config::default(),
+            congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+        });
+        let flow = FlowConfig::new(traffic, Duration::from_millis(20));
+        let config = Config {
+            series_step: Some(Duration::from_millis(500)),
+            ..Config::new([link(10, 50), link(10, 50)], vec![flow], Duration::from_secs(40))
+        };
+        let outcome = run(&config).expect("valid");
+        let series = outcome.series.expect("asked for");
+        let delivered = &series.delivered[0];
+        let total = outcome.flows[0].tally.delivered;
+        // 50 packets of queue are 60 ms: half a second after the end of data there is silence, until the next begins.
+        for (step, bytes) in delivered.iter().enumerate() {
+            let (silent, busy) = ((5..8).contains(&(step % 8)), (1..4).contains(&(step % 8)));
+            assert!(!silent || *bytes == 0, "{persistent} {step}: {bytes}");
+            assert!(!busy || *bytes > 400_000, "{persistent} {step}: {bytes}");
+        }
+        assert!((total * 8).abs_diff(190_000_000) < 10_000_000, "{total}");
+    }
 }

@@ -259,6 +259,11 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The application takes back what has not been sent; what it writes later follows what has.
+    pub fn take_back(&mut self) {
+        self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE));
+    }
+
     /// The application has no more to send: a FIN follows the data.
     pub fn close(&mut self) {
         self.closing = true;

@@ -69,6 +69,11 @@ impl Connection {
         self.transmit(now, network);
     }
 
+    /// The application at the end from which `direction` leads takes back what has not been sent.
+    pub(crate) fn take_back(&mut self, direction: Direction) {
+        self.halves[direction.index()].sender.take_back();
+    }
+
     /// Neither end has more to send: FINs follow the data.
     pub(crate) fn close(&mut self, now: Instant, network: &mut Network) {
         for half in &mut self.halves {

@@ -109,6 +109,17 @@ impl Connections {
         });
     }
 
+    /// The application takes back what has not been sent in `direction`.
+    pub(crate) fn take_back(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        direction: Direction,
+        network: &mut Network,
+    ) {
+        self.with(now, handle, network, |connection, _| connection.take_back(direction));
+    }
+
     /// Both ends close; the connection is forgotten when everything has arrived.
     pub(crate) fn close(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         self.with(now, handle, network, |connection, network| connection.close(now, network));

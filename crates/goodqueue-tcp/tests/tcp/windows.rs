@@ -73,3 +73,36 @@ fn a_window_that_closes_takes_nothing_back() {
     pair.run_until(at(21_000));
     assert!(pair.receiver.delivered() > before + 100 * MSS);
 }
+
+#[test]
+fn what_is_taken_back_is_not_sent_and_what_is_written_later_is() {
+    let mut pair = Pair::bulk(quick());
+    pair.run_until(at(450));
+    pair.sender.take_back();
+    pair.run_until(at(2000));
+    let so_far = pair.receiver.delivered();
+    assert!(so_far > 0 && so_far % MSS == 0 && pair.sender.in_flight() == 0);
+    assert_eq!(pair.sender.bytes_acked(), so_far, "nothing is missing of what was sent");
+    pair.sender.write(5 * MSS);
+    pair.sender.close();
+    pair.finish();
+    assert_eq!(pair.receiver.delivered(), so_far + 5 * MSS);
+    assert_eq!(pair.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn what_waits_for_a_closed_window_can_be_taken_back() {
+    let mut pair = Pair::with(quick(), Config { rwnd: 0, ..quick() }, "newreno");
+    pair.sender.write(u64::MAX);
+    pair.sender.open(Instant::ZERO);
+    pair.run_until(at(5000));
+    pair.sender.take_back();
+    let probes = pair.sender.stats().window_probes;
+    pair.run_until(at(60_000));
+    assert!(pair.sender.stats().window_probes <= probes + 1, "nobody asks for room that nobody needs");
+    pair.receiver.set_window(MAX_WINDOW);
+    pair.sender.write(5 * MSS);
+    pair.sender.close();
+    pair.finish();
+    assert_eq!(pair.receiver.delivered(), 5 * MSS);
+}

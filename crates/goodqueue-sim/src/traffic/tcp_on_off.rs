@@ -1,0 +1,146 @@
+//! On and off over TCP: a sender that has data without end for some time, and none for some time, again and again
+//! (Gong et al., "Fighting the bufferbloat", 2013: exponential times, duty cycles of 10 to 100 %).
+//!
+//! When a time of silence begins, what has not been sent is taken back: the application has no buffer of its own. What is
+//! on its way is delivered, and retransmitted where it must be.
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Instant};
+use goodqueue_tcp::{AnyCongestionControl, Config};
+
+use super::connections::{Connections, Handle};
+use super::{Distribution, Settings, Source, Tally};
+use crate::network::Network;
+use crate::packet::{Direction, Packet};
+
+/// What a sender that is silent at times does.
+#[derive(Clone, Debug)]
+pub struct TcpOnOffSettings {
+    /// Where the data goes.
+    pub direction: Direction,
+    /// Seconds with data.
+    pub on: Distribution,
+    /// Seconds without.
+    pub off: Distribution,
+    /// All data uses one connection; otherwise each time with data has its own.
+    pub persistent: bool,
+    /// Settings of both ends.
+    pub config: Config,
+    /// The senders' congestion control.
+    pub congestion_control: AnyCongestionControl,
+}
+
+impl Settings for TcpOnOffSettings {
+    const KIND: &'static str = "tcp_onoff";
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn congestion_control(&self) -> Option<&'static str> {
+        Some(self.congestion_control.about().name)
+    }
+}
+
+/// A sender that is silent at times, and its receiver.
+#[derive(Debug)]
+pub struct TcpOnOff {
+    flow: u32,
+    settings: TcpOnOffSettings,
+    connections: Connections,
+    random: Xoshiro256PlusPlus,
+    current: Option<Handle>,
+    is_on: bool,
+    /// When that changes.
+    change_at: Instant,
+    stopped: bool,
+}
+
+impl TcpOnOff {
+    /// A sender as flow number `flow`.
+    ///
+    /// # Errors
+    /// The TCP configuration is refused.
+    pub fn new(
+        flow: u32,
+        settings: &TcpOnOffSettings,
+        random: Xoshiro256PlusPlus,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            flow,
+            settings: settings.clone(),
+            connections: Connections::new(flow, settings.config, settings.congestion_control.clone())?,
+            random,
+            current: None,
+            is_on: false,
+            change_at: Instant::MAX,
+            stopped: false,
+        })
+    }
+
+    fn begin(&mut self, now: Instant, network: &mut Network) {
+        if self.current.is_none() {
+            self.current = self.connections.open(now, network);
+        }
+        if let Some(handle) = self.current {
+            self.connections.write(now, handle, (self.settings.direction, u64::MAX), network);
+        }
+    }
+
+    fn end(&mut self, now: Instant, network: &mut Network) {
+        let Some(handle) = self.current else { return };
+        self.connections.take_back(now, handle, self.settings.direction, network);
+        if !self.settings.persistent {
+            self.connections.close(now, handle, network);
+            self.current = None;
+        }
+    }
+
+    fn change(&mut self, now: Instant, network: &mut Network) {
+        self.is_on = !self.is_on;
+        let span = if self.is_on { &self.settings.on } else { &self.settings.off };
+        let span = span.draw_time(&mut self.random);
+        // Time passes at every change, so that times of 0 come to an end.
+        self.change_at = (now + span).max(Instant::from_nanos(now.as_nanos() + 1));
+        if self.is_on {
+            self.begin(now, network);
+        } else {
+            self.end(now, network);
+        }
+    }
+}
+
+impl Source for TcpOnOff {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.change(now, network);
+        network.wake(self.flow, self.change_at);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.stopped = true;
+        self.connections.abort_all();
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
+        self.connections.on_packet(now, packet, direction, network);
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        self.connections.on_wake(now, network);
+        if self.stopped {
+            return;
+        }
+        if self.change_at <= now {
+            self.change(now, network);
+        }
+        network.wake(self.flow, self.change_at);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.connections.delivered_in_all(self.settings.direction)
+    }
+
+    fn tally(&self) -> Tally {
+        self.connections.tally(self.settings.direction)
+    }
+}

@@ -1,0 +1,378 @@
+//! A browser that fetches the same page again and again, from nothing: the name is looked up, the page itself is fetched, and
+//! then all that it refers to, over several connections side by side (Høiland-Jørgensen, Hurtig & Brunstrom, "The good, the
+//! bad and the WiFi", Computer Networks 89, 2015, whose client fetches in this way).
+//!
+//! 1. A query over UDP, and its answer. If none comes within 5 s, the query is sent again (resolv.conf(5), `timeout`).
+//! 2. The page's first object, over a new connection.
+//! 3. The others, in their order, each as soon as one of the connections has nothing to do; the first one is kept, the others
+//!    are opened at once. A connection carries one request at a time and is kept (HTTP/1.1).
+//! 4. When all are there, the connections are closed. The next fetch begins an interval after the beginning of this one, or
+//!    at once if that is over already.
+//!
+//! A transfer is a page: from the first query to the last byte of the last object.
+
+use goodqueue::random::Xoshiro256PlusPlus;
+use goodqueue::{ConfigError, Duration, Ecn, Instant};
+use goodqueue_tcp::{AnyCongestionControl, Config};
+
+use super::connections::{Connections, Handle};
+use super::{Settings, Source, Tally, Transfer};
+use crate::network::Network;
+use crate::packet::{Direction, Packet, Payload};
+
+/// What a browser does.
+#[derive(Clone, Debug)]
+pub struct WebSettings {
+    /// What it fetches.
+    pub page: WebPage,
+    /// Connections side by side, at least 1.
+    pub connections: u32,
+    /// Bytes of a request.
+    pub request: u64,
+    /// Time from the beginning of a fetch to the beginning of the next, if that is not longer.
+    pub interval: Duration,
+    /// Settings of both ends.
+    pub config: Config,
+    /// The senders' congestion control.
+    pub congestion_control: AnyCongestionControl,
+}
+
+impl Settings for WebSettings {
+    const KIND: &'static str = "web";
+
+    fn direction(&self) -> Direction {
+        Direction::Down
+    }
+
+    fn congestion_control(&self) -> Option<&'static str> {
+        Some(self.congestion_control.about().name)
+    }
+}
+
+/// The sizes in bytes of a page's objects: the page itself, and what it refers to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WebPage {
+    objects: Vec<u64>,
+}
+
+impl WebPage {
+    /// A page of these objects. `None` without any, or if one has no bytes.
+    #[must_use]
+    pub fn new(objects: Vec<u64>) -> Option<Self> {
+        (!objects.is_empty() && !objects.contains(&0)).then_some(Self { objects })
+    }
+
+    /// The front page of Google in 2015: 56 kB in 3 requests. The paper does not say how the bytes are divided; here the page
+    /// has 20 kB, the two others 18 kB each.
+    #[must_use]
+    pub fn google() -> Self {
+        Self { objects: vec![20_000, 18_000, 18_000] }
+    }
+
+    /// The front page of the Huffington Post in 2015: 3 MB in 110 requests, divided as [`Self::divided`] says.
+    #[must_use]
+    pub fn huffpost() -> Self {
+        Self { objects: divide(3_000_000, 110) }
+    }
+
+    /// A page of so many bytes in so many requests: a tenth is the page itself; the others have the sizes that divide a
+    /// log-normal distribution (of deviation 1 in the natural logarithm: the largest sixth has half of the bytes) into as
+    /// many equal parts, in an order that mixes small and large. `None` if there are not 10 bytes for each.
+    #[must_use]
+    pub fn divided(bytes: u64, requests: u32) -> Option<Self> {
+        let is_possible = requests > 0 && bytes <= 1 << 50 && bytes / 10 >= u64::from(requests);
+        is_possible.then(|| Self { objects: divide(bytes, requests) })
+    }
+
+    /// The sizes in bytes.
+    #[must_use]
+    pub fn objects(&self) -> &[u64] {
+        &self.objects
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.objects.iter().fold(0, |sum, object| sum.saturating_add(*object))
+    }
+}
+
+/// See [`WebPage::divided`].
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "shares of a number of bytes, far below 2^53"
+)]
+fn divide(bytes: u64, requests: u32) -> Vec<u64> {
+    if requests < 2 {
+        return vec![bytes];
+    }
+    let others = u64::from(requests - 1);
+    let (first, rest) = (bytes / 10, bytes - bytes / 10);
+    let weights: Vec<f64> =
+        (0..others).map(|n| libm::exp(normal_quantile((n as f64 + 0.5) / others as f64))).collect();
+    let sum: f64 = weights.iter().sum();
+    // Each gets a byte, and its share of the others.
+    let free = (rest - others) as f64;
+    let mut sizes: Vec<u64> = weights.iter().map(|weight| 1 + (free * weight / sum) as u64).collect();
+    let missing = rest.saturating_sub(sizes.iter().sum());
+    if let Some(largest) = sizes.last_mut() {
+        *largest += missing;
+    }
+    // In steps of the golden section: neighbours in size are far from each other.
+    let mut order: Vec<u64> = (0..others).collect();
+    order.sort_by_key(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mixed = order.iter().filter_map(|n| sizes.get(usize::try_from(*n).ok()?).copied());
+    core::iter::once(first).chain(mixed).collect()
+}
+
+/// The value that a standard normal variable is below with probability `p`, by halving.
+fn normal_quantile(p: f64) -> f64 {
+    let (mut low, mut high) = (-8.0, 8.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let below = 0.5 * libm::erfc(-middle * core::f64::consts::FRAC_1_SQRT_2);
+        if below < p { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The browser and the servers.
+#[derive(Debug)]
+pub struct Web {
+    flow: u32,
+    settings: WebSettings,
+    connections: Connections,
+    workers: Vec<Worker>,
+    phase: Phase,
+    /// Objects asked for, and those that are there.
+    asked: usize,
+    complete: usize,
+    /// When the name server is asked again, or the next fetch begins; [`Instant::MAX`]: not at all.
+    due: Instant,
+    transfers: Vec<Transfer>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Idle,
+    Lookup,
+    Fetch,
+    Stopped,
+}
+
+/// A connection and what goes over it.
+#[derive(Debug)]
+struct Worker {
+    handle: Handle,
+    /// Bytes of the object that is fetched; `None`: nothing to do.
+    object: Option<u64>,
+    /// Bytes that must have arrived up for the server to have all requests, and down for all answers to be complete.
+    asked: u64,
+    awaited: u64,
+    /// The server has answered.
+    answered: bool,
+}
+
+impl Web {
+    /// A browser as flow number `flow`.
+    ///
+    /// # Errors
+    /// The TCP configuration is refused.
+    pub fn new(flow: u32, settings: &WebSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        Ok(Self {
+            flow,
+            settings: settings.clone(),
+            connections: Connections::new(flow, settings.config, settings.congestion_control.clone())?,
+            workers: Vec::new(),
+            phase: Phase::Idle,
+            asked: 0,
+            complete: 0,
+            due: Instant::MAX,
+            transfers: Vec::new(),
+        })
+    }
+
+    fn begin(&mut self, now: Instant, network: &mut Network) {
+        self.phase = Phase::Lookup;
+        (self.asked, self.complete) = (0, 0);
+        self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes: self.settings.page.bytes() });
+        self.look_up(now, network);
+    }
+
+    /// Asks the name server; an answer to any query of this fetch will do.
+    fn look_up(&mut self, now: Instant, network: &mut Network) {
+        let number = self.transfers.len() as u64;
+        let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
+        network.send_on(now, Direction::Up, (self.flow, LOOKUP), QUERY, payload);
+        self.due = now + LOOKUP_TIMEOUT;
+    }
+
+    fn on_lookup(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
+        let Payload::Datagram { number, .. } = packet.payload else { return };
+        if direction == Direction::Up {
+            network.send_on(now, Direction::Down, (self.flow, LOOKUP), ANSWER, packet.payload);
+        } else if self.phase == Phase::Lookup && number == self.transfers.len() as u64 {
+            self.phase = Phase::Fetch;
+            self.due = Instant::MAX;
+            self.employ(now, network);
+        }
+    }
+
+    /// Opens a connection more for the next object.
+    fn employ(&mut self, now: Instant, network: &mut Network) {
+        let Some(handle) = self.connections.open(now, network) else { return };
+        self.workers.push(Worker { handle, object: None, asked: 0, awaited: 0, answered: true });
+        self.fetch(now, self.workers.len() - 1, network);
+    }
+
+    /// Lets a worker ask for the next object, if there is one.
+    fn fetch(&mut self, now: Instant, worker: usize, network: &mut Network) {
+        let Some(worker) = self.workers.get_mut(worker) else { return };
+        worker.object = self.settings.page.objects.get(self.asked).copied();
+        let Some(bytes) = worker.object else { return };
+        self.asked += 1;
+        worker.asked += self.settings.request;
+        worker.awaited += bytes;
+        worker.answered = false;
+        let handle = worker.handle;
+        self.connections.write(now, handle, (Direction::Up, self.settings.request), network);
+    }
+
+    /// Bytes have arrived over a connection: what follows from it.
+    fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
+        let Some(number) = self.workers.iter().position(|worker| worker.handle == handle) else { return };
+        let worker = &mut self.workers[number];
+        let Some(bytes) = worker.object else { return };
+        if !worker.answered {
+            if self.connections.delivered(handle, Direction::Up) < worker.asked {
+                return;
+            }
+            worker.answered = true;
+            self.connections.write(now, handle, (Direction::Down, bytes), network);
+        }
+        if self.connections.delivered(handle, Direction::Down) < worker.awaited {
+            return;
+        }
+        worker.object = None;
+        self.complete += 1;
+        let objects = self.settings.page.objects.len();
+        if self.complete == objects {
+            self.finish(now, network);
+            return;
+        }
+        self.fetch(now, number, network);
+        if self.complete == 1 {
+            // Only now it is known what else there is.
+            let most = self.settings.connections as usize;
+            while self.workers.len() < most && self.asked < objects {
+                let before = self.workers.len();
+                self.employ(now, network);
+                if self.workers.len() == before {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, now: Instant, network: &mut Network) {
+        self.phase = Phase::Idle;
+        let Some(transfer) = self.transfers.last_mut() else { return };
+        transfer.ended_at = Some(now);
+        self.due = (transfer.begun_at + self.settings.interval).max(now);
+        network.wake(self.flow, self.due);
+        for worker in core::mem::take(&mut self.workers) {
+            self.connections.close(now, worker.handle, network);
+        }
+    }
+}
+
+impl Source for Web {
+    fn start(&mut self, now: Instant, network: &mut Network) {
+        self.begin(now, network);
+        network.wake(self.flow, self.due);
+    }
+
+    fn stop(&mut self, _now: Instant) {
+        self.phase = Phase::Stopped;
+        self.due = Instant::MAX;
+        self.workers.clear();
+        self.connections.abort_all();
+    }
+
+    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
+        if packet.connection == LOOKUP {
+            self.on_lookup(now, packet, direction, network);
+        } else if let Some(handle) = self.connections.on_packet(now, packet, direction, network) {
+            self.advance(now, handle, network);
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        self.connections.on_wake(now, network);
+        if self.due <= now {
+            match self.phase {
+                Phase::Idle => self.begin(now, network),
+                Phase::Lookup => self.look_up(now, network),
+                Phase::Fetch | Phase::Stopped => self.due = Instant::MAX,
+            }
+        }
+        network.wake(self.flow, self.due);
+    }
+
+    fn delivered(&self) -> u64 {
+        self.connections.delivered_in_all(Direction::Down)
+    }
+
+    fn tally(&self) -> Tally {
+        self.connections.tally(Direction::Down)
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+}
+
+/// A number that no connection has, unless 2^17 are open.
+const LOOKUP: u32 = u32::MAX;
+/// resolv.conf(5): RES_TIMEOUT.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// IP bytes: 28 of IPv4 and UDP, 12 of header and 20 of question for a name of 14 letters (RFC 1035 §4.1).
+const QUERY: u32 = 60;
+/// The same, and one address of 16 bytes (RFC 1035 §4.1.3, with compression).
+const ANSWER: u32 = 76;
+
+#[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "some megabytes")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_the_bytes_and_requests_that_they_are_known_for() {
+        let of = |page: &WebPage| (page.bytes(), page.objects().len());
+        assert_eq!(of(&WebPage::google()), (56_000, 3));
+        assert_eq!(of(&WebPage::huffpost()), (3_000_000, 110));
+        for (bytes, requests) in [(10, 1), (20, 2), (1000, 100), (1 << 50, 7), (123_457, 1000)] {
+            let page = WebPage::divided(bytes, requests).expect("possible");
+            assert_eq!(of(&page), (bytes, requests as usize));
+            assert!(page.objects().iter().all(|object| *object > 0));
+        }
+        assert_eq!((WebPage::divided(9, 1), WebPage::divided(5, 0)), (None, None));
+        assert_eq!((WebPage::new(vec![]), WebPage::new(vec![1, 0])), (None, None));
+    }
+
+    #[test]
+    fn the_objects_of_a_divided_page_are_of_many_sizes_well_mixed() {
+        let page = WebPage::huffpost();
+        let mut objects = page.objects()[1..].to_vec();
+        let of_first_half: u64 = objects[..54].iter().sum();
+        assert!((0.3..0.7).contains(&(of_first_half as f64 / 2_700_000.0)), "{of_first_half}");
+        objects.sort_unstable();
+        // A log-normal variable with deviation 1 is exp(-1/2) of its mean at the median.
+        let mean = 2_700_000.0 / 109.0;
+        assert!((objects[54] as f64 / (mean * libm::exp(-0.5)) - 1.0).abs() < 0.05, "{}", objects[54]);
+        let of_largest: u64 = objects[91..].iter().sum();
+        assert!(of_largest > 2_700_000 * 45 / 100, "{of_largest}");
+    }
+}

@@ -89,6 +89,7 @@
 //! ```toml
 //! kind = "tcp"                  # a connection with data one way
 //! size = "360kb"                # bytes to transfer; default: without end
+//! total = "360kb"               # instead of `size`: of all flows of the table together, in equal parts
 //!
 //! kind = "ping"                 # requests that are answered at once
 //! interval = "200ms"            # time between requests
@@ -130,6 +131,18 @@
 //! connections = 20              # new ones per second in the mean, 0.01 to 100000; must be given
 //! persistent = true             # HTTP/1.1: a connection may carry several requests; otherwise each carries one
 //! max_open = 10000              # connections open at a time: users who come when so many are open get nothing
+//!
+//! kind = "web"                  # over UDP and TCP: a browser that fetches a page again and again, beginning with its name
+//! page = "google"               # 56 kB in 3 requests, "huffpost" (3 MB in 110), { objects = [20000, "18kb"] } (the page itself
+//!                               # first), or { size = "3000kb", requests = 110 }
+//! connections = 4               # side by side
+//! request = 300                 # bytes of a request
+//! interval = "1s"               # from the beginning of a fetch to the beginning of the next, if that is not longer
+//!
+//! kind = "tcp_onoff"            # over TCP: data without end for some time, none for some time
+//! on = { exponential = "5s" }   # must be given, as must `off`; may be drawn
+//! off = { exponential = "5s" }
+//! persistent = true             # over one connection; otherwise each time with data has its own
 //! ```
 //!
 //! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`, `{ exponential = "10s" }` (its
@@ -172,7 +185,9 @@ pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
-pub use traffic::{Cbr, Hearing, OnOff, PackMime, Ping, Poisson, TcpTransfer, Traffic, Transfers, Voip};
+pub use traffic::{
+    Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers, Voip, Web,
+};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;

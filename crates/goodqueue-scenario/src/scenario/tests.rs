@@ -415,6 +415,7 @@ fn starts_depend_on_the_seed_and_on_the_number_of_the_flow_alone() {
 fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation_and_source() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut names = Vec::new();
+    let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "toml") {
@@ -425,7 +426,7 @@ fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation
             assert!(text.contains(word), "{} lacks `{word}`", path.display());
         }
         let document = Document::load(&path).unwrap();
-        match crate::sweep::expand(&document, &Names::default()) {
+        match crate::sweep::expand(&document, &Names { cc: &controls, ..Names::default() }) {
             Ok(points) => names.extend(points.first().map(|point| point.1.name.clone())),
             Err(error) => panic!("{error}"),
         }

@@ -7,8 +7,10 @@ mod packmime;
 mod ping;
 mod poisson;
 mod tcp;
+mod tcp_onoff;
 mod transfers;
 mod voip;
+mod web;
 
 use goodqueue::Duration;
 use goodqueue_sim as sim;
@@ -20,8 +22,10 @@ pub use packmime::PackMime;
 pub use ping::Ping;
 pub use poisson::Poisson;
 pub use tcp::TcpTransfer;
+pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;
 pub use voip::{Hearing, Voip};
+pub use web::{Page, Web};
 
 use super::document::{Node, Raw};
 use super::dscp::read_dscp;
@@ -196,7 +200,7 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
     };
     let group = FlowGroup {
         direction,
-        count: table.small("count", 1, 1, MAX_FLOWS)?,
+        count: read_count(table)?,
         start: table.time("start")?.unwrap_or_default(),
         start_jitter: table.time("start_jitter")?.unwrap_or_default(),
         together: table.flag("together", false)?,
@@ -246,6 +250,11 @@ fn read_label(table: &Reader<'_>) -> Result<Option<String>, Diagnostic> {
     }
 }
 
+/// `count`: how many flows a table stands for.
+fn read_count(table: &Reader<'_>) -> Result<u32, Diagnostic> {
+    table.small("count", 1, 1, MAX_FLOWS)
+}
+
 kinds! {
     /// A TCP transfer, or one without end.
     Tcp(TcpTransfer),
@@ -263,6 +272,10 @@ kinds! {
     Transfers(Transfers),
     /// Web connections of many users.
     PackMime(PackMime),
+    /// A browser.
+    Web(Web),
+    /// A TCP sender that is silent at times.
+    TcpOnOff(TcpOnOff),
 }
 
 const FLOW_KEYS: &[&str] = &[

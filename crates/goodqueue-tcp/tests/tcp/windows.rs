@@ -81,7 +81,7 @@ fn what_is_taken_back_is_not_sent_and_what_is_written_later_is() {
     pair.sender.take_back();
     pair.run_until(at(2000));
     let so_far = pair.receiver.delivered();
-    assert!(so_far > 0 && so_far % MSS == 0 && pair.sender.in_flight() == 0);
+    assert!(so_far > 0 && so_far.is_multiple_of(MSS) && pair.sender.in_flight() == 0);
     assert_eq!(pair.sender.bytes_acked(), so_far, "nothing is missing of what was sent");
     pair.sender.write(5 * MSS);
     pair.sender.close();

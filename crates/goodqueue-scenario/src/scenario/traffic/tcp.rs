@@ -4,7 +4,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpSettings;
 use serde_json::{Value, json};
 
-use super::{Kind, Surroundings};
+use super::{Kind, Surroundings, read_count};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Tcp;
 use crate::scenario::reader::Reader;
@@ -20,15 +20,25 @@ pub struct TcpTransfer {
 
 impl Kind for TcpTransfer {
     const NAME: &'static str = "tcp";
-    const KEYS: &'static [&'static str] = &["size"];
+    const KEYS: &'static [&'static str] = &["size", "total"];
     const IS_OVER_TCP: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let size = table.size("size")?;
-        if size == Some(0) {
-            let message = Diagnostic::new("a transfer of 0 bytes is not possible");
-            return Err(table.error("size", message.help("leave `size` out for a transfer without end")));
+        let (size, total) = (table.size("size")?, table.size("total")?);
+        for (key, given) in [("size", size), ("total", total)] {
+            if given == Some(0) {
+                let message = Diagnostic::new("a transfer of 0 bytes is not possible");
+                return Err(table.error(key, message.help(format!("leave `{key}` out for one without end"))));
+            }
         }
+        if size.is_some() && total.is_some() {
+            let message = Diagnostic::new("the size of a flow is given already");
+            return Err(table.error("total", message.help("give either `size` or `total`")));
+        }
+        let size = match total {
+            Some(total) => Some(total.div_ceil(u64::from(read_count(table)?))),
+            None => size,
+        };
         Ok(Self { tcp: around.read_tcp(table)?, size })
     }
 

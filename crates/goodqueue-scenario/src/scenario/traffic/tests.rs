@@ -167,3 +167,135 @@ fn web_traffic_of_a_crowd_has_a_rate_and_one_direction() {
       allowed: down
     "#);
 }
+
+/// The first flow of a scenario with these lines in its table, having gone through JSON and back.
+fn flow(lines: &str) -> Traffic {
+    let scenario = read(&format!("qdiscs = \"pfifo\"\n[[flows]]\n{lines}")).unwrap();
+    let json = scenario.to_json();
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
+    scenario.flows[0].traffic.clone()
+}
+
+#[test]
+fn browsers_fetch_known_pages_and_own_ones() {
+    let page = |lines: &str| match flow(&format!("kind = \"web\"\n{lines}")) {
+        Traffic::Web(web) => web.page,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(page(""), Page::Google);
+    assert_eq!(page("page = \"huffpost\""), Page::Huffpost);
+    assert_eq!(page("page = { objects = [9, \"2kb\"] }"), Page::Objects(vec![9, 2048]));
+    assert_eq!(page("page = { size = 5000, requests = 7 }"), Page::Divided { size: 5000, requests: 7 });
+    let with = |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"web\"\n{lines}"));
+    insta::assert_snapshot!(with("page = \"gogle\""), @r#"
+    load.toml:4:8: `page`: there is no page `gogle`
+      4 | page = "gogle"
+        |        ^^^^^^^
+      allowed: google, huffpost
+      help: "google", "huffpost", { objects = [20000, "18kb"] } or { size = "3000kb", requests = 110 }
+    "#);
+    insta::assert_snapshot!(with("page = 3"), @r#"
+    load.toml:4:8: `page`: the number 3 is not possible
+      4 | page = 3
+        |        ^
+      allowed: "google", "huffpost", { objects = [20000, "18kb"] } or { size = "3000kb", requests = 110 }
+    "#);
+    insta::assert_snapshot!(with("page = { requests = 3 }"), @r#"
+    load.toml:4:8: `size`: neither `objects` nor `size` is given
+      4 | page = { requests = 3 }
+        |        ^^^^^^^^^^^^^^^^
+      allowed: "google", "huffpost", { objects = [20000, "18kb"] } or { size = "3000kb", requests = 110 }
+    "#);
+    insta::assert_snapshot!(with("page = { size = 3, requests = 3 }"), @r"
+    load.toml:4:17: `size`: 3 bytes are not possible in 3 requests
+      4 | page = { size = 3, requests = 3 }
+        |                 ^
+      allowed: 30 bytes to 2^50
+    ");
+    insta::assert_snapshot!(with("page = { objects = [] }"), @r#"
+    load.toml:4:20: `objects`: these are 0 objects
+      4 | page = { objects = [] }
+        |                    ^^
+      allowed: a list of 1 to 100000 sizes above 0, such as [20000, "18kb"]
+    "#);
+    insta::assert_snapshot!(with("page = { objects = [5, 0] }"), @r#"
+    load.toml:4:20: `objects`: an object of 0 bytes is not possible
+      4 | page = { objects = [5, 0] }
+        |                    ^^^^^^
+      allowed: a list of 1 to 100000 sizes above 0, such as [20000, "18kb"]
+    "#);
+    insta::assert_snapshot!(with("page = { objects = [5, \"5xb\"] }"), @r#"
+    load.toml:4:24: `xb` of the size `5xb` is not a unit of size
+      4 | page = { objects = [5, "5xb"] }
+        |                        ^^^^^
+      allowed: `1500` (bytes), `360kb` and `1mb` (1024, as in tc), `32MiB`
+      help: did you mean `b`?
+    "#);
+    insta::assert_snapshot!(with("page = { objects = [5], size = 3 }"), @r"
+    load.toml:4:25: `page` has no key `size`
+      4 | page = { objects = [5], size = 3 }
+        |                         ^^^^
+      allowed: objects
+    ");
+    insta::assert_snapshot!(with("connections = 0"), @r"
+    load.toml:4:15: `connections`: the number 0 is not possible
+      4 | connections = 0
+        |               ^
+      allowed: a whole number from 1 to 1000
+    ");
+    insta::assert_snapshot!(with("direction = \"up\""), @r#"
+    load.toml:4:13: `direction`: `up` is unknown
+      4 | direction = "up"
+        |             ^^^^
+      allowed: down
+    "#);
+}
+
+#[test]
+fn senders_that_are_silent_at_times_need_both_times() {
+    let Traffic::TcpOnOff(sender) = flow("kind = \"tcp_onoff\"\non = { exponential = \"5s\" }\noff = \"0s\"")
+    else {
+        panic!("another kind")
+    };
+    assert_eq!(
+        (sender.on, sender.off),
+        (Drawn::Exponential(Duration::from_secs(5)), Drawn::Constant(Duration::ZERO))
+    );
+    let with =
+        |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"tcp_onoff\"\n{lines}"));
+    insta::assert_snapshot!(with("on = \"5s\""), @r#"
+    load.toml:2:1: `off`: a flow of kind tcp_onoff needs two times
+      2 | [[flows]]
+        | ^^^^^^^^^
+      allowed: such as off = { exponential = "5s" }
+    "#);
+    insta::assert_snapshot!(with("on = \"0s\"\noff = \"1s\""), @r#"
+    load.toml:4:6: `on`: a time with data of 0s is not possible
+      4 | on = "0s"
+        |      ^^^^
+      allowed: above 0s
+    "#);
+}
+
+#[test]
+fn flows_of_a_table_may_share_a_total() {
+    let size = |lines: &str| match flow(lines) {
+        Traffic::Tcp(tcp) => tcp.size,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(size("count = 4\ntotal = 360_000"), Some(90_000));
+    assert_eq!(size("count = 7\ntotal = 360_000"), Some(51_429), "rounded up");
+    let with = |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\n{lines}"));
+    insta::assert_snapshot!(with("size = 5\ntotal = 5"), @r"
+    load.toml:4:9: `total`: the size of a flow is given already
+      4 | total = 5
+        |         ^
+      help: give either `size` or `total`
+    ");
+    insta::assert_snapshot!(with("total = 0"), @r"
+    load.toml:3:9: `total`: a transfer of 0 bytes is not possible
+      3 | total = 0
+        |         ^
+      help: leave `total` out for one without end
+    ");
+}

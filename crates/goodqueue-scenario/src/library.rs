@@ -35,6 +35,7 @@ scenarios![
     "upload-sweep",
     "ecn",
     "packmime",
+    "web-pages",
     "modem",
     "shared-line",
 ];

@@ -1,8 +1,9 @@
 //! From what a simulation counted to the figures of a result.
 
+mod transfers;
 mod voice;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue::{DropReason, Duration, Instant};
 use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
@@ -11,6 +12,7 @@ use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
 use hdrhistogram::Histogram;
 
+use self::transfers::{completion, groups, is_of_pieces, summary_of_transfers, web};
 use crate::results::{
     Bottleneck, Engine, Fairness, FlowResult, FlowSeries, HopResult, LinkResult, MeanMax, Packets,
     PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary, VoipResult,
@@ -52,10 +54,17 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         .zip(named.map(Some).chain(std::iter::repeat(None)))
         .map(|((id, (flow, seen)), table)| flow_result(id, config, flow, seen, table))
         .collect();
-    let tcp = |direction: Direction| {
-        flows.iter().filter(move |flow| flow.kind == "tcp" && flow.direction == direction.name())
+    let goodput = |direction: Direction, of: &dyn Fn(&FlowResult) -> bool| {
+        let counted = flows.iter().filter(|flow| flow.direction == direction.name() && of(flow));
+        per_second(counted.map(|flow| flow.bytes_delivered).sum(), measured_s)
     };
-    let goodput = |direction| per_second(tcp(direction).map(|flow| flow.bytes_delivered).sum(), measured_s);
+    let both_ways = |of: &dyn Fn(&FlowResult) -> bool| PerDirection {
+        down: goodput(Direction::Down, of),
+        up: goodput(Direction::Up, of),
+    };
+    let kinds: BTreeSet<&str> = flows.iter().map(|flow| flow.kind.as_str()).collect();
+    let goodput_by_kind =
+        kinds.into_iter().map(|kind| (kind.to_owned(), both_ways(&|flow| flow.kind == kind))).collect();
     let (pings, base_rtt) = pings(config, outcome);
     let induced: Vec<f64> = pings
         .iter()
@@ -86,7 +95,10 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         sweep: labels.sweep,
         seed: config.seed,
         duration_s: measured_s,
-        goodput: PerDirection { down: goodput(Direction::Down), up: goodput(Direction::Up) },
+        goodput: both_ways(&is_over_tcp),
+        goodput_by_kind,
+        completion: completion(config, outcome),
+        groups: groups(&labels.flows, config, outcome),
         grade: induced_latency_s.mean.map(|mean| grade(mean).to_owned()),
         induced_latency_s,
         probes: Probes {
@@ -94,6 +106,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             ping_sent: pings.len() as u64,
             ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
             voip: calls(&flows, outcome),
+            web: web(config, outcome),
         },
         fairness: fairness(&flows),
         tcp_share: tcp_share(&flows),
@@ -206,6 +219,7 @@ fn flow_result(
         label: table.and_then(|table| table.label.clone()),
         ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
         voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
+        transfers: is_of_pieces(&config.traffic).then(|| summary_of_transfers(&outcome.transfers)),
     }
 }
 
@@ -217,6 +231,11 @@ fn calls(flows: &[FlowResult], outcome: &Outcome) -> Option<VoipResult> {
         .filter_map(|(flow, seen)| Some((flow.voip.clone()?, seen.one_way.as_slice())))
         .unzip();
     voice::together(&calls, &packets)
+}
+
+/// Flows over TCP have a congestion control, others have none.
+const fn is_over_tcp(flow: &FlowResult) -> bool {
+    flow.cc.is_some()
 }
 
 fn link_result(
@@ -358,7 +377,7 @@ fn tcp_share(flows: &[FlowResult]) -> Option<f64> {
         float(flows.iter().filter(|flow| wanted(flow)).map(|flow| flow.bytes_delivered).sum())
     };
     let all = bytes(|_| true);
-    (all > 0.0).then(|| bytes(|flow| flow.kind == "tcp") / all)
+    (all > 0.0).then(|| bytes(is_over_tcp) / all)
 }
 
 fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Series) -> Series {
@@ -378,7 +397,7 @@ fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Ser
     };
     let goodput_bps = (0_u32..)
         .zip(config.flows.iter().zip(&series.delivered))
-        .filter(|(_, (flow, _))| matches!(flow.traffic, Traffic::Tcp(_)))
+        .filter(|(_, (flow, _))| flow.traffic.congestion_control().is_some())
         .map(|(id, (_, delivered))| FlowSeries {
             id,
             values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),

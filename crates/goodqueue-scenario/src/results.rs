@@ -39,8 +39,18 @@ pub struct Run {
     pub hops: Vec<HopResult>,
     /// Every flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// Sum of the goodput of all TCP flows per direction.
+    /// Groups of short transfers: tables of the scenario with several TCP flows of given size; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupResult>,
+    /// Sum of the goodput of all flows over TCP per direction.
     pub goodput: PerDirection<f64>,
+    /// The same of each kind of flow, over TCP or not.
+    #[serde(default)]
+    pub goodput_by_kind: BTreeMap<String, PerDirection<f64>>,
+    /// Flow completion times: of sized TCP flows and of the transfers of users; web pages are under `probes`. Absent without
+    /// such traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Transfers>,
     /// Ping round-trip time less the base round-trip time, over all pings.
     pub induced_latency_s: Summary,
     /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200, D 400, F above.
@@ -49,7 +59,7 @@ pub struct Run {
     pub probes: Probes,
     /// Jain's indices.
     pub fairness: Fairness,
-    /// TCP's share of the bytes delivered by all flows.
+    /// The share of flows over TCP in the bytes delivered by all flows.
     pub tcp_share: Option<f64>,
     /// What the run cost.
     pub engine: Engine,
@@ -192,6 +202,33 @@ pub struct FlowResult {
     /// What a call sounded like; absent for flows that are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipResult>,
+    /// What it transferred piece by piece; absent for flows that are one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Transfers>,
+}
+
+/// Transfers that began in the time measured, and how long they took.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Transfers {
+    /// Begun.
+    pub begun: u64,
+    /// Of those, complete at the end of the run.
+    pub completed: u64,
+    /// Time of the complete ones, from the first packet to the last byte.
+    pub time_s: Summary,
+}
+
+/// A group of transfers side by side (Järvinen & Kojo 2014).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GroupResult {
+    /// Number of the table among the scenario's flows, from 0.
+    pub table: u32,
+    /// Its flows.
+    pub flows: u32,
+    /// Of those, complete at the end of the run.
+    pub completed: u32,
+    /// From the first SYN to the last byte acknowledged; `null` if a flow did not complete.
+    pub response_s: Option<f64>,
 }
 
 /// What the probes saw.
@@ -206,6 +243,9 @@ pub struct Probes {
     /// All voice calls together; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipResult>,
+    /// What browsers saw; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebProbe>,
 }
 
 /// Voice calls. Packets that may still have been on their way when the run ended count nowhere.
@@ -245,6 +285,17 @@ pub struct LossPattern {
     pub longest_run: u64,
     /// Packets from the beginning of a run to that of the next, in the mean.
     pub mean_distance: Option<f64>,
+}
+
+/// What browsers saw.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct WebProbe {
+    /// Page fetches begun in the time measured.
+    pub pages: u64,
+    /// Of those, complete at the end of the run.
+    pub completed: u64,
+    /// Time of the complete ones, from the query for the name to the last byte of the last object.
+    pub page_fetch_s: Summary,
 }
 
 /// Jain's fairness indices (Jain, Chiu & Hawe 1984); `null` with fewer than two flows.

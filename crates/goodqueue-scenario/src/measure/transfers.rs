@@ -1,0 +1,81 @@
+//! What comes in pieces: files, web connections, pages, groups of flows; and how long each took.
+
+use goodqueue::Instant;
+use goodqueue_sim::traffic::Transfer;
+use goodqueue_sim::{Config, FlowConfig, Outcome, Traffic};
+
+use super::{FlowLabels, exact_summary, seconds};
+use crate::results::{GroupResult, Transfers, WebProbe};
+
+/// Flows that count their transfers.
+pub(super) const fn is_of_pieces(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Transfers(_) | Traffic::PackMime(_) | Traffic::Web(_))
+}
+
+pub(super) fn summary_of_transfers<'t>(transfers: impl IntoIterator<Item = &'t Transfer>) -> Transfers {
+    let mut begun = 0;
+    let mut times = Vec::new();
+    for transfer in transfers {
+        begun += 1;
+        times.extend(transfer.ended_at.map(|end| seconds(end.since(transfer.begun_at))));
+    }
+    Transfers { begun, completed: times.len() as u64, time_s: exact_summary(&times) }
+}
+
+/// All pages of all browsers.
+pub(super) fn web(config: &Config, outcome: &Outcome) -> Option<WebProbe> {
+    let is_browser = |flow: &FlowConfig| matches!(flow.traffic, Traffic::Web(_));
+    let browsers = config.flows.iter().zip(&outcome.flows).filter(|(flow, _)| is_browser(flow));
+    config.flows.iter().any(is_browser).then(|| {
+        let Transfers { begun, completed, time_s } =
+            summary_of_transfers(browsers.flat_map(|(_, seen)| &seen.transfers));
+        WebProbe { pages: begun, completed, page_fetch_s: time_s }
+    })
+}
+
+/// What the flows of given size that began in the time measured came to, and the transfers of all users, but for pages.
+pub(super) fn completion(config: &Config, outcome: &Outcome) -> Option<Transfers> {
+    let warm_at = Instant::ZERO + config.warmup;
+    let mut is_there = false;
+    let mut all = Vec::new();
+    for (flow, seen) in config.flows.iter().zip(&outcome.flows) {
+        match &flow.traffic {
+            Traffic::Tcp(tcp) => {
+                let Some(bytes) = tcp.size else { continue };
+                if flow.start >= warm_at {
+                    all.push(Transfer { begun_at: flow.start, ended_at: seen.tally.completed_at, bytes });
+                }
+            }
+            Traffic::Transfers(_) | Traffic::PackMime(_) => all.extend_from_slice(&seen.transfers),
+            _ => continue,
+        }
+        is_there = true;
+    }
+    is_there.then(|| summary_of_transfers(&all))
+}
+
+/// The tables of several sized TCP flows.
+pub(super) fn groups(tables: &[FlowLabels], config: &Config, outcome: &Outcome) -> Vec<GroupResult> {
+    let mut results = Vec::new();
+    let mut flows = config.flows.iter().zip(&outcome.flows);
+    for (table, labels) in (0_u32..).zip(tables) {
+        let members: Vec<_> = flows.by_ref().take(labels.count as usize).collect();
+        let is_sized = |flow: &FlowConfig| matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.size.is_some());
+        if members.len() < 2 || !members.iter().all(|(flow, _)| is_sized(flow)) {
+            continue;
+        }
+        let ends: Vec<Instant> = members.iter().filter_map(|(_, seen)| seen.tally.completed_at).collect();
+        let begun_at = members.iter().map(|(flow, _)| flow.start).min();
+        let ended_at = ends.iter().copied().max().filter(|_| ends.len() == members.len());
+        results.push(GroupResult {
+            table,
+            flows: labels.count,
+            completed: u32::try_from(ends.len()).unwrap_or(u32::MAX),
+            response_s: begun_at.zip(ended_at).map(|(begin, end)| seconds(end.since(begin))),
+        });
+    }
+    results
+}
+
+#[cfg(test)]
+mod tests;

@@ -98,6 +98,39 @@ struct Line<'r> {
     runs: Vec<&'r Run>,
 }
 
+/// A column of times that only some traffic has.
+struct Timed {
+    heading: &'static str,
+    is_there: fn(&Run) -> bool,
+    /// In seconds.
+    times: &'static [fn(&Run) -> Option<f64>],
+}
+
+const TIMED: [Timed; 3] = [
+    Timed {
+        heading: "page fetch\nms\np50/p95",
+        is_there: |run| run.probes.web.is_some(),
+        times: &[
+            |run| run.probes.web.as_ref()?.page_fetch_s.p50,
+            |run| run.probes.web.as_ref()?.page_fetch_s.p95,
+        ],
+    },
+    Timed {
+        heading: "completion\nms\np50/p95/p99",
+        is_there: |run| run.completion.is_some(),
+        times: &[
+            |run| run.completion.as_ref()?.time_s.p50,
+            |run| run.completion.as_ref()?.time_s.p95,
+            |run| run.completion.as_ref()?.time_s.p99,
+        ],
+    },
+    Timed {
+        heading: "groups\nms\nmean/max",
+        is_there: |run| !run.groups.is_empty(),
+        times: &[Run::mean_response_s, Run::max_response_s],
+    },
+];
+
 fn one_table(runs: &[&Run]) -> Table {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for run in runs {
@@ -122,11 +155,19 @@ fn one_table(runs: &[&Run]) -> Table {
     if has_calls {
         header.insert(header.len() - 1, "voice\n%, ms, MOS\nlost/one way/score");
     }
+    let timed: Vec<&Timed> =
+        TIMED.iter().filter(|timed| runs.iter().any(|run| (timed.is_there)(run))).collect();
+    for column in &timed {
+        header.insert(header.len() - 1, column.heading);
+    }
     table.set_header(header);
     for line in &lines {
         let mut cells = line.cells();
         if has_calls {
             cells.insert(cells.len() - 1, line.calls());
+        }
+        for column in &timed {
+            cells.insert(cells.len() - 1, line.times(column));
         }
         table.add_row(cells);
     }
@@ -137,6 +178,11 @@ fn one_table(runs: &[&Run]) -> Table {
 }
 
 impl Line<'_> {
+    fn times(&self, column: &Timed) -> Cell {
+        let times = column.times.iter().map(|time| three_figures(self.mean(time).map(|s| s * 1e3)));
+        Cell::new(times.collect::<Vec<_>>().join("/"))
+    }
+
     fn cells(&self) -> Vec<Cell> {
         let down_up = |down: Option<f64>, up: Option<f64>, digits| {
             format!("{}/{}", number(down, digits), number(up, digits))

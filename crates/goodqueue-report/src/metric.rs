@@ -31,7 +31,7 @@ pub(crate) enum Better {
 }
 
 /// All columns, left to right.
-const METRICS: [Metric; 15] = [
+const METRICS: [Metric; 22] = [
     metric("Goodput", "down", "Mbit/s", Better::High, |r, _| Some(r.goodput.down / 1e6)),
     metric("Goodput", "up", "Mbit/s", Better::High, |r, _| Some(r.goodput.up / 1e6)),
     metric("Induced latency", "mean", "ms", Better::Low, |r, _| ms(r.induced_latency_s.mean)),
@@ -46,17 +46,31 @@ const METRICS: [Metric; 15] = [
         Link::Down => r.fairness.jain_goodput,
         Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
     }),
-    metric("Voice", "lost", "%", Better::Low, |r, _| voice(r)?.loss.map(|share| share * 1e2)),
-    metric("Voice", "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
-    metric("Voice", "jitter", "ms", Better::Low, |r, _| ms(voice(r)?.jitter_s)),
-    metric("Voice", "MOS", "", Better::High, |r, _| voice(r)?.mos),
+    metric(VOICE, "lost", "%", Better::Low, |r, _| voice(r)?.loss.map(|share| share * 1e2)),
+    metric(VOICE, "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
+    metric(VOICE, "jitter", "ms", Better::Low, |r, _| ms(voice(r)?.jitter_s)),
+    metric(VOICE, "MOS", "", Better::High, |r, _| voice(r)?.mos),
+    metric(PAGES, "p50", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p50)),
+    metric(PAGES, "p95", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p95)),
+    metric(TRANSFERS, "p50", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p50)),
+    metric(TRANSFERS, "p95", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p95)),
+    metric(TRANSFERS, "p99", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p99)),
+    metric(GROUPS, "mean", "ms", Better::Low, |r, _| ms(r.mean_response_s())),
+    metric(GROUPS, "max", "ms", Better::Low, |r, _| ms(r.max_response_s())),
 ];
+
+const VOICE: &str = "Voice";
+const PAGES: &str = "Page fetch";
+const TRANSFERS: &str = "Flow completion";
+const GROUPS: &str = "Group response";
+/// About traffic that only some scenarios have.
+const OF_SOME_TRAFFIC: [&str; 4] = [VOICE, PAGES, TRANSFERS, GROUPS];
 
 /// The columns that this report has: those about which any of its runs says something, and those about the link always.
 pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<&'static Metric> {
     let says = |metric: &&Metric| {
         let mut runs = grouped.points.iter().flat_map(|point| point.runs.iter().flatten());
-        metric.group != "Voice" || runs.any(|run| (metric.of)(run, grouped.link).is_some())
+        !OF_SOME_TRAFFIC.contains(&metric.group) || runs.any(|run| (metric.of)(run, grouped.link).is_some())
     };
     METRICS.iter().filter(says).collect()
 }

@@ -71,6 +71,22 @@ pub struct Run {
     pub series: Option<Series>,
 }
 
+impl Run {
+    /// Mean of the response times of the groups; `None` without groups, or if one did not complete.
+    #[must_use]
+    pub fn mean_response_s(&self) -> Option<f64> {
+        let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
+        crate::measure::exact_summary(&times?).mean
+    }
+
+    /// The longest of them.
+    #[must_use]
+    pub fn max_response_s(&self) -> Option<f64> {
+        let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
+        crate::measure::exact_summary(&times?).max
+    }
+}
+
 /// A value for each direction.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PerDirection<T> {

@@ -499,7 +499,6 @@ fn compare_runs_the_kernel_s_tcp_live_and_beside_the_simulated_one() {
     let [scenario, results] = ["mix.toml", "results.json"].map(|name| folder.path().join(name));
     let mix = r#"
         duration = "3s"
-        warmup = "500ms"
         qdiscs = ["fq_codel", "pfifo limit 50"]
         link = { down = "8mbit", up = "4mbit", rtt = "20ms" }
         flows = [

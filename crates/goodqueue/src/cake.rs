@@ -68,7 +68,7 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::flow_queue::Backlogs;
 use crate::gauge::{Gauge, Gauges, Observation, Part};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
@@ -92,6 +92,9 @@ pub struct Cake<P, R> {
     current: usize,
     len: usize,
     bytes: u64,
+    /// All that was ever queued.
+    entered: Count,
+    /// Drops and marks.
     stats: Stats,
     sizes: Sizes,
     overlimits: u64,
@@ -849,6 +852,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             current: 0,
             len: 0,
             bytes: 0,
+            entered: Count::default(),
             stats: Stats::default(),
             sizes: Sizes::default(),
             overlimits: 0,
@@ -937,11 +941,17 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 
     /// Takes the oldest packet of a queue.
-    fn take(&mut self, tin: usize, index: u16) -> Option<Queued<P>> {
+    fn take(&mut self, tin: usize, index: u16) -> Option<P> {
         let flow = self.tins.get_mut(tin)?.flows.get_mut(index as usize)?;
-        let queued = self.pool.pop_front(&mut flow.packets)?;
-        self.forget(tin, index, queued.packet.len());
-        Some(queued)
+        let bytes = self.pool.front(&flow.packets)?.packet.len();
+        self.forget(tin, index, bytes);
+        self.pool.pop_front(&mut self.tins.get_mut(tin)?.flows.get_mut(index as usize)?.packets)
+    }
+
+    /// When the oldest packet of a queue came.
+    fn arrival(&self, tin: usize, index: u16) -> Option<Instant> {
+        let flow = self.tins.get(tin)?.flows.get(index as usize)?;
+        self.pool.front(&flow.packets).map(|queued| queued.at)
     }
 
     /// A packet of `bytes` has left a queue.
@@ -968,12 +978,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             flow.cobalt.queue_full(now, &tin.cobalt);
             tin.tally.drops = tin.tally.drops.wrapping_add(1);
         }
-        let bytes = lost.packet.len();
+        let bytes = lost.len();
         if self.config.ingress {
             self.advance(tin, self.config.on_the_link(bytes), true);
         }
         self.stats.dropped_after.add(bytes);
-        drops.dropped(lost.packet, DropReason::Overmemory);
+        drops.dropped(lost, DropReason::Overmemory);
         true
     }
 
@@ -992,15 +1002,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let mut found: Option<(u32, u8)> = None;
         let mut behind_found = NIL_NODE;
         let mut spare = false;
-        for (node, queued) in self.pool.nodes(&flow.packets) {
+        for (node, older) in self.pool.nodes(&flow.packets) {
             if found.is_some() && behind_found == NIL_NODE {
                 behind_found = node;
             }
             if node == last {
                 break;
             }
-            let Some(ack) = queued.packet.tcp_ack() else { continue };
-            if queued.packet.flow_hash(self.salt) != tag {
+            let Some(ack) = older.tcp_ack() else { continue };
+            if older.flow_hash(self.salt) != tag {
                 continue;
             }
             if found.is_some_and(|(_, ecn)| ecn != ack.ecn) {
@@ -1029,13 +1039,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if let Some(tally) = self.tally(tin) {
             tally.ack_drops = tally.ack_drops.wrapping_add(1);
         }
-        let bytes = old.packet.len();
+        let bytes = old.len();
         self.forget(tin, index, bytes);
         if self.config.ingress {
             self.advance(tin, self.config.on_the_link(bytes), true);
         }
         self.stats.dropped_after.add(bytes);
-        drops.dropped(old.packet, DropReason::Superseded);
+        drops.dropped(old, DropReason::Superseded);
     }
 
     /// Puts a packet that came at `at` into its queue.
@@ -1108,8 +1118,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let mut queued = Vec::new();
         for tin in 0..self.tins.len() {
             for index in 0..QUEUES_16 {
-                while let Some(packet) = self.take(tin, index) {
-                    queued.push(packet);
+                while let Some((at, packet)) = self.arrival(tin, index).zip(self.take(tin, index)) {
+                    queued.push(Queued { at, packet });
                 }
             }
         }
@@ -1231,23 +1241,19 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// packet was dropped and charged so that another flow may be next.
     fn serve(&mut self, tin: usize, index: u16, drops: &mut impl Drops<P>) -> Result<P, bool> {
         loop {
-            let mut queued = self.take(tin, index).ok_or(true)?;
-            let sojourn = self.now.since(queued.at);
-            let charge = self.config.on_the_link(queued.packet.len());
             let state = self.tins.get_mut(tin).ok_or(true)?;
             let bulk = if self.config.ingress { state.bulk } else { 0 };
             let flow = state.flows.get_mut(index as usize).ok_or(true)?;
-            let verdict = flow.cobalt.decide(
-                self.now,
-                &state.cobalt,
-                sojourn,
-                bulk,
-                &mut queued.packet,
-                &mut self.random,
-            );
+            let came = self.pool.front(&flow.packets).ok_or(true)?.at;
+            // It is judged where it lies.
+            let packet = self.pool.front_mut(&flow.packets).ok_or(true)?;
+            let sojourn = self.now.since(came);
+            let verdict =
+                flow.cobalt.decide(self.now, &state.cobalt, sojourn, bulk, packet, &mut self.random);
+            let bytes = packet.len();
+            let charge = self.config.on_the_link(bytes);
             // The last packet may be marked, not dropped.
-            let sent = !verdict.drop || flow.packets.is_empty();
-            let bytes = queued.packet.len();
+            let sent = !verdict.drop || flow.packets.len() == 1;
             if verdict.marked {
                 self.stats.marked.add(bytes);
                 state.tally.marks = state.tally.marks.wrapping_add(1);
@@ -1264,12 +1270,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             if sent || self.config.ingress {
                 self.advance(tin, charge, !sent);
             }
+            let taken = self.take(tin, index);
             if sent {
-                self.stats.dequeued.add(bytes);
-                return Ok(queued.packet);
+                return taken.ok_or(true);
             }
             self.stats.dropped_after.add(bytes);
-            drops.dropped(queued.packet, DropReason::Congested);
+            if let Some(lost) = taken {
+                drops.dropped(lost, DropReason::Congested);
+            }
             if self.config.ingress {
                 return Err(false);
             }
@@ -1289,8 +1297,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
-        self.stats.enqueued.add(bytes);
+        self.entered.add(bytes);
         self.insert(self.now, packet, drops);
         self.measure(bytes);
         self.drop_excess(drops);
@@ -1352,7 +1359,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        let queued = Count { packets: self.len as u64, bytes: self.bytes };
+        self.stats.with_queue(self.entered, queued)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {
@@ -1394,9 +1402,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.now = self.now.max(now);
         for tin in 0..self.tins.len() {
             for index in 0..QUEUES_16 {
-                while let Some(queued) = self.take(tin, index) {
-                    self.stats.dropped_after.add(queued.packet.len());
-                    drops.dropped(queued.packet, DropReason::Purged);
+                while let Some(packet) = self.take(tin, index) {
+                    self.stats.dropped_after.add(packet.len());
+                    drops.dropped(packet, DropReason::Purged);
                 }
             }
         }

@@ -263,10 +263,43 @@ impl CodelVars {
     /// none is left.
     #[inline]
     pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
+        match source.head() {
+            Some(head) => self.passes(now, params, head.at) || self.judge(now, params, source),
+            None => {
+                self.emptied(params.variant);
+                false
+            }
+        }
+    }
+
+    /// True for nearly every packet of a queue that is under control: the one at the head, which came at `came`, is below
+    /// target while nothing is being dropped, and may be sent. False: [`Self::judge`] must be asked.
+    #[inline]
+    pub(crate) fn passes(&mut self, now: Instant, params: &CodelParams, came: Instant) -> bool {
+        if self.dropping || params.ce_threshold.is_some() {
+            return false;
+        }
+        match params.variant {
+            CodelVariant::Rfc8289 => exact::passes(self, now, params, came),
+            CodelVariant::Linux => linux::passes(self, now, params, came),
+            CodelVariant::Cacm2012 | CodelVariant::Ns2 => false,
+        }
+    }
+
+    /// As [`Self::dequeue`], with all questions.
+    #[inline(never)]
+    pub(crate) fn judge<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         match params.variant {
             CodelVariant::Linux => linux::dequeue(self, now, params, source),
             _ => exact::dequeue(self, now, params, source),
         }
+    }
+
+    /// A dequeue found the queue empty.
+    #[inline]
+    pub(crate) const fn emptied(&mut self, variant: CodelVariant) {
+        self.first_above = if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER };
+        self.dropping = false;
     }
 
     /// Drops since dropping began, as the control law counts them.
@@ -585,6 +618,23 @@ impl<P: Packet> Codel<P> {
     pub const fn vars(&self) -> &CodelVars {
         &self.vars
     }
+
+    #[inline(never)]
+    fn judge(&mut self, drops: &mut impl Drops<P>) -> bool {
+        let mut vars = self.vars;
+        let (now, params) = (self.now, self.config.params);
+        let sends = vars.judge(now, &params, &mut FifoSource { codel: self, drops });
+        self.vars = vars;
+        sends
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<P> {
+        let Queued { at, packet } = self.queue.pop_front()?;
+        self.tally.max_packet = self.tally.max_packet.max(packet.len());
+        self.last = (at, self.now);
+        Some(packet)
+    }
 }
 
 impl<P: Packet, R> Build<P, R> for Codel<P> {
@@ -611,15 +661,12 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let mut source = FifoSource {
-            now: self.now,
-            queue: &mut self.queue,
-            stats: &mut self.stats,
-            tally: &mut self.tally,
-            last: &mut self.last,
-            drops,
+        let Some(head) = self.queue.front() else {
+            self.vars.emptied(self.config.params.variant);
+            return None;
         };
-        if self.vars.dequeue(self.now, &self.config.params, &mut source) { source.pop() } else { None }
+        let passes = self.vars.passes(self.now, &self.config.params, head.at);
+        if passes || self.judge(drops) { self.take() } else { None }
     }
 
     fn set_taken_ahead(&mut self, taken: bool) {
@@ -683,43 +730,28 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 }
 
 struct FifoSource<'a, P, D> {
-    now: Instant,
-    queue: &'a mut Fifo<P>,
-    stats: &'a mut Stats,
-    tally: &'a mut CodelTally,
-    last: &'a mut (Instant, Instant),
+    codel: &'a mut Codel<P>,
     drops: &'a mut D,
 }
 
-impl<P: Packet, D> FifoSource<'_, P, D> {
-    #[inline]
-    fn pop(&mut self) -> Option<P> {
-        let Queued { at, packet } = self.queue.pop_front()?;
-        self.tally.max_packet = self.tally.max_packet.max(packet.len());
-        *self.last = (at, self.now);
-        Some(packet)
-    }
-}
-
 impl<P: Packet, D: Drops<P>> Source for FifoSource<'_, P, D> {
-    #[inline]
     fn head(&self) -> Option<Head> {
-        let queued = self.queue.front()?;
+        let queue = &self.codel.queue;
+        let queued = queue.front()?;
         let bytes = queued.packet.len();
-        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
-        Some(Head { at: queued.at, bytes, bytes_behind })
+        Some(Head { at: queued.at, bytes, bytes_behind: queue.bytes().saturating_sub(u64::from(bytes)) })
     }
 
     fn drop_head(&mut self) {
-        if let Some(packet) = self.pop() {
-            self.stats.dropped_after.add(packet.len());
+        if let Some(packet) = self.codel.take() {
+            self.codel.stats.dropped_after.add(packet.len());
             self.drops.dropped(packet, DropReason::Congested);
         }
     }
 
     fn mark_head(&mut self, why: Mark) -> bool {
-        let Some(packet) = self.queue.front_mut() else { return false };
-        mark(packet, why, self.stats, self.tally)
+        let Codel { queue, stats, tally, .. } = &mut *self.codel;
+        queue.front_mut().is_some_and(|packet| mark(packet, why, stats, tally))
     }
 }
 

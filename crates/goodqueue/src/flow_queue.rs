@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 
 use crate::codel::{CodelTally, Head, Mark, Source, mark};
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{DropReason, Drops, Stats};
-use crate::queue::{Chain, Pool, Queued};
+use crate::qdisc::{Count, DropReason, Drops, Stats};
+use crate::queue::{Chain, Pool};
 use crate::time::Instant;
 
 /// An AQM of which every flow has its own state.
@@ -22,7 +22,19 @@ pub trait FlowAqm: Clone {
     /// What all flows share.
     type Params;
 
-    /// Drops and marks at the head of `source`, as the AQM says, until a packet may be sent: it is then at the head, and is
+    /// True if the packet at the `head` of the flow may be sent, and that is all there is to it; false (the default): see
+    /// [`Self::decide`].
+    fn passes(&mut self, now: Instant, params: &Self::Params, head: Head) -> bool {
+        let _ = (now, params, head);
+        false
+    }
+
+    /// The flow was to send and has no packet.
+    fn emptied(&mut self, params: &Self::Params) {
+        let _ = params;
+    }
+
+    /// Drops and marks at the head of `source`, which there is, until a packet may be sent: it is then at the head, and is
     /// sent. False if none is left.
     fn decide<S: Source>(&mut self, now: Instant, params: &Self::Params, source: &mut S) -> bool;
 
@@ -42,18 +54,22 @@ pub struct FlowQueues<P, A> {
     victims: Vec<P>,
     new_flows: FlowList,
     old_flows: FlowList,
-    len: usize,
-    bytes: u64,
+    /// All that was ever queued, and all that is queued no longer.
+    entered: Count,
+    left: Count,
     /// Flows that became new so far.
     activations: u64,
-    /// What has happened so far.
+    /// Drops and marks; [`FlowQueues::stats`] knows the rest.
     pub stats: Stats,
     /// What a CoDel in each flow has done.
     pub tally: CodelTally,
 }
 
 /// One flow. How many bytes it holds is written elsewhere, where all flows can be looked at together.
+///
+/// Begins with a line of the cache, so that CoDel's flows take one line each.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct FlowState<A> {
     packets: Chain,
     /// Bytes that the flow may still send in this round; may go below zero by one packet.
@@ -86,8 +102,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             victims: Vec::new(),
             new_flows: FlowList::EMPTY,
             old_flows: FlowList::EMPTY,
-            len: 0,
-            bytes: 0,
+            entered: Count::default(),
+            left: Count::default(),
             activations: 0,
             stats: Stats::default(),
             tally: CodelTally::default(),
@@ -97,7 +113,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// The same with another number of flows; it must be empty.
     pub fn resize(&mut self, flows: u32, aqm: A) {
         let (stats, tally, activations) = (self.stats, self.tally, self.activations);
-        *self = Self { stats, tally, activations, ..Self::new(flows, aqm) };
+        let (entered, left) = (self.entered, self.left);
+        *self = Self { entered, left, stats, tally, activations, ..Self::new(flows, aqm) };
     }
 
     /// The flow of `packet`: its class if that names one, else by hash.
@@ -113,11 +130,11 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
-    /// Queues `packet`, already counted as offered, in flow `index`.
+    /// Queues `packet` in flow `index`.
     #[inline]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
         let bytes = packet.len();
-        self.stats.enqueued.add(bytes);
+        self.entered.add(bytes);
         if let Some(flow) = self.flows.get_mut(index as usize) {
             self.pool.push_back(&mut flow.packets, now, packet);
             if !flow.listed {
@@ -129,8 +146,6 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             }
         }
         self.backlogs.add(index as usize, charge(bytes));
-        self.len = self.len.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(bytes));
     }
 
     /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
@@ -160,36 +175,69 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 }
                 continue;
             }
-            let mut source = FlowSource {
-                packets: &mut flow.packets,
-                index: index as usize,
-                backlogs: &mut self.backlogs,
-                pool: &mut self.pool,
-                len: &mut self.len,
-                bytes: &mut self.bytes,
-                whole,
-                stats: &mut self.stats,
-                tally: &mut self.tally,
-                drops,
+            let sends = match self.pool.front(&flow.packets) {
+                Some(queued) => {
+                    let bytes = queued.packet.len();
+                    let behind = if whole {
+                        self.entered.bytes.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
+                    } else {
+                        self.backlogs.of(index as usize).saturating_sub(charge(bytes))
+                    };
+                    let head = Head { at: queued.at, bytes, bytes_behind: behind };
+                    flow.aqm.passes(now, params, head) || self.decide(now, index, params, whole, drops)
+                }
+                None => {
+                    flow.aqm.emptied(params);
+                    false
+                }
             };
-            if flow.aqm.decide(now, params, &mut source) {
-                let packet = source.pop()?.packet;
-                flow.deficit = flow.deficit.saturating_sub(i64::from(packet.len().max(1)));
-                self.stats.dequeued.add(packet.len());
-                return Some(packet);
+            let served = self.flows.get_mut(index as usize)?;
+            if sends {
+                let bytes = self.pool.front(&served.packets)?.packet.len();
+                self.tally.max_packet = self.tally.max_packet.max(bytes);
+                self.backlogs.subtract(index as usize, charge(bytes));
+                self.left.add(bytes);
+                served.deficit = served.deficit.saturating_sub(i64::from(bytes.max(1)));
+                return self.pool.pop_front(&mut served.packets);
             }
             if from_new && self.old_flows.head != NIL {
                 // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
                 // becoming new again and again.
                 self.rotate(from_new, index);
             } else {
-                flow.listed = false;
+                served.listed = false;
                 self.unlink_head(from_new);
                 if first_denied == index {
                     first_denied = NIL;
                 }
             }
         }
+    }
+
+    /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped.
+    #[inline(never)]
+    fn decide(
+        &mut self,
+        now: Instant,
+        index: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> bool {
+        let Some(flow) = self.flows.get_mut(index as usize) else { return false };
+        let mut source = FlowSource {
+            packets: &mut flow.packets,
+            index: index as usize,
+            backlogs: &mut self.backlogs,
+            pool: &mut self.pool,
+            entered: self.entered.bytes,
+            left: &mut self.left,
+            whole,
+            stats: &mut self.stats,
+            tally: &mut self.tally,
+            drops,
+        };
+        flow.aqm.decide(now, params, &mut source)
     }
 
     /// A packet many quanta long would be waited for round by round; the rounds in which no flow with packets can get to
@@ -236,16 +284,15 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let (mut dropped, mut charged) = (0_u32, 0_u64);
         while dropped < batch && (dropped == 0 || charged < backlog / 2) {
             let Some(victim) = self.pool.pop_front(&mut flow.packets) else { break };
-            let bytes = victim.packet.len();
+            let bytes = victim.len();
             dropped = dropped.saturating_add(1);
             charged = charged.saturating_add(charge(bytes));
-            self.len = self.len.saturating_sub(1);
-            self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+            self.left.add(bytes);
             self.stats.dropped_after.add(bytes);
             if last_first {
-                self.victims.push(victim.packet);
+                self.victims.push(victim);
             } else {
-                drops.dropped(victim.packet, why);
+                drops.dropped(victim, why);
             }
         }
         while let Some(victim) = self.victims.pop() {
@@ -258,9 +305,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// Gives every packet to `drops` and puts every flow's AQM into the state `aqm`.
     pub fn purge(&mut self, aqm: &A, drops: &mut impl Drops<P>) {
         for flow in &mut self.flows {
-            while let Some(queued) = self.pool.pop_front(&mut flow.packets) {
-                self.stats.dropped_after.add(queued.packet.len());
-                drops.dropped(queued.packet, DropReason::Purged);
+            while let Some(packet) = self.pool.pop_front(&mut flow.packets) {
+                self.stats.dropped_after.add(packet.len());
+                drops.dropped(packet, DropReason::Purged);
             }
             flow.aqm = aqm.clone();
             flow.listed = false;
@@ -268,27 +315,40 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
         self.backlogs = Backlogs::new(u32::try_from(self.flows.len()).unwrap_or(u32::MAX));
         (self.new_flows, self.old_flows) = (FlowList::EMPTY, FlowList::EMPTY);
-        (self.len, self.bytes) = (0, 0);
+        self.left = self.entered;
     }
 }
 
 impl<P, A> FlowQueues<P, A> {
     /// Packets queued.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.len
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.queued().packets).unwrap_or(usize::MAX)
     }
 
     /// True if no packet is queued.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.queued().packets == 0
     }
 
     /// Bytes queued.
     #[must_use]
+    #[inline]
     pub const fn bytes(&self) -> u64 {
-        self.bytes
+        self.queued().bytes
+    }
+
+    #[inline]
+    const fn queued(&self) -> Count {
+        self.entered.minus(self.left)
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub const fn stats(&self) -> Stats {
+        self.stats.with_queue(self.entered, self.queued())
     }
 
     /// Bytes queued in flow `index`; a packet of no bytes counts as one.
@@ -376,26 +436,14 @@ struct FlowSource<'a, P, D> {
     index: usize,
     backlogs: &'a mut Backlogs,
     pool: &'a mut Pool<P>,
-    len: &'a mut usize,
-    bytes: &'a mut u64,
+    /// Bytes that ever came to any flow.
+    entered: u64,
+    left: &'a mut Count,
     /// The bytes of the whole discipline count.
     whole: bool,
     stats: &'a mut Stats,
     tally: &'a mut CodelTally,
     drops: &'a mut D,
-}
-
-impl<P: Packet, D> FlowSource<'_, P, D> {
-    #[inline]
-    fn pop(&mut self) -> Option<Queued<P>> {
-        let queued = self.pool.pop_front(self.packets)?;
-        let bytes = queued.packet.len();
-        self.tally.max_packet = self.tally.max_packet.max(bytes);
-        self.backlogs.subtract(self.index, charge(bytes));
-        *self.len = self.len.saturating_sub(1);
-        *self.bytes = self.bytes.saturating_sub(u64::from(bytes));
-        Some(queued)
-    }
 }
 
 impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
@@ -404,7 +452,7 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
         let queued = self.pool.front(self.packets)?;
         let bytes = queued.packet.len();
         let bytes_behind = if self.whole {
-            self.bytes.saturating_sub(u64::from(bytes))
+            self.entered.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
         } else {
             self.backlogs.of(self.index).saturating_sub(charge(bytes))
         };
@@ -412,9 +460,13 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     }
 
     fn drop_head(&mut self) {
-        if let Some(queued) = self.pop() {
-            self.stats.dropped_after.add(queued.packet.len());
-            self.drops.dropped(queued.packet, DropReason::Congested);
+        if let Some(packet) = self.pool.pop_front(self.packets) {
+            let bytes = packet.len();
+            self.tally.max_packet = self.tally.max_packet.max(bytes);
+            self.backlogs.subtract(self.index, charge(bytes));
+            self.left.add(bytes);
+            self.stats.dropped_after.add(bytes);
+            self.drops.dropped(packet, DropReason::Congested);
         }
     }
 
@@ -607,7 +659,6 @@ mod tests {
                 let len = [0, 1, 40, 1_514, 20_000][random.below(5) as usize];
                 if random.below(9) < 4 {
                     let frame = Frame(number, len);
-                    queues.stats.offered.add(len);
                     queues.push(Instant::ZERO, flow, frame, quantum);
                     literal.push(flow as usize, frame, i64::from(quantum));
                 } else {

@@ -56,7 +56,8 @@
 //! ```
 
 use crate::codel::{
-    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, INTERVAL, RECALL, STARTUP, Source, TARGET,
+    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, RECALL, STARTUP, Source,
+    TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
@@ -108,8 +109,17 @@ impl FlowAqm for CodelVars {
     type Params = CodelParams;
 
     #[inline]
+    fn passes(&mut self, now: Instant, params: &CodelParams, head: Head) -> bool {
+        self.passes(now, params, head.at)
+    }
+
+    #[inline]
+    fn emptied(&mut self, params: &CodelParams) {
+        self.emptied(params.variant);
+    }
+
     fn decide<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
-        self.dequeue(now, params, source)
+        self.judge(now, params, source)
     }
 
     /// RFC 8290 §4.1.3 leaves it open; Linux counts them as CoDel's own drops.
@@ -325,7 +335,6 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
-        self.queues.stats.offered.add(packet.len());
         self.queues.push(self.now, index, packet, self.config.quantum);
         self.drop_excess(self.config.drop_batch, drops);
     }
@@ -350,7 +359,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.queues.stats
+        self.queues.stats()
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

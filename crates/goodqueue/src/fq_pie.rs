@@ -46,7 +46,7 @@
 
 use alloc::vec::Vec;
 
-use crate::codel::Source;
+use crate::codel::{Head, Source};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::Observation;
@@ -96,9 +96,12 @@ impl FlowAqm for PieFlow {
     type Params = PieConfig;
 
     #[inline]
-    fn decide<S: Source>(&mut self, now: Instant, params: &PieConfig, source: &mut S) -> bool {
-        let Some(head) = source.head() else { return false };
+    fn passes(&mut self, now: Instant, params: &PieConfig, head: Head) -> bool {
         self.vars.departed(params, now, head.at, head.bytes, head.bytes_behind);
+        true
+    }
+
+    fn decide<S: Source>(&mut self, _now: Instant, _params: &PieConfig, _source: &mut S) -> bool {
         true
     }
 }
@@ -352,7 +355,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        self.queues.stats.offered.add(bytes);
         let index = self.queues.classify(&packet, self.salt);
         let backlog = self.queues.backlog(index);
         let full = if self.queues.len() >= self.config.limit as usize {
@@ -410,12 +412,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.queues.stats
+        self.queues.stats()
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {
         let (new, old) = self.queues.listed();
-        self.tally.show(&self.queues.stats, seen);
+        self.tally.show(&self.queues.stats(), seen);
         seen.number("new_flow_count", self.queues.activations());
         seen.number("new_flows_len", new);
         seen.number("old_flows_len", old);

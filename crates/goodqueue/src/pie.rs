@@ -485,6 +485,7 @@ impl Vars {
     }
 
     /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind `backlog` bytes.
+    #[inline]
     pub(crate) fn congested(
         &mut self,
         config: &PieConfig,
@@ -492,11 +493,12 @@ impl Vars {
         bytes: u32,
         random: &mut impl Random,
     ) -> bool {
+        self.active && self.burst == 0 && self.hits(config, backlog, bytes, random)
+    }
+
+    fn hits(&mut self, config: &PieConfig, backlog: u64, bytes: u32, random: &mut impl Random) -> bool {
         let rules = config.rules();
         let vars = self;
-        if !vars.active || vars.burst > 0 {
-            return false;
-        }
         if rules.safeguards {
             let measured = config.delay_from() != DelayFrom::Either;
             let last = if rules.current_delay || measured { vars.delay } else { vars.old_delay };
@@ -540,6 +542,7 @@ impl Vars {
     }
 
     /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves `backlog` bytes behind.
+    #[inline]
     pub(crate) fn departed(
         &mut self,
         config: &PieConfig,
@@ -559,28 +562,35 @@ impl Vars {
                 elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
                 vars.since = Some(now);
             }
-            DelayFrom::Estimator => {
-                // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
-                if vars.departed.is_none() && backlog >= config.threshold {
-                    (vars.departed, vars.since) = (Some(0), Some(now));
-                }
-                if let Some(departed) = &mut vars.departed {
-                    *departed = departed.saturating_add(u64::from(bytes));
-                    let span = now.saturating_sub(vars.since.unwrap_or(now));
-                    if *departed >= config.threshold && span > 0 {
-                        elapsed = span;
-                        vars.estimate = config.averaged(vars.estimate, *departed, span);
-                        vars.departed = if backlog < config.threshold { None } else { Some(0) };
-                        if backlog >= config.threshold {
-                            vars.since = Some(now);
-                        }
-                    }
-                }
-            }
+            DelayFrom::Estimator => elapsed = vars.measured(config, now, bytes, backlog),
         }
         if rules.burst_by_departure {
             vars.burst = vars.burst.saturating_sub(elapsed);
         }
+    }
+
+    /// The time of a measurement that the departure at tick `now` ends, if it ends one.
+    #[inline(never)]
+    fn measured(&mut self, config: &PieConfig, now: u64, bytes: u32, backlog: u64) -> u64 {
+        let vars = self;
+        let mut elapsed = 0;
+        // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
+        if vars.departed.is_none() && backlog >= config.threshold {
+            (vars.departed, vars.since) = (Some(0), Some(now));
+        }
+        if let Some(departed) = &mut vars.departed {
+            *departed = departed.saturating_add(u64::from(bytes));
+            let span = now.saturating_sub(vars.since.unwrap_or(now));
+            if *departed >= config.threshold && span > 0 {
+                elapsed = span;
+                vars.estimate = config.averaged(vars.estimate, *departed, span);
+                vars.departed = if backlog < config.threshold { None } else { Some(0) };
+                if backlog >= config.threshold {
+                    vars.since = Some(now);
+                }
+            }
+        }
+        elapsed
     }
 }
 
@@ -988,8 +998,16 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
+        if self.update_at.is_none_or(|at| at <= self.now) {
+            self.catch_up();
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self) {
         let mut at = *self.update_at.get_or_insert_with(|| self.config.first_update(self.now));
         let mut done = 0;
         // An update that is due at the end of time would be due at every call from then on.
@@ -1050,6 +1068,7 @@ impl<P: Packet, R: Random> Build<P, R> for Pie<P, R> {
 impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     type Config = PieConfig;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
@@ -1077,12 +1096,14 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         }
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
-        let queued = self.queue.pop_front()?;
-        let bytes = queued.packet.len();
-        self.vars.departed(&self.config, self.now, queued.at, bytes, self.queue.bytes());
-        Some(queued.packet)
+        let head = self.queue.front()?;
+        let (came, bytes) = (head.at, head.packet.len());
+        let left = self.queue.bytes().saturating_sub(u64::from(bytes));
+        self.vars.departed(&self.config, self.now, came, bytes, left);
+        self.queue.pop_front().map(|queued| queued.packet)
     }
 
     fn next_len(&self) -> Option<u32> {

@@ -105,10 +105,12 @@ pub struct Pool<P> {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Node<P> {
+    /// Alone in its option, so that it is given away as it lies.
+    packet: Option<P>,
+    at: Instant,
     next: u32,
     /// The node before it in its FIFO; means nothing in the oldest one.
     before: u32,
-    queued: Option<Queued<P>>,
 }
 
 /// One FIFO of a [`Pool`]: where it begins and ends.
@@ -150,8 +152,17 @@ impl<P> Default for Pool<P> {
 
 impl<P> Pool<P> {
     /// Appends to `chain`.
+    #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
-        let index = self.take_node(chain.tail, Queued { at, packet });
+        let node = Node { packet: Some(packet), at, next: NIL, before: chain.tail };
+        let index = match self.nodes.get_mut(self.free as usize) {
+            Some(free) => {
+                let index = core::mem::replace(&mut self.free, free.next);
+                *free = node;
+                index
+            }
+            None => self.append(node),
+        };
         match self.nodes.get_mut(chain.tail as usize) {
             Some(last) if chain.packets > 0 => last.next = index,
             _ => chain.head = index,
@@ -160,75 +171,79 @@ impl<P> Pool<P> {
         chain.packets = chain.packets.saturating_add(1);
     }
 
+    #[cold]
+    fn append(&mut self, node: Node<P>) -> u32 {
+        let index = u32::try_from(self.nodes.len()).unwrap_or(NIL);
+        self.nodes.push(node);
+        index
+    }
+
     /// Takes the oldest of `chain`.
-    pub fn pop_front(&mut self, chain: &mut Chain) -> Option<Queued<P>> {
+    #[inline]
+    pub fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
         if chain.packets == 0 {
             return None;
         }
         let index = chain.head;
         let node = self.nodes.get_mut(index as usize)?;
-        let queued = node.queued.take()?;
         chain.head = node.next;
         chain.packets = chain.packets.saturating_sub(1);
-        if chain.packets == 0 {
-            *chain = Chain::default();
-        }
         node.next = self.free;
         self.free = index;
-        Some(queued)
+        node.packet.take()
     }
 
     /// Takes the youngest of `chain`.
-    pub fn pop_back(&mut self, chain: &mut Chain) -> Option<Queued<P>> {
+    pub fn pop_back(&mut self, chain: &mut Chain) -> Option<P> {
         if chain.packets <= 1 {
             return self.pop_front(chain);
         }
         let index = chain.tail;
         let node = self.nodes.get_mut(index as usize)?;
-        let queued = node.queued.take()?;
         chain.tail = node.before;
         chain.packets = chain.packets.saturating_sub(1);
         node.next = self.free;
         self.free = index;
-        Some(queued)
+        node.packet.take()
     }
 
-    /// The oldest of `chain`, left where it is.
+    /// The oldest of `chain`, left where it is, and when it came.
     #[must_use]
-    pub fn front(&self, chain: &Chain) -> Option<&Queued<P>> {
-        if chain.packets == 0 { None } else { self.nodes.get(chain.head as usize)?.queued.as_ref() }
+    #[inline]
+    pub fn front(&self, chain: &Chain) -> Option<Queued<&P>> {
+        if chain.packets == 0 { None } else { self.at(chain.head) }
     }
 
     /// The oldest of `chain`, left where it is, to be marked.
     #[must_use]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
-        if chain.packets == 0 {
-            return None;
-        }
-        self.nodes.get_mut(chain.head as usize)?.queued.as_mut().map(|queued| &mut queued.packet)
+        if chain.packets == 0 { None } else { self.nodes.get_mut(chain.head as usize)?.packet.as_mut() }
     }
 
     /// The youngest of `chain` and its node.
     #[must_use]
-    pub fn back(&self, chain: &Chain) -> Option<(u32, &Queued<P>)> {
-        if chain.packets == 0 {
-            return None;
-        }
-        Some((chain.tail, self.nodes.get(chain.tail as usize)?.queued.as_ref()?))
+    pub fn back(&self, chain: &Chain) -> Option<(u32, Queued<&P>)> {
+        if chain.packets == 0 { None } else { Some((chain.tail, self.at(chain.tail)?)) }
+    }
+
+    #[inline]
+    fn at(&self, index: u32) -> Option<Queued<&P>> {
+        let node = self.nodes.get(index as usize)?;
+        Some(Queued { at: node.at, packet: node.packet.as_ref()? })
     }
 
     /// The packets of `chain` and their nodes, oldest first.
-    pub fn nodes(&self, chain: &Chain) -> impl Iterator<Item = (u32, &Queued<P>)> {
+    pub fn nodes(&self, chain: &Chain) -> impl Iterator<Item = (u32, &P)> {
         let mut at = chain.head;
         (0..chain.packets).map_while(move |_| {
             let (index, node) = (at, self.nodes.get(at as usize)?);
             at = node.next;
-            node.queued.as_ref().map(|queued| (index, queued))
+            node.packet.as_ref().map(|packet| (index, packet))
         })
     }
 
     /// Takes the packet at `node`, which must be one of `chain`.
-    pub fn remove(&mut self, chain: &mut Chain, node: u32) -> Option<Queued<P>> {
+    pub fn remove(&mut self, chain: &mut Chain, node: u32) -> Option<P> {
         if chain.packets <= 1 || node == chain.head {
             return self.pop_front(chain);
         }
@@ -237,7 +252,7 @@ impl<P> Pool<P> {
         }
         let entry = self.nodes.get_mut(node as usize)?;
         let (before, next) = (entry.before, entry.next);
-        let queued = entry.queued.take()?;
+        let packet = entry.packet.take()?;
         entry.next = self.free;
         self.free = node;
         if let Some(neighbour) = self.nodes.get_mut(before as usize) {
@@ -247,19 +262,7 @@ impl<P> Pool<P> {
             neighbour.before = before;
         }
         chain.packets = chain.packets.saturating_sub(1);
-        Some(queued)
-    }
-
-    fn take_node(&mut self, before: u32, queued: Queued<P>) -> u32 {
-        if let Some(node) = self.nodes.get_mut(self.free as usize) {
-            let index = self.free;
-            self.free = node.next;
-            *node = Node { next: NIL, before, queued: Some(queued) };
-            return index;
-        }
-        let index = u32::try_from(self.nodes.len()).unwrap_or(NIL);
-        self.nodes.push(Node { next: NIL, before, queued: Some(queued) });
-        index
+        Some(packet)
     }
 }
 
@@ -275,23 +278,23 @@ mod tests {
             pool.push_back(&mut a, Instant::ZERO, n);
             pool.push_back(&mut b, Instant::ZERO, 10 + n);
         }
-        assert_eq!(pool.pop_front(&mut a).map(|q| q.packet), Some(0));
-        assert_eq!(pool.pop_back(&mut a).map(|q| q.packet), Some(3));
-        assert_eq!(pool.pop_back(&mut b).map(|q| q.packet), Some(13));
+        assert_eq!(pool.pop_front(&mut a), Some(0));
+        assert_eq!(pool.pop_back(&mut a), Some(3));
+        assert_eq!(pool.pop_back(&mut b), Some(13));
         pool.push_back(&mut a, Instant::ZERO, 9);
-        let left: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).map(|q| q.packet).collect();
+        let left: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).collect();
         assert_eq!(left, [1, 2, 9]);
-        let left_of_b: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut b)).map(|q| q.packet).collect();
+        let left_of_b: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut b)).collect();
         assert_eq!(left_of_b, [10, 11, 12]);
         assert_eq!(pool.nodes.len(), 8, "freed nodes are used again");
         for n in 0..4_u32 {
             pool.push_back(&mut a, Instant::ZERO, n);
         }
         let second = pool.nodes(&a).nth(1).map(|(node, _)| node).expect("four are there");
-        assert_eq!(pool.remove(&mut a, second).map(|q| q.packet), Some(1));
-        assert_eq!(pool.back(&a).map(|(_, q)| q.packet), Some(3));
-        assert_eq!(pool.pop_back(&mut a).map(|q| q.packet), Some(3));
-        let rest: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).map(|q| q.packet).collect();
+        assert_eq!(pool.remove(&mut a, second), Some(1));
+        assert_eq!(pool.back(&a).map(|(_, q)| *q.packet), Some(3));
+        assert_eq!(pool.pop_back(&mut a), Some(3));
+        let rest: Vec<u32> = core::iter::from_fn(|| pool.pop_front(&mut a)).collect();
         assert_eq!(rest, [0, 2]);
         assert!(a.is_empty() && b.is_empty() && pool.pop_back(&mut a).is_none());
     }

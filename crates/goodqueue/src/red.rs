@@ -420,6 +420,7 @@ impl Algorithm {
     }
 
     /// Averages and decides.
+    #[inline]
     fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         match self {
             Self::Linux(linux) => linux.arrival(arrival, random),
@@ -429,6 +430,7 @@ impl Algorithm {
     }
 
     /// A `dequeue` has returned (`found`) or found nothing, and has left `packets`.
+    #[inline]
     fn departure(&mut self, now: Instant, found: bool, packets: usize) {
         match self {
             // Linux and ns-2: idle from the moment the link asks in vain.
@@ -504,8 +506,16 @@ impl<P: Packet, R: Random> Red<P, R> {
     }
 
     /// Does the looks of `adaptive` that are due at `now`. Every call of the queue does so by itself.
+    #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
+        if self.adapt_at.is_none_or(|at| at <= self.now) {
+            self.catch_up();
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self) {
         let config = &self.config;
         let first = || config.resumed(config.next_look(Instant::ZERO), self.now);
         let mut at = *self.adapt_at.get_or_insert_with(first);
@@ -541,6 +551,31 @@ impl<P: Packet, R: Random> Red<P, R> {
         (carries || self.config.no_drop, carries && !already)
     }
 
+    /// What becomes of a packet that is a signal, or for which there is no room.
+    #[inline(never)]
+    fn signal(&mut self, signal: Signal, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
+        let bytes = packet.len();
+        let (stays, marked) = self.stays(signal, &mut packet);
+        let signalled = u64::from(signal != Signal::None);
+        self.tally.signals = self.tally.signals.wrapping_add(signalled);
+        let why = if !stays {
+            self.tally.early = self.tally.early.wrapping_add(1);
+            DropReason::Congested
+        } else if !fits {
+            self.algorithm.overflowed();
+            self.tally.full = self.tally.full.wrapping_add(1);
+            DropReason::Overlimit
+        } else {
+            if marked {
+                self.stats.marked.add(bytes);
+            }
+            self.queue.push_back(self.now, packet);
+            return;
+        };
+        self.stats.dropped_before.add(bytes);
+        drops.dropped(packet, why);
+    }
+
     fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let Some(oldest) = self.queue.pop_front() else { return false };
         self.stats.dropped_after.add(oldest.packet.len());
@@ -558,38 +593,27 @@ impl<P: Packet, R: Random> Build<P, R> for Red<P, R> {
 impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     type Config = RedConfig;
 
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
         let (backlog, packets) = (self.queue.bytes(), self.queue.len());
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
-        let (stays, marked) = self.stays(signal, &mut packet);
-        let signalled = u64::from(signal != Signal::None);
-        self.tally.signals = self.tally.signals.wrapping_add(signalled);
-        let why = if !stays {
-            self.tally.early = self.tally.early.wrapping_add(1);
-            DropReason::Congested
-        } else if backlog + u64::from(bytes) > u64::from(self.config.limit) {
-            self.algorithm.overflowed();
-            self.tally.full = self.tally.full.wrapping_add(1);
-            DropReason::Overlimit
-        } else {
-            if marked {
-                self.stats.marked.add(bytes);
-            }
+        let fits = backlog + u64::from(bytes) <= u64::from(self.config.limit);
+        if signal == Signal::None && fits {
             self.queue.push_back(self.now, packet);
-            return;
-        };
-        self.stats.dropped_before.add(bytes);
-        drops.dropped(packet, why);
+        } else {
+            self.signal(signal, fits, packet, drops);
+        }
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
-        let packet = self.queue.pop_front().map(|queued| queued.packet);
-        self.algorithm.departure(self.now, packet.is_some(), self.queue.len());
-        packet
+        let packets = self.queue.len();
+        self.algorithm.departure(self.now, packets > 0, packets.saturating_sub(1));
+        self.queue.pop_front().map(|queued| queued.packet)
     }
 
     fn next_len(&self) -> Option<u32> {

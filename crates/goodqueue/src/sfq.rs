@@ -279,11 +279,12 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         while todo > 0 {
             let Some(old) = slots.get(last as usize).map(|slot| slot.next) else { break };
             let mut chain = slots.get(old as usize).map(|slot| slot.chain).unwrap_or_default();
-            while let Some(queued) = pool.pop_front(&mut chain) {
-                if let Err(victim) = self.append(queued.at, queued.packet) {
-                    let (packet, why) = victim;
-                    self.stats.dropped_after.add(packet.len());
-                    drops.dropped(packet, why);
+            while let Some(at) = pool.front(&chain).map(|queued| queued.at) {
+                let Some(packet) = pool.pop_front(&mut chain) else { break };
+                if let Err(victim) = self.append(at, packet) {
+                    let (lost, why) = victim;
+                    self.stats.dropped_after.add(lost.len());
+                    drops.dropped(lost, why);
                 }
             }
             last = old;
@@ -431,7 +432,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         let before = slot.chain.len();
         let taken =
             if youngest { self.pool.pop_back(&mut slot.chain) } else { self.pool.pop_front(&mut slot.chain) };
-        let packet = taken?.packet;
+        let packet = taken?;
         self.relist(index, before, before - 1);
         self.len -= 1;
         self.bytes = self.bytes.saturating_sub(u64::from(packet.len()));
@@ -523,10 +524,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
             && let Some(oldest) = self.pool.pop_front(&mut slot.chain)
         {
             self.pool.push_back(&mut slot.chain, self.now, packet);
-            self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(oldest.packet.len()));
+            self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(oldest.len()));
             self.stats.enqueued.add(bytes);
-            self.stats.dropped_after.add(oldest.packet.len());
-            drops.dropped(oldest.packet, why);
+            self.stats.dropped_after.add(oldest.len());
+            drops.dropped(oldest, why);
         } else {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);

@@ -55,7 +55,7 @@ use crate::flow_queue::{Backlogs, FlowAqm};
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Chain, Pool, Queued};
+use crate::queue::{Chain, Pool};
 use crate::time::Instant;
 
 /// ns-2's round of bins, whatever the AQM in them.
@@ -264,6 +264,13 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 self.turn = bin.next;
                 continue;
             }
+            let Some(queued) = self.pool.front(&bin.packets) else {
+                self.leave();
+                continue;
+            };
+            let bytes = queued.packet.len();
+            let all = if whole { self.bytes } else { bin.bytes };
+            let head = Head { at: queued.at, bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
             let mut source = BinSource {
                 bin_packets: &mut bin.packets,
                 bin_bytes: &mut bin.bytes,
@@ -277,14 +284,14 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 tally: &mut self.tally,
                 drops,
             };
-            if bin.aqm.decide(now, params, &mut source) {
-                let packet = source.pop()?.packet;
-                bin.deficit = bin.deficit.saturating_sub(i64::from(packet.len().max(1)));
+            if bin.aqm.passes(now, params, head) || bin.aqm.decide(now, params, &mut source) {
+                let sent = source.pass();
+                bin.deficit = bin.deficit.saturating_sub(i64::from(sent.max(1)));
                 if quantum == 0 {
                     self.turn = bin.next;
                 }
-                self.stats.dequeued.add(packet.len());
-                return Some(packet);
+                self.stats.dequeued.add(sent);
+                return self.pool.pop_front(&mut bin.packets);
             }
             // The AQM dropped what there was.
             self.leave();
@@ -297,22 +304,22 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         let index = self.mirrored(mirrored);
         let Some(bin) = self.bins.get_mut(index) else { return false };
         let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
-        let bytes = lost.packet.len();
+        let bytes = lost.len();
         bin.bytes = bin.bytes.saturating_sub(u64::from(bytes));
         self.packets.subtract(mirrored as usize, 1);
         self.len = self.len.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(u64::from(bytes));
         self.stats.dropped_after.add(bytes);
-        drops.dropped(lost.packet, why);
+        drops.dropped(lost, why);
         true
     }
 
     /// Gives every packet to `drops` and begins anew, the statistics apart.
     pub(crate) fn purge(&mut self, aqm: A, drops: &mut impl Drops<P>) {
         for bin in &mut self.bins {
-            while let Some(queued) = self.pool.pop_front(&mut bin.packets) {
-                self.stats.dropped_after.add(queued.packet.len());
-                drops.dropped(queued.packet, DropReason::Purged);
+            while let Some(packet) = self.pool.pop_front(&mut bin.packets) {
+                self.stats.dropped_after.add(packet.len());
+                drops.dropped(packet, DropReason::Purged);
             }
         }
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
@@ -341,16 +348,17 @@ struct BinSource<'a, P, D> {
 }
 
 impl<P: Packet, D> BinSource<'_, P, D> {
+    /// Counts the packet at the head as gone and returns its bytes.
     #[inline]
-    fn pop(&mut self) -> Option<Queued<P>> {
-        let queued = self.pool.pop_front(self.bin_packets)?;
-        self.tally.max_packet = self.tally.max_packet.max(queued.packet.len());
-        let bytes = u64::from(queued.packet.len());
+    fn pass(&mut self) -> u32 {
+        let len = self.pool.front(self.bin_packets).map_or(0, |queued| queued.packet.len());
+        self.tally.max_packet = self.tally.max_packet.max(len);
+        let bytes = u64::from(len);
         self.packets.subtract(self.mirrored, 1);
         *self.bin_bytes = self.bin_bytes.saturating_sub(bytes);
         *self.len = self.len.saturating_sub(1);
         *self.bytes = self.bytes.saturating_sub(bytes);
-        Some(queued)
+        len
     }
 }
 
@@ -364,9 +372,10 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     }
 
     fn drop_head(&mut self) {
-        if let Some(queued) = self.pop() {
-            self.stats.dropped_after.add(queued.packet.len());
-            self.drops.dropped(queued.packet, DropReason::Congested);
+        let bytes = self.pass();
+        if let Some(packet) = self.pool.pop_front(self.bin_packets) {
+            self.stats.dropped_after.add(bytes);
+            self.drops.dropped(packet, DropReason::Congested);
         }
     }
 

@@ -19,24 +19,15 @@ struct Judged {
 }
 
 #[inline]
-pub(super) fn dequeue<S: Source>(
-    vars: &mut CodelVars,
-    now: Instant,
-    params: &CodelParams,
-    source: &mut S,
-) -> bool {
-    // Nearly every packet of a queue that is under control: below target while nothing is being dropped. What follows
-    // would decide the same, with more questions.
-    let is_plain = params.variant == CodelVariant::Rfc8289 && params.ce_threshold.is_none() && !vars.dropping;
-    if is_plain && source.head().is_some_and(|head| now.since(head.at) < params.target) {
+pub(super) fn passes(vars: &mut CodelVars, now: Instant, params: &CodelParams, came: Instant) -> bool {
+    let below = now.since(came) < params.target;
+    if below {
         vars.first_above = NEVER;
-        return true;
     }
-    dequeue_judged(vars, now, params, source)
+    below
 }
 
-#[inline(never)]
-fn dequeue_judged<S: Source>(
+pub(super) fn dequeue<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,

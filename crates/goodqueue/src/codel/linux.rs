@@ -22,28 +22,16 @@ pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
 }
 
 #[inline]
-pub(super) fn dequeue<S: Source>(
-    vars: &mut CodelVars,
-    now: Instant,
-    params: &CodelParams,
-    source: &mut S,
-) -> bool {
-    // As in `exact`: nearly every packet of a queue that is under control.
-    if params.ce_threshold.is_none()
-        && !vars.dropping
-        && source.head().is_some_and(|head| {
-            let delay = ticks(now.as_nanos()).wrapping_sub(ticks(head.at.as_nanos()));
-            is_before(delay, ticks(params.target.as_nanos()))
-        })
-    {
+pub(super) fn passes(vars: &mut CodelVars, now: Instant, params: &CodelParams, came: Instant) -> bool {
+    let delay = ticks(now.as_nanos()).wrapping_sub(ticks(came.as_nanos()));
+    let below = is_before(delay, ticks(params.target.as_nanos()));
+    if below {
         vars.first_above = 0;
-        return true;
     }
-    dequeue_judged(vars, now, params, source)
+    below
 }
 
-#[inline(never)]
-fn dequeue_judged<S: Source>(
+pub(super) fn dequeue<S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,

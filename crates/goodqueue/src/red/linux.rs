@@ -85,6 +85,7 @@ impl Linux {
         }
     }
 
+    #[inline]
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         self.sample(arrival.now, arrival.backlog);
         if self.average < self.min {
@@ -99,6 +100,7 @@ impl Linux {
     }
 
     /// Averages what an arriving packet finds.
+    #[inline]
     pub(crate) fn sample(&mut self, now: Instant, queue: u64) {
         self.average = match self.idle_since.take() {
             // After an idle time the sample itself does not count: it would be zero.

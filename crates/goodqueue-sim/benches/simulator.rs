@@ -7,7 +7,7 @@ use goodqueue::config::{Link, Settings};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::traffic::{PackMimeSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
-use goodqueue_tcp::AnyCongestionControl;
+use goodqueue_tcp::{AnyCongestionControl, Profile, profiles};
 
 fn main() {
     memory();
@@ -22,6 +22,12 @@ fn main() {
             &bulk(qdisc, 4, 10_000_000, rtt, 100_000),
         );
     }
+    for profile in profiles() {
+        measure(
+            &format!("S1 with profile {}, codel", profile.name),
+            &with_profile(profile, bulk("codel", 4, 10_000_000, rtt, 100_000)),
+        );
+    }
     for flows in [1, 10, 100, 1000] {
         measure(
             &format!("{flows} CUBIC, codel, 100 Mbit/s, 20 s"),
@@ -34,12 +40,24 @@ fn main() {
             &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
         );
     }
+    many_flows(rtt);
     println!();
     for (connections, mbit) in [(100.0, 100), (1000.0, 100), (1000.0, 10)] {
         measure_real_time(
             &format!("PackMime, {connections} connections/s, codel, {mbit} Mbit/s"),
             &web(connections, mbit * 1_000_000, 30_000),
         );
+    }
+}
+
+/// What a packet costs with a thousand times as many flows on the same link, which all have something in flight.
+fn many_flows(rtt: Duration) {
+    for qdisc in ["codel", "fq_codel"] {
+        let [few, many] = [10, 10_000].map(|flows| {
+            let config = bulk(qdisc, flows, 10_000_000_000, rtt, 2_000);
+            measure(&format!("{flows} CUBIC, {qdisc}, 10 Gbit/s, 2 s"), &config)
+        });
+        println!("{:44} {:>10} {:>10} {:>8.1}x", "  cost per packet: 10,000 flows to 10", "", "", many / few);
     }
 }
 
@@ -95,14 +113,27 @@ fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config
             config: goodqueue_tcp::Config::default(),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
         });
-        let start = Instant::from_nanos(u64::from(number) * 1_000_000);
+        // All within the first tenth of the run, a millisecond from each other if that is possible.
+        let spacing = (millis * 100_000 / u64::from(flows.max(1))).min(1_000_000);
+        let start = Instant::from_nanos(u64::from(number) * spacing);
         FlowConfig { start, ..FlowConfig::new(traffic, rtt) }
     };
     Config::new([link(qdisc), link("pfifo")], (0..flows).map(flow).collect(), Duration::from_millis(millis))
 }
 
-/// The fastest of five runs: the machine's other work only ever makes a run slower.
-fn measure(what: &str, config: &Config) {
+/// The same with the settings of a stack, and its CUBIC.
+fn with_profile(profile: &Profile, mut config: Config) -> Config {
+    for flow in &mut config.flows {
+        if let Traffic::Tcp(settings) = &mut flow.traffic {
+            settings.config = profile.settings;
+            settings.congestion_control = profile.controller("cubic").expect("every profile has one");
+        }
+    }
+    config
+}
+
+/// The fastest of five runs: the machine's other work only ever makes a run slower. Returns nanoseconds per packet.
+fn measure(what: &str, config: &Config) -> f64 {
     let mut best = f64::MAX;
     let mut seen = (0, 0);
     for _ in 0..5 {
@@ -119,4 +150,5 @@ fn measure(what: &str, config: &Config) {
         best * 1e9 / packets,
         seen.0
     );
+    best * 1e9 / packets
 }

@@ -8,6 +8,7 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
 pub(crate) mod shell;
+pub(crate) mod validate;
 
 use goodqueue_scenario::diagnostic::Diagnostic;
 

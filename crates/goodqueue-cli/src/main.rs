@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(target_os = "linux")]
 use crate::commands::shell;
-use crate::commands::{Ending, compare, explain, list, replay, reproduce, run};
+use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, validate};
 
 /// What does a queue discipline do on your link, with your traffic?
 ///
@@ -46,6 +46,7 @@ enum Command {
     Run(run::RunArgs),
     Reproduce(reproduce::ReproduceArgs),
     Replay(replay::ReplayArgs),
+    Validate(validate::ValidateArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
     #[cfg(target_os = "linux")]
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Reproduce(args) => reproduce::main(args),
         Command::Replay(args) => replay::main(args),
+        Command::Validate(args) => validate::main(args),
         Command::List(args) => list::main(args),
         Command::Explain(args) => explain::main(args),
         #[cfg(target_os = "linux")]

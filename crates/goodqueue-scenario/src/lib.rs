@@ -17,3 +17,4 @@ pub mod sweep;
 pub mod tc;
 pub mod trace;
 pub mod units;
+pub mod validate;

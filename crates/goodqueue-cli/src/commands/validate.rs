@@ -1,0 +1,111 @@
+//! `goodqueue validate`: set-ups that were run on the Linux kernel and on ns-2, simulated, side by side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue_scenario::validate::{self, Row};
+
+use super::{Ending, Outcome};
+use crate::output;
+
+/// Compare with what the Linux kernel and ns-2 did on the same set-ups.
+///
+/// Every set-up of the references is simulated, and each of its figures shown beside the recorded one: goodput and induced
+/// latency of RRUL loads under seven disciplines, loss of voice packets, round-trip-time fairness, TCP-LP, single flows
+/// every 20 ms, and two articles' experiments in ns-2. A figure agrees within two standard deviations of the reference's
+/// seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever is wider.
+///
+/// All of them take some minutes.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  goodqueue validate --set-up flow
+  goodqueue validate --set-up rrul-10-1 --set-up transients/codel_B
+  goodqueue validate --json validation.json
+
+Exit codes: 0 all figures agree, 1 some do not.")]
+pub(crate) struct ValidateArgs {
+    /// A set-up, or the first part of some names: rrul-10-1, rrul-10-1/codel. Several may be given [default: all].
+    #[arg(long, value_name = "NAME")]
+    set_up: Vec<String>,
+    /// Show only figures that do not agree.
+    #[arg(long)]
+    differing: bool,
+    /// Write all figures as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn main(args: &ValidateArgs) -> Outcome {
+    if let Some(json) = &args.json {
+        output::check("--json", json)?;
+    }
+    let silent = args.json.as_deref() == Some(Path::new("-"));
+    let mut rows = Vec::new();
+    let mut sources = BTreeMap::new();
+    for set_up in validate::chosen(&args.set_up)? {
+        let of_this = set_up.compare()?;
+        if !silent {
+            // Shown as they come: all of them take minutes.
+            if sources.insert(set_up.source().to_owned(), ()).is_none() {
+                output::print(&heading(set_up.source()))?;
+            }
+            output::print(&table(of_this.iter().filter(|row| !args.differing || !row.agrees)))?;
+        }
+        rows.extend(of_this);
+    }
+    let agreeing = rows.iter().filter(|row| row.agrees).count();
+    if !silent {
+        output::print(&format!("\n{agreeing} of {} figures agree\n", rows.len()))?;
+    }
+    if let Some(json) = &args.json {
+        output::write_json("--json", json, &rows)?;
+    }
+    Ok(if agreeing == rows.len() { Ending::Done } else { Ending::CheckFailed })
+}
+
+fn heading(source: &str) -> String {
+    let columns = ["set-up", "figure", "reference", "± sd", "simulated", "difference", "allowed"];
+    let [set_up, figure, reference, sd, simulated, difference, allowed] = columns;
+    format!(
+        "\n{source}\n{set_up:44} {figure:34} {reference:>11} {sd:>9} {simulated:>11} {difference:>11} {allowed:>9}\n"
+    )
+}
+
+fn table<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let figure =
+            if row.unit.is_empty() { row.figure.clone() } else { format!("{}, {}", row.figure, row.unit) };
+        let sd = if row.reference_sd > 0.0 { number(row.reference_sd) } else { "-".to_owned() };
+        let simulated = row.simulated.map_or_else(|| "-".to_owned(), number);
+        let difference = row.simulated.map_or_else(|| "-".to_owned(), |value| signed(value - row.reference));
+        let verdict = if row.agrees { "" } else { "  DIFFERS" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:44} {figure:34} {:>11} {sd:>9} {simulated:>11} {difference:>11} {:>9}{verdict}",
+            row.set_up,
+            number(row.reference),
+            number(row.tolerance)
+        );
+    }
+    text
+}
+
+/// Four significant figures or so.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        huge if huge >= 1000.0 => format!("{value:.0}"),
+        large if large >= 100.0 => format!("{value:.1}"),
+        medium if medium >= 10.0 => format!("{value:.2}"),
+        small if small >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
+}

@@ -1,0 +1,257 @@
+//! A few flows over one bottleneck, watched closely: window, smoothed RTT and threshold of each at fixed steps.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
+use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
+use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
+
+/// What the flows go through. Data: host, access, queue and link, path, receiver; ACKs: their own queue and link, path,
+/// host.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// Rate of the link behind each queue: data, ACKs.
+    pub rates: [Rate; 2],
+    /// The two disciplines.
+    pub qdiscs: [AnyConfig; 2],
+    /// Bytes of link header that count on top of IP packets.
+    pub framing: u32,
+    /// Rate of the host's own link; `None`: infinite.
+    pub access: Option<Rate>,
+    /// From host to queue.
+    pub before: Duration,
+    /// From the link to the receiver.
+    pub after: Duration,
+    /// From the ACKs' link to the host.
+    pub back: Duration,
+}
+
+/// A flow without end.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Settings of both ends.
+    pub config: Config,
+    /// The sender's congestion control.
+    pub controller: AnyCongestionControl,
+    /// When it opens.
+    pub start: Instant,
+}
+
+/// A flow at one instant. Windows are in segments.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold; infinite at first.
+    pub ssthresh: f64,
+    /// Smoothed RTT in milliseconds; 0 before the first.
+    pub srtt_ms: f64,
+    /// Segments retransmitted so far.
+    pub retransmits: u64,
+    /// Retransmission timeouts so far.
+    pub timeouts: u64,
+    /// Payload delivered so far, in bytes.
+    pub delivered: u64,
+}
+
+/// What was seen of a flow: one sample per step, the first after one step.
+pub type Record = Vec<Sample>;
+
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    segment: Segment,
+    flow: usize,
+    bytes: u32,
+}
+
+impl Packet for Wire {
+    fn len(&self) -> u32 {
+        self.bytes
+    }
+    fn ecn(&self) -> Ecn {
+        self.segment.ecn
+    }
+    fn set_ce(&mut self) -> bool {
+        if self.segment.ecn.is_capable() {
+            self.segment.ecn = Ecn::Ce;
+        }
+        self.segment.ecn == Ecn::Ce
+    }
+}
+
+impl Flow for Wire {
+    fn flow_hash(&self, salt: u32) -> u32 {
+        u32::try_from(self.flow).unwrap_or(0).wrapping_mul(0x9e37_79b9) ^ salt
+    }
+}
+
+/// A queue, its link and the path behind it.
+struct Way {
+    qdisc: AnyQdisc<Wire>,
+    rate: Rate,
+    free_at: Instant,
+    ask_at: Option<Instant>,
+    delay: Duration,
+    under_way: VecDeque<(Instant, Wire)>,
+}
+
+impl Way {
+    fn enqueue(&mut self, now: Instant, wire: Wire) {
+        self.qdisc.enqueue(now, wire, &mut |_: Wire, _: DropReason| ());
+        self.ask_at = Some(self.free_at.max(now));
+    }
+
+    /// Takes from the queue what the link can take now.
+    fn serve(&mut self, now: Instant) {
+        while self.ask_at.is_some_and(|ask| ask <= now) && self.free_at <= now {
+            self.ask_at = None;
+            if let Some(wire) = self.qdisc.dequeue(now, &mut |_: Wire, _: DropReason| ()) {
+                let end = now + self.rate.serialization(wire.bytes);
+                self.free_at = end;
+                self.under_way.push_back((end + self.delay, wire));
+                self.ask_at = (!self.qdisc.is_empty()).then_some(end);
+            } else {
+                self.ask_at =
+                    self.qdisc.next_event(now).map(|event| event.max(now + Duration::from_nanos(1)));
+            }
+        }
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let arrival = self.under_way.front().map(|entry| entry.0);
+        [self.ask_at.map(|ask| ask.max(self.free_at)), arrival].into_iter().flatten().min()
+    }
+}
+
+struct Ends {
+    sender: Sender,
+    receiver: Receiver,
+    config: Config,
+}
+
+/// Runs the flows for `steps` steps of `step` and says how each stood at the end of each.
+///
+/// # Errors
+/// A flow's settings are refused.
+pub fn watch(
+    bottleneck: &Bottleneck,
+    flows: &[Watched],
+    step: Duration,
+    steps: usize,
+) -> Result<Vec<Record>, goodqueue::ConfigError> {
+    let way = |index: usize, delay| {
+        let mut generator = Xoshiro256PlusPlus::stream(1, index as u64);
+        let salt = generator.next_u32();
+        Way {
+            qdisc: AnyQdisc::new(bottleneck.qdiscs[index].clone(), salt, Source::Seeded(generator)),
+            rate: bottleneck.rates[index],
+            free_at: Instant::ZERO,
+            ask_at: None,
+            delay,
+            under_way: VecDeque::new(),
+        }
+    };
+    let mut ways = [way(0, bottleneck.after), way(1, bottleneck.back)];
+    let mut ends = Vec::new();
+    let mut opens = BinaryHeap::new();
+    for (index, flow) in flows.iter().enumerate() {
+        let mut sender = Sender::new(flow.config, flow.controller.clone())?;
+        sender.write(u64::MAX);
+        ends.push(Ends { sender, receiver: Receiver::new(flow.config)?, config: flow.config });
+        opens.push(std::cmp::Reverse((flow.start, index)));
+    }
+    let mut access: VecDeque<(Instant, Wire)> = VecDeque::new();
+    let mut access_free = Instant::ZERO;
+    let send = |now,
+                ends: &mut Vec<Ends>,
+                ways: &mut [Way; 2],
+                access: &mut VecDeque<(Instant, Wire)>,
+                access_free: &mut Instant| {
+        for (flow, end) in ends.iter_mut().enumerate() {
+            while let Some(segment) = end.receiver.poll_transmit(now) {
+                let bytes = segment.wire_len(&end.config) + bottleneck.framing;
+                ways[1].enqueue(now, Wire { segment, flow, bytes });
+            }
+            while let Some(segment) = end.sender.poll_transmit(now) {
+                let bytes = segment.wire_len(&end.config) + bottleneck.framing;
+                let wire = Wire { segment, flow, bytes };
+                match bottleneck.access {
+                    None if bottleneck.before.is_zero() => ways[0].enqueue(now, wire),
+                    rate => {
+                        let busy = rate.map_or(Duration::ZERO, |rate| rate.serialization(bytes));
+                        *access_free = (*access_free).max(now) + busy;
+                        access.push_back((*access_free + bottleneck.before, wire));
+                    }
+                }
+            }
+        }
+    };
+    let mut records = vec![Record::with_capacity(steps); flows.len()];
+    let mut now = Instant::ZERO;
+    let mut sampled = Instant::ZERO + step;
+    loop {
+        while let Some(&std::cmp::Reverse((start, index))) = opens.peek()
+            && start <= now
+        {
+            opens.pop();
+            ends[index].sender.open(now);
+        }
+        while let Some(&(arrival, wire)) = access.front()
+            && arrival <= now
+        {
+            access.pop_front();
+            ways[0].enqueue(now, wire);
+        }
+        // Timers that are due run before what arrives at the same instant: they were set earlier.
+        send(now, &mut ends, &mut ways, &mut access, &mut access_free);
+        for (direction, way) in ways.iter_mut().enumerate() {
+            while let Some(&(arrival, wire)) = way.under_way.front()
+                && arrival <= now
+            {
+                way.under_way.pop_front();
+                let end = &mut ends[wire.flow];
+                if direction == 0 {
+                    end.receiver.on_segment(now, &wire.segment);
+                } else {
+                    end.sender.on_segment(now, &wire.segment);
+                }
+            }
+        }
+        send(now, &mut ends, &mut ways, &mut access, &mut access_free);
+        for way in &mut ways {
+            way.serve(now);
+        }
+        let events = ends.iter().flat_map(|end| [end.sender.next_event(), end.receiver.next_event()]);
+        let next = events
+            .chain(ways.iter().map(Way::next_event))
+            .chain([access.front().map(|entry| entry.0), opens.peek().map(|open| open.0.0)])
+            .flatten()
+            .min();
+        let next = next.unwrap_or(Instant::MAX).max(now + Duration::from_nanos(u64::from(next == Some(now))));
+        while sampled <= next {
+            for (record, end) in records.iter_mut().zip(&ends) {
+                record.push(sample(end));
+            }
+            if records.first().is_none_or(|record| record.len() >= steps) {
+                return Ok(records);
+            }
+            sampled += step;
+        }
+        now = next;
+    }
+}
+
+fn sample(end: &Ends) -> Sample {
+    let sender = &end.sender;
+    let payload = f64::from(end.config.payload());
+    let ssthresh =
+        if sender.ssthresh() > u64::MAX / 4 { f64::INFINITY } else { sender.ssthresh() as f64 / payload };
+    Sample {
+        cwnd: sender.cwnd() as f64 / payload,
+        ssthresh,
+        srtt_ms: sender.srtt().map_or(0.0, |srtt| srtt.as_nanos() as f64 / 1e6),
+        retransmits: sender.stats().retransmits,
+        timeouts: sender.stats().timeouts,
+        delivered: end.receiver.delivered(),
+    }
+}

@@ -1,0 +1,159 @@
+//! Loads on the Linux kernel: RRUL, voice, round-trip times, low priority.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use goodqueue::Duration;
+use goodqueue_sim::traffic::VoipSettings;
+use goodqueue_sim::{Direction, FlowConfig, Outcome, Traffic};
+use serde::Deserialize;
+
+use super::{each, jobs, means};
+use crate::diagnostic::Diagnostic;
+use crate::run::Job;
+
+/// A set-up as it was run on the kernel.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(super) struct Load {
+    duration_s: f64,
+    rate_down: String,
+    rate_up: String,
+    /// `tbf` or `htb`.
+    shaper: String,
+    /// Bytes of the token bucket.
+    burst: u32,
+    rtt_ms: u32,
+    qdisc_down: String,
+    qdisc_up: String,
+    flows: Vec<Flows>,
+    /// Time between echo requests, and between UDP probes; 0: none.
+    icmp_ms: u32,
+    udp_ms: u32,
+    voip: bool,
+    seeds: u32,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+struct Flows {
+    name: String,
+    cc: String,
+    direction: String,
+    rtt_ms: u32,
+    count: u32,
+}
+
+/// IP bytes of a probe: 32 of payload.
+const PROBE: u32 = 60;
+/// IP bytes of a voice packet: 160 of voice and 12 of RTP.
+const VOICE: u32 = 200;
+/// Voice packets sent so late may still have been under way, and do not count as lost.
+const TAIL: Duration = Duration::from_secs(2);
+
+impl Load {
+    pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
+        let mut jobs = jobs(&self.scenario())?;
+        if self.voip {
+            for job in &mut jobs {
+                let settings = VoipSettings {
+                    direction: Direction::Up,
+                    interval: Duration::from_millis(20),
+                    bytes: VOICE,
+                    ecn: false,
+                };
+                let rtt = Duration::from_millis(self.rtt_ms.into());
+                job.config.flows.push(FlowConfig::new(Traffic::Voip(settings), rtt));
+            }
+        }
+        Ok(means(&each(&jobs, |job, outcome| self.figures(job, &outcome))?))
+    }
+
+    /// The set-up as a scenario. The hosts send at 1 Gbit/s, the shaper's own link takes no time.
+    fn scenario(&self) -> String {
+        let shaped = |rate: &str, child: &str| {
+            let child = of_linux(child);
+            match self.shaper.as_str() {
+                "htb" => format!("htb default 1 [1 rate {rate}: {child}]"),
+                _ => format!("tbf rate {rate} burst {} [{child}]", self.burst),
+            }
+        };
+        let mut text = format!(
+            "duration = \"{}s\"\nseeds = {}\nqdiscs = [{{ label = \"set-up\", down = \"{}\", up = \"{}\" }}]\n",
+            self.duration_s,
+            self.seeds,
+            shaped(&self.rate_down, &self.qdisc_down),
+            shaped(&self.rate_up, &self.qdisc_up)
+        );
+        let _ = writeln!(text, "[link]\ndown = \"100gbit\"\nup = \"100gbit\"\nrtt = \"{}ms\"", self.rtt_ms);
+        text += "[[hops]]\nname = \"server\"\nside = \"server\"\ndown = \"1gbit\"\nup = \"unlimited\"\n";
+        text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
+        text += "[tcp]\nprofile = \"linux\"\n";
+        for flows in &self.flows {
+            let _ = writeln!(
+                text,
+                "[[flows]]\nkind = \"tcp\"\ndirection = \"{}\"\ncount = {}\ncc = \"{}\"\nrtt = \"{}ms\"\nstart_jitter = \"20ms\"",
+                flows.direction, flows.count, flows.cc, flows.rtt_ms
+            );
+        }
+        for interval in [self.icmp_ms, self.udp_ms] {
+            if interval > 0 {
+                let _ = writeln!(
+                    text,
+                    "[[flows]]\nkind = \"ping\"\ninterval = \"{interval}ms\"\npacket = {PROBE}"
+                );
+            }
+        }
+        text
+    }
+
+    fn figures(&self, job: &Job, outcome: &Outcome) -> BTreeMap<String, f64> {
+        let seconds = outcome.measured.as_nanos() as f64 / 1e9;
+        let mut figures = BTreeMap::new();
+        let mut flows = outcome.flows.iter();
+        let mut goodput = BTreeMap::<String, f64>::new();
+        let mut of_names = BTreeMap::<String, f64>::new();
+        for group in &self.flows {
+            for flow in flows.by_ref().take(group.count as usize) {
+                let rate = flow.tally.delivered as f64 * 8.0 / seconds / 1e6;
+                *goodput.entry(group.direction.clone()).or_default() += rate;
+                *of_names.entry(group.name.clone()).or_default() += rate;
+            }
+        }
+        let reno = of_names.get("reno").copied();
+        for (name, rate) in goodput.into_iter().chain(of_names) {
+            figures.insert(format!("goodput {name}"), rate);
+        }
+        if let (Some(reno), Some(up)) = (reno, figures.get("goodput up").copied()) {
+            figures.insert("share of reno".to_owned(), 100.0 * reno / up);
+        }
+        let answers = outcome.flows.iter().flat_map(|flow| &flow.round_trips);
+        let times: Vec<f64> = answers.filter_map(|ping| Some(ping.time?.as_nanos() as f64 / 1e6)).collect();
+        if !times.is_empty() {
+            figures.insert("induced latency".to_owned(), mean(&times) - f64::from(self.rtt_ms));
+        }
+        if self.voip {
+            let last = job.config.duration.saturating_sub(TAIL);
+            let packets: Vec<_> = outcome.flows.iter().flat_map(|flow| &flow.one_way).collect();
+            let early = packets.iter().filter(|packet| packet.sent_at.since(goodqueue::Instant::ZERO) < last);
+            let lost: Vec<f64> = early.map(|packet| f64::from(u8::from(packet.delay.is_none()))).collect();
+            let delays: Vec<f64> =
+                packets.iter().filter_map(|packet| Some(packet.delay?.as_nanos() as f64 / 1e6)).collect();
+            figures.insert("voip loss".to_owned(), 100.0 * mean(&lost));
+            figures.insert("voip one-way delay".to_owned(), mean(&delays));
+        }
+        figures
+    }
+}
+
+/// The line of a discipline, with the kernel's decisions where these are a variant.
+fn of_linux(line: &str) -> String {
+    match line.split_once(' ') {
+        Some((kind @ ("codel" | "fq_codel" | "pie" | "red"), rest)) if !line.contains("variant") => {
+            format!("{kind} variant linux {rest}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

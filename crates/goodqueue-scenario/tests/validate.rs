@@ -1,0 +1,44 @@
+//! The quick part of what `goodqueue validate` compares: single flows against the kernel and ns-2, and the delays of one
+//! article's experiment.
+
+use goodqueue_scenario::validate::{self, Row};
+
+fn rows(names: &[&str]) -> Vec<Row> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let set_ups = validate::chosen(&names).expect("the names exist");
+    set_ups.iter().flat_map(|set_up| set_up.compare().expect("it runs")).collect()
+}
+
+#[test]
+fn ns2s_agents_have_the_same_window_at_every_instant() {
+    let rows = rows(&["flow/ns2"]);
+    let distances: Vec<&Row> = rows.iter().filter(|row| row.figure == "window, distance").collect();
+    assert_eq!(distances.len(), 12);
+    for row in distances {
+        let distance = row.simulated.expect("windows came out");
+        assert!(distance < 0.001, "{}: {distance}", row.set_up);
+    }
+}
+
+#[test]
+fn every_set_up_can_be_simulated_and_has_figures() {
+    let all = validate::set_ups().expect("the references are well formed");
+    assert!(all.len() > 150, "{}", all.len());
+    for row in rows(&["flow/linux/reno_fifo60", "flow/linux/vegas_fifo60", "flow/linux/dctcp_step"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn codels_delays_under_load_transients_are_those_of_ns2() {
+    let delays = |row: &Row| row.figure.starts_with("queuing delay");
+    for row in rows(&["transients/codel_B"]).iter().filter(|row| delays(row)) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn a_name_that_fits_nothing_is_refused_with_what_there_is() {
+    let error = validate::chosen(&["rrul-10-2".to_owned()]).expect_err("there is none").to_string();
+    assert!(error.contains("rrul-10-1"), "{error}");
+}

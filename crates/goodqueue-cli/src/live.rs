@@ -82,6 +82,7 @@ pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
             marked: stats.marked.packets,
         },
         drops: drops(link),
+        ..LinkResult::default()
     }
 }
 

@@ -5,7 +5,10 @@ mod voice;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use goodqueue::config::Value;
 use goodqueue::{DropReason, Duration, Instant};
+use goodqueue_sim as sim;
+use goodqueue_sim::backlog::Spike;
 use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
 use goodqueue_sim::simulation::FlowOutcome;
 use goodqueue_sim::traffic::{OneWay, RoundTrip};
@@ -14,8 +17,9 @@ use hdrhistogram::Histogram;
 
 use self::transfers::{completion, groups, is_of_pieces, summary_of_transfers, web};
 use crate::results::{
-    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, HopResult, LinkResult, MeanMax, Packets,
-    PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary, VoipResult,
+    Bottleneck, Engine, Fairness, FlowLosses, FlowResult, FlowSeries, GroupFairness, HopResult, LinkResult,
+    MeanMax, Packets, PerDirection, Probes, Quantiles, QueueSeries, Run, Series, SpikeResult, Summary,
+    VoipResult,
 };
 use crate::scenario::Hearing;
 use crate::tc;
@@ -108,7 +112,11 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             voip: calls(&flows, outcome),
             web: web(config, outcome),
         },
-        fairness: fairness(&flows),
+        fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },
+        loss_synchronization: PerDirection {
+            down: outcome.synchronization[0],
+            up: outcome.synchronization[1],
+        },
         tcp_share: tcp_share(&flows),
         engine: Engine {
             events: outcome.events,
@@ -215,11 +223,24 @@ fn flow_result(
         packets_dropped: outcome.counters.dropped,
         retransmits: outcome.tally.retransmits,
         timeouts: outcome.tally.timeouts,
+        losses: losses(outcome),
+        startup_s: outcome.first_delivery.map(|at| seconds(at.since(config.start))),
         fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
         label: table.and_then(|table| table.label.clone()),
         ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
         voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
         transfers: is_of_pieces(&config.traffic).then(|| summary_of_transfers(&outcome.transfers)),
+    }
+}
+
+fn losses(outcome: &FlowOutcome) -> FlowLosses {
+    let sim::losses::FlowLosses { packets, events, span } = outcome.losses;
+    let sent = outcome.tally.sent;
+    FlowLosses {
+        share: (sent > 0).then(|| float(packets) / float(sent)),
+        events,
+        packets_per_event: (events > 0).then(|| float(packets) / float(events)),
+        interval_s: (events > 1).then(|| seconds(span) / float(events - 1)),
     }
 }
 
@@ -262,6 +283,12 @@ fn link_result(
         throughput_bps,
         sojourn_s: histogram_summary(&link.sojourn, link.sojourn_mean),
         queue_packets: MeanMax { mean: link.queue_mean, max: float(link.queue_max) },
+        queue_share: match link_config.qdisc.to_settings().get("limit") {
+            Some(Value::Packets(limit)) if limit > 0 => Some(link.queue_mean / float(limit)),
+            Some(Value::Bytes(limit)) if limit > 0 => link.backlog_mean.map(|mean| mean / float(limit)),
+            _ => None,
+        },
+        spikes: link.spikes.iter().map(spike).collect(),
         packets: Packets {
             offered: stats.offered.packets,
             enqueued: stats.enqueued.packets,
@@ -308,6 +335,11 @@ fn tc_stats(
         }
     }
     all
+}
+
+fn spike(spike: &Spike) -> SpikeResult {
+    let Spike { above, longest, total } = *spike;
+    SpikeResult { above_bytes: above, longest_s: seconds(longest), total_s: seconds(total) }
 }
 
 /// Mean rate of a link between two instants.
@@ -369,7 +401,27 @@ fn fairness(flows: &[FlowResult]) -> Fairness {
         jain_goodput: jain(if down.is_empty() { &up } else { &down }),
         jain_goodput_up: jain(&up),
         jain_drop_share: if dropped > 0.0 { jain(&shares) } else { None },
+        groups: Vec::new(),
     }
+}
+
+/// Of each table with several TCP flows.
+fn group_fairness(tables: &[FlowLabels], flows: &[FlowResult]) -> Vec<GroupFairness> {
+    let mut rest = flows;
+    let mut groups = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let (own, others) = rest.split_at((table.count as usize).min(rest.len()));
+        rest = others;
+        if own.len() > 1 && own[0].kind == "tcp" {
+            let goodputs: Vec<f64> = own.iter().map(|flow| flow.goodput_bps).collect();
+            groups.push(GroupFairness {
+                group: table.label.clone().unwrap_or_else(|| number.to_string()),
+                flows: table.count,
+                jain_goodput: jain(&goodputs),
+            });
+        }
+    }
+    groups
 }
 
 fn tcp_share(flows: &[FlowResult]) -> Option<f64> {

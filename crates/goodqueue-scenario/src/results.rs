@@ -59,6 +59,11 @@ pub struct Run {
     pub probes: Probes,
     /// Jain's indices.
     pub fairness: Fairness,
+    /// Share of the TCP flows without end that lose packets in the same congestion period, mean over the periods (RFC 7928
+    /// §2.4): 1 if all slow down together, 1/n if one at a time. A period begins with a drop and lasts for the longest base
+    /// round-trip time of these flows. `null` without a drop, or with fewer than two such flows.
+    #[serde(default)]
+    pub loss_synchronization: PerDirection<Option<f64>>,
     /// The share of flows over TCP in the bytes delivered by all flows.
     pub tcp_share: Option<f64>,
     /// What the run cost.
@@ -131,10 +136,27 @@ pub struct LinkResult {
     pub sojourn_s: Summary,
     /// Packets queued: mean over time, and maximum.
     pub queue_packets: MeanMax,
+    /// Mean backlog as a share of the discipline's `limit`, in the unit of that (E\[Q\]/Qmax); `null` if it has none.
+    #[serde(default)]
+    pub queue_share: Option<f64>,
+    /// How long the queue held more than so many bytes; absent unless asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spikes: Vec<SpikeResult>,
     /// Packet counters.
     pub packets: Packets,
     /// Dropped packets by reason; only reasons that occurred.
     pub drops: BTreeMap<String, u64>,
+}
+
+/// Time for which a queue held more than so many bytes.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SpikeResult {
+    /// The queue held more bytes than these.
+    pub above_bytes: u64,
+    /// The longest time without a break: the duration of a delay spike (Järvinen & Kojo 2014).
+    pub longest_s: f64,
+    /// All such time.
+    pub total_s: f64,
 }
 
 /// A mean and a maximum.
@@ -207,6 +229,13 @@ pub struct FlowResult {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// How its data was lost at queues (RFC 7928 §2.3).
+    #[serde(default)]
+    pub losses: FlowLosses,
+    /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a single TCP connection that
+    /// got so far.
+    #[serde(default)]
+    pub startup_s: Option<f64>,
     /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
     pub fct_s: Option<f64>,
     /// What the scenario calls it; absent if nothing.
@@ -245,6 +274,19 @@ pub struct GroupResult {
     pub completed: u32,
     /// From the first SYN to the last byte acknowledged; `null` if a flow did not complete.
     pub response_s: Option<f64>,
+}
+
+/// How the packets of a flow were dropped, of those in the direction of its data.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowLosses {
+    /// Dropped per packet sent.
+    pub share: Option<f64>,
+    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348 §5.2).
+    pub events: u64,
+    /// Drops per event: 1 if packets are lost one by one.
+    pub packets_per_event: Option<f64>,
+    /// Time between the beginnings of two events, mean.
+    pub interval_s: Option<f64>,
 }
 
 /// What the probes saw.
@@ -323,6 +365,20 @@ pub struct Fairness {
     pub jain_goodput_up: Option<f64>,
     /// Over each flow's share of drops relative to its share of packets.
     pub jain_drop_share: Option<f64>,
+    /// Over the goodput of the flows of each `[[flows]]` table that has several TCP flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupFairness>,
+}
+
+/// Fairness among flows that are alike.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct GroupFairness {
+    /// What the scenario calls them, or the number of their table, from 0.
+    pub group: String,
+    /// How many they are.
+    pub flows: u32,
+    /// Jain's index of their goodput.
+    pub jain_goodput: Option<f64>,
 }
 
 /// What a run cost.

@@ -115,6 +115,10 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     series.map(Duration::as_nanos),
                     resolved
                 );
+                let key = match scenario.output.spikes.as_slice() {
+                    [] => key,
+                    spikes => format!("{key} | {spikes:?}"),
+                };
                 let labels = Labels {
                     qdisc: choice.label.clone(),
                     sweep: sweep.clone(),
@@ -265,6 +269,7 @@ fn config(
         flows: flows?,
         seed,
         series_step,
+        spikes: scenario.output.spikes.clone(),
     })
 }
 

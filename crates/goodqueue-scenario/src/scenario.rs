@@ -70,6 +70,7 @@
 //! json = "results.json"
 //! report = "report.html"
 //! series = "100ms"              # step of the time series; none by default
+//! spikes = [15000, "25kb"]      # bytes: how long the queues hold more is measured; none by default
 //! ```
 //!
 //! `link.down` and `link.up` take one of
@@ -374,6 +375,8 @@ pub struct Output {
     pub report: Option<String>,
     /// Step of the time series.
     pub series: Option<Duration>,
+    /// For each of these numbers of bytes, how long the queues hold more is measured.
+    pub spikes: Vec<u64>,
 }
 
 /// The names that others define: which may stand for `cc` and `profile`.
@@ -484,6 +487,9 @@ impl Scenario {
         put_some(&mut scenario["output"], "json", self.output.json.as_ref());
         put_some(&mut scenario["output"], "report", self.output.report.as_ref());
         put_some(&mut scenario["output"], "series", self.output.series.map(|step| step.to_string()).as_ref());
+        if !self.output.spikes.is_empty() {
+            scenario["output"]["spikes"] = json!(self.output.spikes);
+        }
         scenario
     }
 }

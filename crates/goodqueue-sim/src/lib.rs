@@ -9,9 +9,11 @@
 // A shadowed variable once delivered the wrong packet (mahimahi codel_packet_queue).
 #![cfg_attr(not(test), warn(clippy::shadow_unrelated))]
 
+pub mod backlog;
 pub mod driver;
 pub mod events;
 pub mod link;
+pub mod losses;
 pub mod monitor;
 pub mod network;
 pub mod packet;

@@ -232,6 +232,7 @@ impl Link {
             dropped(&lost);
         });
         monitor.length_is(self.qdisc.len());
+        monitor.backlog_is(now, || self.qdisc.backlog());
         if self.ring.is_some() {
             self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
         }
@@ -442,6 +443,7 @@ fn dequeue(
         dropped(&lost);
     });
     monitor.length_is(qdisc.len());
+    monitor.backlog_is(now, || qdisc.backlog());
     let packet = sent?;
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)

@@ -15,6 +15,7 @@ use goodqueue::{Count, Duration, Instant, Qdisc, Stats};
 
 use crate::events::EventQueue;
 use crate::link::Link;
+use crate::losses::{Losses, Watched};
 use crate::packet::{Direction, Ends, Packet, Payload};
 
 /// Everything that packets travel through. Traffic sources send into it and ask it to be woken.
@@ -37,6 +38,7 @@ pub struct Network {
     /// When each flow will be woken; [`Instant::MAX`]: not at all.
     wake_at: Vec<Instant>,
     counters: Vec<FlowCounters>,
+    pub(crate) losses: Losses,
     framing: u32,
     books: Books,
 }
@@ -68,6 +70,8 @@ pub(crate) struct Hosts {
     pub(crate) access: Duration,
     /// Which hosts they are, and the marking of the packets both ways.
     pub(crate) ends: Ends,
+    /// How its losses are looked at.
+    pub(crate) watched: Watched,
 }
 
 /// What happened to a flow's packets on the path.
@@ -172,6 +176,7 @@ impl Network {
             ends_of: Vec::new(),
             wake_at: vec![Instant::MAX; flows.len()],
             counters: vec![FlowCounters::default(); flows.len()],
+            losses: Losses::new(flows.iter().map(|flow| flow.watched)),
             framing,
             books: Books::default(),
         };
@@ -275,10 +280,12 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
-        let Self { links, counters, books, .. } = self;
+        let Self { links, counters, losses, books, .. } = self;
+        let direction = Direction::BOTH[link as usize & 1];
         let queue = &mut links[link as usize];
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             counters[lost.flow as usize].dropped += 1;
+            losses.dropped(now, direction, lost.flow);
             books.dropped(lost.len);
         });
         if let Some(when) = call_at {
@@ -324,9 +331,11 @@ impl Network {
 
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: u32) {
-        let Self { links, counters, books, .. } = self;
+        let Self { links, counters, losses, books, .. } = self;
+        let direction = Direction::BOTH[link as usize & 1];
         let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
             counters[lost.flow as usize].dropped += 1;
+            losses.dropped(now, direction, lost.flow);
             books.dropped(lost.len);
         });
         if let Some((end, packet)) = progress.sent {

@@ -1,10 +1,13 @@
 //! A run: flows over a bottleneck for some time.
 
+use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
 use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
 
+use crate::backlog::BacklogWatch;
 use crate::link::{Link, LinkConfig};
+use crate::losses::{FlowLosses, Watched};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
 use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
 use crate::packet::{Direction, Ends};
@@ -31,6 +34,8 @@ pub struct Config {
     pub seed: u64,
     /// Step of the time series, if they are wanted.
     pub series_step: Option<Duration>,
+    /// For each of these numbers of bytes, how long the queues hold more is measured.
+    pub spikes: Vec<u64>,
 }
 
 /// A hop beside the bottleneck: another link in series, with a discipline of its own in each direction.
@@ -78,6 +83,7 @@ impl Config {
             flows,
             seed: 1,
             series_step: None,
+            spikes: Vec::new(),
         }
     }
 }
@@ -118,6 +124,10 @@ pub struct Outcome {
     pub bottleneck_packets: u64,
     /// What was queued or on its way at the end.
     pub in_flight: Count,
+    /// Share of the TCP flows without end that lose packets in the same congestion period, mean over the periods: down, up.
+    /// A period begins with a drop and lasts for the longest round-trip time of these flows; `None`: there was none, or
+    /// fewer than two such flows.
+    pub synchronization: [Option<f64>; 2],
 }
 
 /// What one flow did.
@@ -127,6 +137,10 @@ pub struct FlowOutcome {
     pub tally: Tally,
     /// At the bottleneck, in the time measured.
     pub counters: FlowCounters,
+    /// Drops of packets in the direction of its data, in the time measured.
+    pub losses: FlowLosses,
+    /// When its receiver got the first byte; absolute, and known for single TCP connections only.
+    pub first_delivery: Option<Instant>,
     /// How much of the time measured the flow was active.
     pub active: Duration,
     /// Probes sent in the time measured.
@@ -202,6 +216,11 @@ impl<'a> Simulation<'a> {
                 rtt: flow.rtt,
                 access: flow.access,
                 ends: Ends::new(flow.client, flow.server, flow.dscp),
+                watched: Watched {
+                    direction: flow.traffic.direction(),
+                    rtt: flow.rtt,
+                    is_bulk: matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.size.is_none()),
+                },
             })
             .collect();
         let mut network = Network::new(hops(config), &hosts, config.framing);
@@ -290,8 +309,14 @@ impl<'a> Simulation<'a> {
                         sources[flow as usize].on_wake(now, network);
                     }
                 }
-                Event::Start(flow) => sources[flow as usize].start(now, network),
-                Event::Stop(flow) => sources[flow as usize].stop(now),
+                Event::Start(flow) => {
+                    network.losses.set_active(flow, true);
+                    sources[flow as usize].start(now, network);
+                }
+                Event::Stop(flow) => {
+                    network.losses.set_active(flow, false);
+                    sources[flow as usize].stop(now);
+                }
                 Event::RateChange(link) => network.change_rate(now, link),
             }
         }
@@ -317,6 +342,7 @@ impl<'a> Simulation<'a> {
         for link in self.network.links_mut() {
             link.monitor.restart(now);
         }
+        self.network.losses.restart();
         self.baseline = Baseline {
             at: now,
             links: self.network.stats(),
@@ -330,6 +356,7 @@ impl<'a> Simulation<'a> {
         let flows = (0..self.sources.len()).map(|index| self.flow_outcome(index)).collect();
         let Self { network, end, events, baseline, series, bottleneck, .. } = self;
         let (stats, in_flight) = (network.stats(), network.in_flight());
+        let synchronization = network.losses.synchronization();
         let bottleneck_packets =
             stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
         let mut outcomes = network.into_links().into_iter().zip(&baseline.links).map(|(link, before)| {
@@ -350,6 +377,7 @@ impl<'a> Simulation<'a> {
             events,
             bottleneck_packets,
             in_flight,
+            synchronization,
         }
     }
 
@@ -374,6 +402,8 @@ impl<'a> Simulation<'a> {
                 offered: seen.offered - seen_before.offered,
                 dropped: seen.dropped - seen_before.dropped,
             },
+            losses: self.network.losses.of(index),
+            first_delivery: source.first_delivery(),
             active: until.since(from),
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
@@ -393,7 +423,9 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
                 Xoshiro256PlusPlus::stream(config.seed, 2 * streams + direction.index() as u64);
             let salt = generator.next_u32();
             let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
-            Link::new(link, qdisc, config.framing, LinkMonitor::new())
+            let in_bytes = matches!(link.qdisc.to_settings().get("limit"), Some(Value::Bytes(_)));
+            let backlog = (in_bytes || !config.spikes.is_empty()).then(|| BacklogWatch::new(&config.spikes));
+            Link::new(link, qdisc, config.framing, LinkMonitor::new(backlog))
         })
     };
     // The bottleneck has the first streams, wherever it stands: a hop more changes nothing in it.

@@ -56,6 +56,11 @@ pub trait Source {
     /// What the flow has done since its start.
     fn tally(&self) -> Tally;
 
+    /// When the first byte came to the receiving application; only single connections know.
+    fn first_delivery(&self) -> Option<Instant> {
+        None
+    }
+
     /// Round trips that it measured; only probes do.
     fn round_trips(&self) -> &[RoundTrip] {
         &[]
@@ -190,6 +195,9 @@ macro_rules! sources {
             }
             fn tally(&self) -> Tally {
                 match self { $(Self::$name(source) => source.tally()),+ }
+            }
+            fn first_delivery(&self) -> Option<Instant> {
+                match self { $(Self::$name(source) => source.first_delivery()),+ }
             }
             fn round_trips(&self) -> &[RoundTrip] {
                 match self { $(Self::$name(source) => source.round_trips()),+ }

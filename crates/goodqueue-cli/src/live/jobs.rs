@@ -255,6 +255,9 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
             sent: meter.sent_count(),
             queue_mean: meter.length_mean(outcome.end),
             queue_max: meter.length_most() as u64,
+            // Not watched in a live run.
+            backlog_mean: None,
+            spikes: Vec::new(),
         }
     });
     let bottleneck_packets = links.iter().map(|link| link.seen.stats.dequeued.packets).sum();
@@ -276,6 +279,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         events: 0,
         bottleneck_packets,
         in_flight: Count::default(),
+        synchronization: [None; 2],
     };
     measure::run(job.labels.clone(), config, &outcome)
 }
@@ -298,6 +302,8 @@ fn flow_outcome(
     sim::FlowOutcome {
         tally: tally(before, after),
         counters: sim::network::FlowCounters { offered: seen.offered, dropped: seen.dropped },
+        losses: sim::losses::FlowLosses::default(),
+        first_delivery: None,
         active,
         round_trips: match traffic {
             sim::Traffic::Ping(_) => measured().map(round_trip).collect(),

@@ -129,6 +129,7 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
             marked: 0,
         },
         drops: [("aqm".to_owned(), 9)].into(),
+        ..LinkResult::default()
     };
     let flow = |id: u32| FlowResult {
         id,
@@ -167,10 +168,12 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
             jain_goodput: jain(&per_flow[..4]),
             jain_goodput_up: jain(&per_flow[4..]),
             jain_drop_share: None,
+            ..Fairness::default()
         },
         groups: Vec::new(),
         goodput_by_kind: std::collections::BTreeMap::new(),
         completion: None,
+        loss_synchronization: PerDirection::default(),
         tcp_share: Some(0.99),
         engine: Engine::default(),
         tc_stats: None,

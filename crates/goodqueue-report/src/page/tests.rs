@@ -20,6 +20,7 @@ fn link(rate_bps: f64) -> LinkResult {
         queue_packets: MeanMax { mean: 5.0, max: 50.0 },
         packets: Packets { offered: 10, enqueued: 9, dequeued: 9, dropped: 1, marked: 0 },
         drops: [("overlimit".to_owned(), 1)].into(),
+        ..LinkResult::default()
     }
 }
 
@@ -55,7 +56,13 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         induced_latency_s: summary(0.004),
         grade: Some("A+".into()),
         probes: Probes { ping_s: summary(0.054), ping_sent: 100, ping_lost: 0, ..Probes::default() },
-        fairness: Fairness { jain_goodput: Some(0.99), jain_goodput_up: None, jain_drop_share: None },
+        fairness: Fairness {
+            jain_goodput: Some(0.99),
+            jain_goodput_up: None,
+            jain_drop_share: None,
+            ..Fairness::default()
+        },
+        loss_synchronization: PerDirection::default(),
         groups: Vec::new(),
         goodput_by_kind: std::collections::BTreeMap::new(),
         completion: None,

@@ -9,13 +9,14 @@ use goodqueue::{Duration, Link};
 use super::document::{Document, Node, Raw};
 use super::hops::read_hops;
 use super::link::read_link;
-use super::reader::Reader;
+use super::reader::{Reader, measured};
 use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
 use super::traffic::read_traffic;
 use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::tc;
 use crate::trace::Trace;
+use crate::units;
 
 /// Traces that were loaded already, so that the points of a sweep share them.
 pub(crate) type Traces = BTreeMap<PathBuf, Arc<Trace>>;
@@ -223,7 +224,7 @@ pub(super) fn read_discipline(
 
 fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnostic> {
     let table = root.table("output", "[output]")?;
-    table.only(&["json", "report", "series"])?;
+    table.only(&["json", "report", "series", "spikes"])?;
     let path = |key: &str| match table.text(key) {
         Ok(Some("")) => Err(table.error(key, Diagnostic::new("the path is empty"))),
         Ok(path) => Ok(path.map(str::to_owned)),
@@ -240,7 +241,25 @@ fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnost
         let allowed = format!("1ms to the duration, at most {MAX_STEPS} steps");
         return Err(table.error("series", message.allowed(allowed)));
     }
-    Ok(Output { json: path("json")?, report: path("report")?, series })
+    Ok(Output { json: path("json")?, report: path("report")?, series, spikes: read_spikes(&table)? })
+}
+
+fn read_spikes(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
+    let form = "a list of sizes, such as [15000, \"25kb\"]";
+    let Some(node) = table.node("spikes") else { return Ok(Vec::new()) };
+    let Raw::List(items) = &node.raw else {
+        return Err(table.error("spikes", Diagnostic::new("this is not a list").allowed(form)));
+    };
+    if items.len() > MAX_SPIKES {
+        let message = Diagnostic::new(format!("{} thresholds are too many", items.len()));
+        return Err(table.error("spikes", message.allowed(format!("at most {MAX_SPIKES}"))));
+    }
+    let document = table.document();
+    let size = |item: &Node| match measured(item) {
+        Some(text) => units::size(&text).map_err(|error| document.at(error, item)),
+        None => Err(document.at(Diagnostic::new("this is not a size").allowed(form), item)),
+    };
+    items.iter().map(size).collect()
 }
 
 const ROOT_KEYS: &[&str] = &[
@@ -256,6 +275,7 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 
 const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
 const MAX_SEEDS: u32 = 100_000;
+const MAX_SPIKES: usize = 16;
 const MAX_STEPS: u64 = 1_000_000;
 const MAX_NAME: usize = 100;
 const MAX_LABEL: usize = 200;

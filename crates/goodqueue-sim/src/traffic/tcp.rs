@@ -43,6 +43,7 @@ pub struct Tcp {
     sender: Sender,
     receiver: Receiver,
     stopped: bool,
+    first_at: Option<Instant>,
     completed_at: Option<Instant>,
 }
 
@@ -55,7 +56,17 @@ impl Tcp {
         let &TcpSettings { direction, size, config, .. } = settings;
         let sender = Sender::new(config, settings.congestion_control.clone())?;
         let receiver = Receiver::new(config)?;
-        Ok(Self { flow, direction, size, config, sender, receiver, stopped: false, completed_at: None })
+        Ok(Self {
+            flow,
+            direction,
+            size,
+            config,
+            sender,
+            receiver,
+            stopped: false,
+            first_at: None,
+            completed_at: None,
+        })
     }
 
     #[inline]
@@ -100,6 +111,9 @@ impl Source for Tcp {
         let Payload::Tcp(segment) = &packet.payload else { return };
         if direction == self.direction {
             self.receiver.on_segment(now, segment);
+            if self.first_at.is_none() && self.receiver.delivered() > 0 {
+                self.first_at = Some(now);
+            }
             self.acknowledge(now, network);
         } else if !self.stopped {
             self.sender.on_segment(now, segment);
@@ -115,6 +129,10 @@ impl Source for Tcp {
         if !self.stopped {
             self.send_all(now, network);
         }
+    }
+
+    fn first_delivery(&self) -> Option<Instant> {
+        self.first_at
     }
 
     fn delivered(&self) -> u64 {

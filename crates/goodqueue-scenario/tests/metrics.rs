@@ -1,0 +1,106 @@
+//! The figures of a run, from a scenario to its result.
+
+use std::path::Path;
+
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::sweep;
+
+fn run(text: &str) -> Vec<Run> {
+    let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
+    let points = sweep::expand(&document, &Names::default()).expect("valid");
+    let runs = execute::<Run>(&jobs(&points, None).expect("valid"), 1, None, &Unwatched).expect("runs");
+    runs.into_iter().flatten().collect()
+}
+
+#[test]
+fn a_full_queue_is_a_spike_of_its_whole_time_and_its_whole_limit() {
+    let runs = run(r#"
+        duration = "10s"
+        warmup = "2s"
+        qdiscs = ["bfifo limit 15140", "pfifo limit 20"]
+        link.down = "10mbit"
+        [[flows]]
+        kind = "cbr"
+        rate = "20mbit"
+        [output]
+        spikes = [10000, "20kb", 40000]
+    "#);
+    for (run, packets) in runs.iter().zip([10.0, 20.0]) {
+        let down = &run.bottleneck.down;
+        let share = down.queue_share.expect("both have a limit");
+        assert!(share > 0.9 && share <= 1.0, "{share}");
+        let expected = [8.0, if packets > 10.0 { 8.0 } else { 0.0 }, 0.0];
+        for (spike, seconds) in down.spikes.iter().zip(expected) {
+            assert!((spike.longest_s - seconds).abs() < 1e-9, "{spike:?}");
+            assert!((spike.total_s - seconds).abs() < 1e-9, "{spike:?}");
+        }
+        let losses = run.flows[0].losses;
+        assert!((losses.share.expect("sent") - 0.5).abs() < 0.02, "{losses:?}");
+        // Every round-trip time a new loss event, with half of the packets of 50 ms.
+        assert!((losses.interval_s.expect("events") - 0.05).abs() < 0.003, "{losses:?}");
+        assert!((losses.packets_per_event.expect("events") - 42.0).abs() < 3.0, "{losses:?}");
+        assert!(run.bottleneck.up.spikes.iter().all(|spike| spike.longest_s == 0.0));
+    }
+}
+
+#[test]
+fn flows_start_up_in_a_round_trip_and_a_half_and_lose_together_when_a_fifo_is_full() {
+    let runs = run(r#"
+        duration = "60s"
+        qdiscs = ["pfifo limit 60"]
+        link.down = "10mbit"
+        [[flows]]
+        label = "many"
+        count = 4
+        start_jitter = "3s"
+        [[flows]]
+        direction = "up"
+        count = 2
+        start_jitter = "3s"
+        [[flows]]
+    "#);
+    let [run] = runs.as_slice() else { panic!("one run") };
+    for flow in &run.flows {
+        let startup = flow.startup_s.expect("data arrived");
+        // A SYN that the queue drops costs a second.
+        assert!((0.075..2.5).contains(&startup), "{startup}");
+    }
+    let groups = &run.fairness.groups;
+    assert_eq!((groups.len(), groups[0].group.as_str(), groups[0].flows), (2, "many", 4));
+    assert_eq!((groups[1].group.as_str(), groups[1].flows), ("1", 2));
+    assert!(groups.iter().all(|group| group.jain_goodput.is_some_and(|jain| jain > 0.5 && jain <= 1.0)));
+    let together = run.loss_synchronization.down.expect("five flows and drops");
+    assert!((0.2..=1.0).contains(&together), "{together}");
+}
+
+#[test]
+fn a_call_over_a_path_with_known_loss_and_delay_is_heard_as_the_model_says() {
+    let runs = run(r#"
+        duration = "200s"
+        qdiscs = ["pfifo"]
+        [link]
+        down = "10mbit"
+        rtt = "200ms"
+        [[hops]]
+        name = "lossy"
+        qdisc = "netem loss 1%"
+        [[flows]]
+        kind = "voip"
+        label = "call"
+        dscp = "EF"
+    "#);
+    let call = runs[0].probes.voip.as_ref().expect("a call");
+    assert_eq!(runs[0].flows[0].voip.as_ref(), Some(call));
+    assert_eq!(runs[0].flows[0].label.as_deref(), Some("call"));
+    let loss = call.loss.expect("sent");
+    // 10,000 packets: three standard deviations are 0.3 %.
+    assert!((loss - 0.01).abs() < 0.003, "{loss}");
+    let delay = call.one_way_delay_s.mean.expect("arrived");
+    assert!((delay - 0.1).abs() < 0.001, "{delay}");
+    let model = goodqueue_scenario::emodel::mos(goodqueue_scenario::emodel::rating(delay, loss, 25.1));
+    assert!((call.mos.expect("heard") - model).abs() < 1e-12);
+    assert!(call.jitter_s.expect("arrived") < 1e-6 && call.delay_variation_s.max.expect("arrived") < 1e-6);
+    assert!((call.loss_pattern.mean_run.expect("lost") - 1.0 / 0.99).abs() < 0.05);
+}

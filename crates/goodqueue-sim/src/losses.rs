@@ -1,0 +1,206 @@
+//! Who loses packets when: how the drops of a flow follow each other, and whether flows lose together.
+
+use goodqueue::{Duration, Instant};
+
+use crate::packet::Direction;
+
+/// How the packets of a flow were dropped, of those in the direction of its data.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FlowLosses {
+    /// Packets dropped.
+    pub packets: u64,
+    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348 §5.2).
+    pub events: u64,
+    /// Time between the first event and the last.
+    pub span: Duration,
+}
+
+/// What is remembered of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Watched {
+    /// Where its data goes.
+    pub(crate) direction: Direction,
+    /// Its base round-trip time.
+    pub(crate) rtt: Duration,
+    /// It is one of those that are expected to slow down together: TCP without end.
+    pub(crate) is_bulk: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    watched: Watched,
+    losses: FlowLosses,
+    first: Instant,
+    event: Instant,
+    /// The last congestion period in which it lost something.
+    period: u64,
+    active: bool,
+}
+
+/// Bulk flows of one direction. A congestion period begins with a drop and lasts for the longest of their round-trip times.
+#[derive(Clone, Copy, Default, Debug)]
+struct Together {
+    active: u32,
+    longest_rtt: Duration,
+    /// Number of the period, from 1, and when it began.
+    period: u64,
+    begun: Instant,
+    /// Flows that have lost something in it.
+    hit: u32,
+    /// Sum of the shares of flows hit, over the periods that are over, and their number.
+    shares: f64,
+    periods: u64,
+}
+
+/// The watch over all drops of a run.
+#[derive(Debug)]
+pub(crate) struct Losses {
+    flows: Vec<Flow>,
+    together: [Together; 2],
+}
+
+impl Losses {
+    pub(crate) fn new(flows: impl Iterator<Item = Watched>) -> Self {
+        let made = |watched| Flow {
+            watched,
+            losses: FlowLosses::default(),
+            first: Instant::ZERO,
+            event: Instant::ZERO,
+            period: 0,
+            active: false,
+        };
+        let flows: Vec<Flow> = flows.map(made).collect();
+        let mut together = [Together::default(); 2];
+        for flow in flows.iter().filter(|flow| flow.watched.is_bulk) {
+            let all = &mut together[flow.watched.direction.index()];
+            all.longest_rtt = all.longest_rtt.max(flow.watched.rtt);
+        }
+        Self { flows, together }
+    }
+
+    /// A flow begins or ends.
+    pub(crate) fn set_active(&mut self, flow: u32, active: bool) {
+        let flow = &mut self.flows[flow as usize];
+        if flow.watched.is_bulk && flow.active != active {
+            flow.active = active;
+            let all = &mut self.together[flow.watched.direction.index()];
+            all.active = if active { all.active + 1 } else { all.active.saturating_sub(1) };
+        }
+    }
+
+    /// A packet of `flow` was dropped on its way in `direction`.
+    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: u32) {
+        let flow = &mut self.flows[flow as usize];
+        if flow.watched.direction != direction {
+            return;
+        }
+        let losses = &mut flow.losses;
+        losses.packets += 1;
+        if losses.events == 0 {
+            (losses.events, flow.first, flow.event) = (1, now, now);
+        } else if now.since(flow.event) > flow.watched.rtt {
+            losses.events += 1;
+            flow.event = now;
+            losses.span = now.since(flow.first);
+        }
+        if !flow.active {
+            return;
+        }
+        let all = &mut self.together[direction.index()];
+        if all.period == 0 || now.since(all.begun) > all.longest_rtt {
+            all.end_period();
+            all.period += 1;
+            (all.begun, all.hit) = (now, 0);
+        }
+        if flow.period != all.period {
+            flow.period = all.period;
+            all.hit += 1;
+        }
+    }
+
+    /// Forgets what was lost so far: the warm-up is over.
+    pub(crate) fn restart(&mut self) {
+        for flow in &mut self.flows {
+            flow.losses = FlowLosses::default();
+        }
+        for all in &mut self.together {
+            (all.shares, all.periods, all.hit) = (0.0, 0, 0);
+        }
+    }
+
+    pub(crate) fn of(&self, flow: usize) -> FlowLosses {
+        self.flows[flow].losses
+    }
+
+    /// Mean share of the bulk flows of a direction that lose packets in the same congestion period, from `1/n` to 1;
+    /// `None` if there was no period with two flows or more. The last period, which may not be over, counts.
+    pub(crate) fn synchronization(&self) -> [Option<f64>; 2] {
+        self.together.map(|mut all| {
+            all.end_period();
+            #[expect(clippy::cast_precision_loss, reason = "a number of periods")]
+            let mean = all.shares / all.periods as f64;
+            (all.periods > 0).then_some(mean)
+        })
+    }
+}
+
+impl Together {
+    fn end_period(&mut self) {
+        if self.hit > 0 && self.active > 1 {
+            // A flow that ended in the meantime may have been hit.
+            self.shares += (f64::from(self.hit) / f64::from(self.active)).min(1.0);
+            self.periods += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn flows(count: usize) -> Losses {
+        let flow = Watched { direction: Direction::Down, rtt: Duration::from_millis(100), is_bulk: true };
+        let mut losses = Losses::new(std::iter::repeat_n(flow, count));
+        for flow in 0..4.min(count) {
+            losses.set_active(u32::try_from(flow).expect("few"), true);
+        }
+        losses
+    }
+
+    #[test]
+    fn drops_within_a_round_trip_are_one_loss_event() {
+        let mut losses = flows(1);
+        for ms in [10, 20, 110, 111, 300, 900] {
+            losses.dropped(at(ms), Direction::Down, 0);
+        }
+        losses.dropped(at(950), Direction::Up, 0);
+        let span = Duration::from_millis(890);
+        assert_eq!(losses.of(0), FlowLosses { packets: 6, events: 4, span });
+        losses.restart();
+        losses.dropped(at(1000), Direction::Down, 0);
+        assert_eq!(losses.of(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
+    }
+
+    #[test]
+    fn flows_that_lose_in_the_same_period_are_synchronized() {
+        let mut losses = flows(5);
+        // All four; then one; the fifth has not begun.
+        for flow in [0, 1, 1, 2, 3, 4] {
+            losses.dropped(at(10), Direction::Down, flow);
+        }
+        losses.dropped(at(200), Direction::Down, 2);
+        losses.dropped(at(210), Direction::Down, 2);
+        assert_eq!(losses.synchronization(), [Some((1.0 + 0.25) / 2.0), None]);
+    }
+
+    #[test]
+    fn one_flow_alone_is_synchronized_with_nobody() {
+        let mut losses = flows(1);
+        losses.dropped(at(10), Direction::Down, 0);
+        assert_eq!(losses.synchronization(), [None, None]);
+    }
+}

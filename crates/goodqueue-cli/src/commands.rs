@@ -7,7 +7,13 @@ pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 #[cfg(target_os = "linux")]
+pub(crate) mod shape;
+#[cfg(target_os = "linux")]
 pub(crate) mod shell;
+#[cfg(target_os = "linux")]
+pub(crate) mod stats;
+#[cfg(target_os = "linux")]
+pub(crate) mod top;
 pub(crate) mod validate;
 
 use goodqueue_scenario::diagnostic::Diagnostic;

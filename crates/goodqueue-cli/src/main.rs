@@ -14,9 +14,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-#[cfg(target_os = "linux")]
-use crate::commands::shell;
 use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, validate};
+#[cfg(target_os = "linux")]
+use crate::commands::{shape, shell, stats, top};
 
 /// What does a queue discipline do on your link, with your traffic?
 ///
@@ -51,6 +51,12 @@ enum Command {
     Explain(explain::ExplainArgs),
     #[cfg(target_os = "linux")]
     Shell(shell::ShellArgs),
+    #[cfg(target_os = "linux")]
+    Shape(shape::ShapeArgs),
+    #[cfg(target_os = "linux")]
+    Stats(stats::StatsArgs),
+    #[cfg(target_os = "linux")]
+    Top(top::TopArgs),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +71,12 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::main(args),
         #[cfg(target_os = "linux")]
         Command::Shell(args) => shell::main(args),
+        #[cfg(target_os = "linux")]
+        Command::Shape(args) => shape::main(args),
+        #[cfg(target_os = "linux")]
+        Command::Stats(args) => stats::main(args),
+        #[cfg(target_os = "linux")]
+        Command::Top(args) => top::main(args),
     };
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,

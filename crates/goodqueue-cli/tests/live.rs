@@ -78,6 +78,22 @@ fn inside() {
             let inner = run(shell(&["--rate", "2mbit", "--quiet"], "fetch 20000"));
             good(&inner);
         }
+        "serve" => {
+            let listener = std::net::TcpListener::bind((argument, 5001)).unwrap();
+            let (mut client, _) = listener.accept().unwrap();
+            client.write_all(&[7; 1_000_000]).unwrap();
+        }
+        "take" => {
+            let mut tries = 0..100;
+            let stream = loop {
+                match TcpStream::connect((argument, 5001)) {
+                    Ok(stream) => break stream,
+                    Err(error) if tries.next().is_none() => panic!("{error}"),
+                    Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                }
+            };
+            assert_eq!(std::io::copy(&mut &stream, &mut std::io::sink()).unwrap(), 1_000_000);
+        }
         other => panic!("there is no role {other}"),
     }
 }
@@ -356,7 +372,9 @@ fn the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing() {
     assert_eq!(running.ask("rate up 700kbit")["up"]["rate_bps"], 700_000);
     let stats = running.ask("stats");
     assert!(stats["down"]["qdisc"].as_str().unwrap().starts_with("codel"));
-    assert!(running.ask("nonsense")["error"].as_str().unwrap().contains("stats, metrics, qdisc, rate"));
+    assert!(
+        running.ask("nonsense")["error"].as_str().unwrap().contains("stats, tc-json, metrics, qdisc, rate")
+    );
     assert_eq!(running.end().0, 0);
 }
 
@@ -548,4 +566,92 @@ fn a_live_run_says_which_congestion_controls_the_kernel_has() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("congestion control `nice`") && said.contains("cubic"), "{said}");
+}
+
+#[test]
+fn statistics_are_had_in_every_format_while_it_runs() {
+    if skipped("statistics_are_had_in_every_format_while_it_runs") {
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let program = format!("{ROLE}='fetch 50000' {} --exact inside --quiet; cat", this.display());
+    let running = Running::start(&["--rate", "20mbit"], &["sh", "-c", &program]);
+    let ask = |arguments: &[&str]| {
+        let socket = running.socket.to_str().unwrap();
+        let output =
+            goodqueue().args([arguments[0], "--control", socket]).args(&arguments[1..]).output().unwrap();
+        good(&output);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    wait_until("the transfer", || {
+        let stats: Value = serde_json::from_str(&ask(&["stats"])).unwrap();
+        stats["down"]["packets"]["dequeued"].as_u64() > Some(30)
+    });
+    let tc: Value = serde_json::from_str(&ask(&["stats", "--format", "tc-json"])).unwrap();
+    assert_eq!((&tc[0]["kind"], &tc[0]["dev"]), (&Value::from("fq_codel"), &Value::from("down")));
+    assert!(tc[0]["bytes"].as_u64() > Some(50_000), "{tc}");
+    let metrics = ask(&["stats", "--format", "metrics"]);
+    assert!(
+        metrics.contains("goodqueue_qdisc_packets_total{direction=\"down\",kind=\"fq_codel\"}"),
+        "{metrics}"
+    );
+    let page = ask(&["top", "--once"]);
+    assert!(page.contains("down: fq_codel") && page.contains("sojourn  p50"), "{page}");
+    assert_eq!(running.end().0, 0);
+}
+
+#[test]
+fn shape_stands_between_two_interfaces_and_leaves_them_as_they_were() {
+    if !root_with_ip("shape_stands_between_two_interfaces_and_leaves_them_as_they_were") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let [socket, changes, stats] = ["control", "changes", "stats.json"].map(|name| folder.path().join(name));
+    std::fs::write(&changes, "# at the start\nqdisc down codel target 9ms\n").unwrap();
+    // Two hosts, each in a network namespace, and a box with an interface to each. Their interfaces have all offloads on.
+    let script = format!(
+        r#"set -e
+        host() {{
+            unshare --net sleep 60 & pid=$!
+            while [ "$(readlink /proc/$pid/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.02; done
+            ip link add $1 type veth peer name peer0; ip link set peer0 netns $pid; ip link set $1 up
+            nsenter -t $pid --net ip addr add $2/24 dev peer0; nsenter -t $pid --net ip link set peer0 up
+        }}
+        host lan0 10.1.1.1; client=$pid
+        host wan0 10.1.1.2; server=$pid
+        {goodqueue} shape --between lan0 wan0 --rate 20mbit --qdisc fq_codel --control {socket} --config {changes} \
+            --json {stats} --quiet & shape=$!
+        while ! {goodqueue} stats --control {socket} >/dev/null 2>&1; do sleep 0.02; done
+        ip -d link show lan0 | grep -q 'promiscuity 1'
+        {ROLE}='serve 10.1.1.2' nsenter -t $server --net {this} --exact inside --quiet &
+        {ROLE}='take 10.1.1.2' nsenter -t $client --net {this} --exact inside --quiet --nocapture
+        echo 'nonsense' > {changes}; kill -HUP $shape; sleep 0.2
+        echo 'rate up 7mbit' > {changes}; kill -HUP $shape
+        while ! {goodqueue} stats --control {socket} | grep -q '"rate_bps": 7000000'; do sleep 0.02; done
+        grep -q 'CapPrm:.*0000000000000000' /proc/$shape/status
+        kill $shape; wait $shape
+        ip -d link show lan0 | grep -q 'promiscuity 0'
+        kill $client $server"#,
+        goodqueue = env!("CARGO_BIN_EXE_goodqueue"),
+        socket = socket.display(),
+        changes = changes.display(),
+        stats = stats.display(),
+        this = std::env::current_exe().unwrap().display(),
+    );
+    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).output().unwrap();
+    good(&output);
+    let stats = json(&stats);
+    assert!(stats["down"]["qdisc"].as_str().unwrap().starts_with("codel limit 1000p target 9ms"), "{stats}");
+    // Cut to the size of the MTU: a million bytes are 691 packets at least.
+    assert!(stats["down"]["packets"]["dequeued"].as_u64() > Some(690), "{}", stats["down"]["packets"]);
+}
+
+#[test]
+fn shape_says_what_it_lacks() {
+    let absent = goodqueue().args(["shape", "--between", "nolan0", "nowan0"]).output().unwrap();
+    assert_eq!(absent.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&absent.stderr);
+    assert!(said.contains("there is no interface `nolan0`"), "{said}");
+    let twice = goodqueue().args(["shape", "--between", "lo", "lo"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("cannot be both ends"));
 }

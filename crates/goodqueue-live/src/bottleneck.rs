@@ -18,7 +18,7 @@ use crate::error::LiveError;
 use crate::link::{Link, LinkConfig};
 use crate::netlink::{InterfaceCounters, Netlink};
 use crate::observer::{Direction, Observer};
-use crate::packet::IpPacket;
+use crate::packet::{Framing, IpPacket};
 
 /// A bottleneck between two devices.
 pub struct Bottleneck {
@@ -283,7 +283,7 @@ impl Bottleneck {
     /// True if packets come with an Ethernet header.
     #[must_use]
     pub fn is_ethernet(&self) -> bool {
-        self.devices.iter().any(|device| matches!(device, Device::Interface(_)))
+        self.devices.iter().any(|device| device.framing(0) == Framing::Ethernet)
     }
 
     /// One direction.

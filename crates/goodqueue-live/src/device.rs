@@ -46,6 +46,7 @@ impl Device {
     #[must_use]
     pub const fn framing(&self, counted: u32) -> Framing {
         match self {
+            Self::Tun(tun) if tun.frames => Framing::Ethernet,
             Self::Tun(_) => Framing::Ip { counted },
             Self::Interface(_) => Framing::Ethernet,
         }
@@ -78,6 +79,7 @@ impl AsFd for Device {
 pub struct Tun {
     file: File,
     name: String,
+    frames: bool,
 }
 
 impl Tun {
@@ -86,6 +88,18 @@ impl Tun {
     /// # Errors
     /// There are no TUN devices, we may not make one, or the name is taken.
     pub fn create(name: &str) -> Result<Self, LiveError> {
+        Self::open(name, false)
+    }
+
+    /// The same with Ethernet frames instead of IP packets.
+    ///
+    /// # Errors
+    /// As [`Tun::create`].
+    pub fn create_tap(name: &str) -> Result<Self, LiveError> {
+        Self::open(name, true)
+    }
+
+    fn open(name: &str, frames: bool) -> Result<Self, LiveError> {
         check_name(name)?;
         let file = OpenOptions::new()
             .read(true)
@@ -97,13 +111,13 @@ impl Tun {
                     "load the tun module (`modprobe tun`); in a container, pass the device on (`--device /dev/net/tun`)",
                 )
             })?;
-        attach(&file, name).map_err(|errno| match errno {
+        attach(&file, name, frames).map_err(|errno| match errno {
             Errno::EBUSY => LiveError::new(format!("there is an interface `{name}` already"))
                 .help("choose another name, or end the program that it belongs to"),
             errno => LiveError::system(format_args!("the TUN device `{name}` cannot be made"), errno)
                 .help("this needs CAP_NET_ADMIN in the network namespace"),
         })?;
-        Ok(Self { file, name: name.to_owned() })
+        Ok(Self { file, name: name.to_owned(), frames })
     }
 }
 
@@ -123,7 +137,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), LiveError> {
     unsafe_code,
     reason = "an ioctl with a pointer to its argument; there is no other way to make a TUN device"
 )]
-fn attach(file: &File, name: &str) -> nix::Result<()> {
+fn attach(file: &File, name: &str, frames: bool) -> nix::Result<()> {
     nix::ioctl_write_ptr_bad!(tun_set_iff, libc::TUNSETIFF, libc::ifreq);
     // SAFETY: all bits zero is a value of `ifreq`, which holds integers and bytes only (and a pointer not used here).
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -131,7 +145,8 @@ fn attach(file: &File, name: &str) -> nix::Result<()> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
         *to = libc::c_char::from_ne_bytes([from]);
     }
-    let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
+    let kind = if frames { libc::IFF_TAP } else { libc::IFF_TUN };
+    let flags = kind | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
     request.ifr_ifru.ifru_flags = u16::try_from(flags).unwrap_or(u16::MAX).cast_signed();
     // SAFETY: `file` is an open descriptor, and TUNSETIFF reads and writes one `ifreq`, which outlives the call.
     unsafe { tun_set_iff(std::os::fd::AsRawFd::as_raw_fd(file), &raw const request) }.map(|_| ())

@@ -1,31 +1,98 @@
-//! Network interfaces seen through packet sockets.
+//! Network interfaces seen through packet sockets: whole Ethernet frames, all that come and none of those that we send.
+//!
+//! Frames come with what the kernel has left to the hardware, and are cut and completed here. Everything
+//! that is changed about an interface - it takes frames for everybody - ends with the socket.
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A network interface, seen through a packet socket: whole frames.
+use nix::errno::Errno;
+
+use crate::error::LiveError;
+use crate::gso::{OFFLOAD_HEADER, Offload, cut};
+use crate::netlink;
+
+/// A network interface, seen through a packet socket.
 #[derive(Debug)]
 pub struct Interface {
     socket: File,
     name: String,
+    /// What is left of a super-packet.
+    pending: VecDeque<Vec<u8>>,
+    scratch: Box<[u8]>,
+    /// Frames whose headers contradicted each other.
+    refused: u64,
 }
 
 impl Interface {
+    /// Opens the interface called `name` in the network namespace of this thread.
+    ///
+    /// # Errors
+    /// There is none, it is part of a bridge, or we have no right to.
+    pub fn open(name: &str) -> Result<Self, LiveError> {
+        crate::device::check_name(name)?;
+        let index = netlink::index_of(name)?;
+        if std::path::Path::new("/sys/class/net").join(name).join("master").exists() {
+            return Err(LiveError::new(format!(
+                "`{name}` is part of a bridge or bond, which forwards its frames already"
+            ))
+            .help(format!("take it out first: `ip link set {name} nomaster`")));
+        }
+        let socket = packet_socket(index).map_err(|errno| {
+            let error = LiveError::system(format_args!("frames of `{name}` cannot be had"), errno);
+            match errno {
+                Errno::EPERM | Errno::EACCES => {
+                    error.help("this needs CAP_NET_RAW and CAP_NET_ADMIN: run it with sudo, or give them to the program with setcap")
+                }
+                _ => error,
+            }
+        })?;
+        Ok(Self {
+            socket: File::from(socket),
+            name: name.to_owned(),
+            pending: VecDeque::new(),
+            scratch: vec![0; OFFLOAD_HEADER + LARGEST_FRAME].into_boxed_slice(),
+            refused: 0,
+        })
+    }
+
     /// Reads one frame.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.socket.read(into)
+        loop {
+            if let Some(frame) = self.pending.pop_front() {
+                let part = into.get_mut(..frame.len()).ok_or(ErrorKind::InvalidData)?;
+                part.copy_from_slice(&frame);
+                return Ok(frame.len());
+            }
+            let length = self.socket.read(&mut self.scratch)?;
+            let read = self.scratch.get(..length).unwrap_or_default();
+            let Some((header, frame)) = read.split_first_chunk() else { continue };
+            if !cut(Offload::read(*header), frame, &mut self.pending) {
+                self.pending.clear();
+                self.refused += 1;
+            }
+        }
     }
 
     /// Writes one frame.
     pub(crate) fn write(&mut self, frame: &[u8]) -> io::Result<()> {
-        self.socket.write(frame).map(|_| ())
+        // Nothing is left to do with it.
+        let header = [0; OFFLOAD_HEADER];
+        self.socket.write_vectored(&[IoSlice::new(&header), IoSlice::new(frame)]).map(|_| ())
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Frames that were thrown away because their headers contradicted each other.
+    #[must_use]
+    pub const fn refused(&self) -> u64 {
+        self.refused
     }
 }
 
@@ -34,3 +101,53 @@ impl AsFd for Interface {
         self.socket.as_fd()
     }
 }
+
+#[expect(unsafe_code, reason = "no safe crate binds packet sockets")]
+fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
+    let every = libc::c_int::from(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be());
+    // Bound to no protocol at first, so that nothing comes before it is bound to its interface.
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: socket(2) takes numbers only; the descriptor it gives is ours alone.
+    let socket = unsafe {
+        let descriptor = Errno::result(libc::socket(libc::AF_PACKET, kind, 0))?;
+        OwnedFd::from_raw_fd(descriptor)
+    };
+    set(&socket, PACKET_VNET_HDR, &1)?;
+    set(&socket, PACKET_IGNORE_OUTGOING, &1)?;
+    let index = libc::c_int::try_from(index).map_err(|_| Errno::ENODEV)?;
+    // SAFETY: all bits zero is a value of `sockaddr_ll`, which holds integers only.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
+    address.sll_protocol = u16::try_from(every).unwrap_or(0);
+    address.sll_ifindex = index;
+    let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_ll>()).unwrap_or(0);
+    // SAFETY: `address` is a `sockaddr_ll` of the length given and outlives the call.
+    Errno::result(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    let everybody =
+        libc::packet_mreq { mr_ifindex: index, mr_type: PACKET_MR_PROMISC, mr_alen: 0, mr_address: [0; 8] };
+    set(&socket, libc::PACKET_ADD_MEMBERSHIP, &everybody)?;
+    Ok(socket)
+}
+
+#[expect(unsafe_code, reason = "no safe crate sets options of packet sockets")]
+fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> nix::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+    // SAFETY: `value` has the length given and outlives the call; the kernel only reads it.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
+    Errno::result(answer).map(|_| ())
+}
+
+// `include/uapi/linux/if_packet.h`.
+const PACKET_VNET_HDR: libc::c_int = 15;
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+const PACKET_MR_PROMISC: u16 = 1;
+/// 64 KiB of payload and what stands before it; larger super-packets (BIG TCP) are not asked for.
+const LARGEST_FRAME: usize = (1 << 16) + 256;

@@ -32,6 +32,8 @@ pub mod control;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]
+mod gso;
+#[cfg(target_os = "linux")]
 pub mod interface;
 #[cfg(target_os = "linux")]
 pub mod namespace;
@@ -43,6 +45,8 @@ pub mod pcap;
 pub mod process;
 #[cfg(target_os = "linux")]
 pub mod session;
+#[cfg(target_os = "linux")]
+pub mod shape;
 #[cfg(target_os = "linux")]
 pub mod shell;
 #[cfg(target_os = "linux")]

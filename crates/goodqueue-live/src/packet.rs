@@ -176,7 +176,7 @@ fn hash(what: u32, salt: u32) -> u32 {
 }
 
 /// Where the payload of an Ethernet frame begins, if that is IP.
-fn ethernet_payload(frame: &[u8]) -> Option<usize> {
+pub(crate) fn ethernet_payload(frame: &[u8]) -> Option<usize> {
     let mut at = 12;
     // Two tags at most, as 802.1ad has them.
     for _ in 0..3 {

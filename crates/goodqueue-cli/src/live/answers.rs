@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use goodqueue::config::Link as LinkDefaults;
-use goodqueue::{Duration, Instant, Qdisc};
+use goodqueue::{AnyConfig, Duration, Instant, Qdisc};
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::Request;
@@ -38,7 +38,7 @@ impl Desk {
 
     /// The answer to one line.
     fn answer(&self, bottleneck: &mut Bottleneck, line: &str) -> Result<String, Diagnostic> {
-        let (order, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let order = line.split_whitespace().next().unwrap_or_default();
         match order {
             "stats" => {
                 let mut all = statistics(bottleneck);
@@ -46,8 +46,14 @@ impl Desk {
                 Ok(all.to_string())
             }
             "metrics" => Ok(metrics(bottleneck)),
-            "qdisc" => change_qdisc(bottleneck, rest),
-            "rate" => change_rate(bottleneck, rest),
+            "metrics-json" => Ok(json!({"metrics": metrics(bottleneck)}).to_string()),
+            "tc-json" => Ok(tc_json(bottleneck).to_string()),
+            "qdisc" | "rate" => {
+                for change in read_change(bottleneck, line)? {
+                    change.make(bottleneck);
+                }
+                Ok(in_force(bottleneck))
+            }
             _ => Err(goodqueue_scenario::diagnostic::unknown("the request", order, REQUESTS)),
         }
     }
@@ -136,42 +142,50 @@ fn directions(rest: &str) -> (&[Direction], &str) {
     }
 }
 
-/// All is read before anything is changed: a line that is wrong changes nothing.
-fn change_qdisc(bottleneck: &mut Bottleneck, rest: &str) -> Result<String, Diagnostic> {
-    let (directions, line) = directions(rest);
-    let mut changes = Vec::new();
-    for &direction in directions {
-        let link = bottleneck.link(direction);
-        let defaults = match link.capacity().rate_at(bottleneck.now()) {
-            Some((rate, _)) => LinkDefaults { rate, ..LinkDefaults::default() },
-            None => LinkDefaults::default(),
-        };
-        changes
-            .push((direction, tc::parse(line, &defaults).map_err(|error| error.in_argument("qdisc", line))?));
-    }
-    let now = bottleneck.now();
-    for (direction, config) in changes {
-        let (link, observers) = bottleneck.link_mut(direction);
-        link.reconfigure(now, config, observers);
-        observers.reconfigured(now, direction);
-    }
-    Ok(in_force(bottleneck))
+/// A change that is known to be good.
+pub(crate) enum Change {
+    /// Another discipline.
+    Qdisc(Direction, AnyConfig),
+    /// Another rate.
+    Capacity(Direction, Capacity),
 }
 
-fn change_rate(bottleneck: &mut Bottleneck, rest: &str) -> Result<String, Diagnostic> {
-    let (directions, text) = directions(rest);
-    let capacity = if text == "unlimited" {
-        Capacity::Unlimited
-    } else {
-        Capacity::Constant(units::rate(text).map_err(|error| error.in_argument("rate", text))?)
-    };
-    let now = bottleneck.now();
-    for &direction in directions {
+impl Change {
+    pub(crate) fn make(self, bottleneck: &mut Bottleneck) {
+        let now = bottleneck.now();
+        let direction = match &self {
+            Self::Qdisc(direction, _) | Self::Capacity(direction, _) => *direction,
+        };
         let (link, observers) = bottleneck.link_mut(direction);
-        link.set_capacity(now, capacity.clone(), observers);
+        match self {
+            Self::Qdisc(_, config) => link.reconfigure(now, config, observers),
+            Self::Capacity(_, capacity) => link.set_capacity(now, capacity, observers),
+        }
         observers.reconfigured(now, direction);
     }
-    Ok(in_force(bottleneck))
+}
+
+/// Reads `qdisc [down|up] TC` or `rate [down|up] RATE`; nothing is changed yet, so a line that is wrong changes nothing.
+pub(crate) fn read_change(bottleneck: &Bottleneck, line: &str) -> Result<Vec<Change>, Diagnostic> {
+    let (order, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let (directions, text) = directions(rest);
+    let read = |direction: Direction| match order {
+        "qdisc" => {
+            let defaults = match bottleneck.link(direction).capacity().rate_at(bottleneck.now()) {
+                Some((rate, _)) => LinkDefaults { rate, ..LinkDefaults::default() },
+                None => LinkDefaults::default(),
+            };
+            let config = tc::parse(text, &defaults).map_err(|error| error.in_argument("qdisc", text))?;
+            Ok(Change::Qdisc(direction, config))
+        }
+        "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::Unlimited)),
+        "rate" => {
+            let rate = units::rate(text).map_err(|error| error.in_argument("rate", text))?;
+            Ok(Change::Capacity(direction, Capacity::Constant(rate)))
+        }
+        _ => Err(goodqueue_scenario::diagnostic::unknown("the change", order, CHANGES)),
+    };
+    directions.iter().map(|&direction| read(direction)).collect()
 }
 
 fn in_force(bottleneck: &Bottleneck) -> String {
@@ -181,6 +195,24 @@ fn in_force(bottleneck: &Bottleneck) -> String {
         json!({"qdisc": tc::to_tc(&link.qdisc().config()), "rate_bps": rate})
     };
     json!({"down": side(Direction::Down), "up": side(Direction::Up)}).to_string()
+}
+
+/// Both disciplines as `tc -s -j qdisc show` would print them.
+fn tc_json(bottleneck: &Bottleneck) -> Value {
+    let now = bottleneck.now();
+    let mut all = Vec::new();
+    for direction in Direction::BOTH {
+        let link = bottleneck.link(direction);
+        let measured = link_result(link, now);
+        for mut qdisc in tc::statistics(link.qdisc(), now, Some(&measured.sojourn_s)) {
+            if let Some(fields) = qdisc.as_object_mut() {
+                // Behind kind and handle, as in tc.
+                fields.shift_insert(fields.len().min(2), "dev".to_owned(), direction.name().into());
+            }
+            all.push(qdisc);
+        }
+    }
+    Value::Array(all)
 }
 
 /// The text format of Prometheus; names follow those of node_exporter's qdisc collector.
@@ -244,7 +276,8 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
     text
 }
 
-const REQUESTS: &[&str] = &["stats", "metrics", "qdisc", "rate"];
+const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate"];
+const CHANGES: &[&str] = &["qdisc", "rate"];
 /// Four points a second make a lively display.
 const STEP: Duration = Duration::from_millis(250);
 /// A minute.

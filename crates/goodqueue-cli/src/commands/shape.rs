@@ -1,0 +1,139 @@
+//! `goodqueue shape`: a bottleneck between two interfaces of this host.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue_live::bottleneck::Bottleneck;
+use goodqueue_live::capacity::Capacity;
+use goodqueue_live::shape::{Place, Shape};
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::tc;
+
+use super::run::scenario_names;
+use super::shell::Watching;
+use super::{Ending, Outcome};
+use crate::live::answers::Desk;
+use crate::live::{self, diagnostic};
+
+/// Put a bottleneck between two interfaces of this host: for a box that should manage its queue although its kernel has no
+/// AQM modules.
+///
+/// Frames that come in at one interface go out at the other, through the discipline; a rate slightly below that of the line
+/// keeps the queue here. The host's addresses, routes and settings are not touched, so there is nothing to undo: everything
+/// ends with this process, however it ends. Needs CAP_NET_ADMIN and CAP_NET_RAW, which are given up once the interfaces are
+/// open.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made): it
+would answer, or forward, beside the bottleneck.
+
+SIGHUP reads --config again: lines such as `qdisc down fq_codel target 10ms` and `rate up 19mbit`. A line that is wrong
+changes nothing. Packets that are queued stay queued.
+
+Examples:
+  goodqueue shape --between lan0 wan0 --rate 95mbit --up 19mbit --qdisc fq_codel --control /run/gq.sock
+  goodqueue shape --before wan0 --made gq0 --rate 50mbit --up 10mbit --qdisc cake --metrics 127.0.0.1:9817
+  goodqueue top --control /run/gq.sock
+  goodqueue stats --control /run/gq.sock qdisc down pie"
+)]
+pub(crate) struct ShapeArgs {
+    /// The interface of the clients and that of the servers.
+    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], required_unless_present = "before", conflicts_with = "before")]
+    between: Option<Vec<String>>,
+    /// The interface of the servers; one for this host is made.
+    #[arg(long, value_name = "SERVERS")]
+    before: Option<String>,
+    /// The name of the interface that is made.
+    #[arg(long, value_name = "NAME", default_value = "goodqueue0", requires = "before")]
+    made: String,
+    /// Rate towards the clients [default: no limit].
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Rate from the clients [default: as --rate].
+    #[arg(long, value_name = "RATE")]
+    up: Option<String>,
+    /// The discipline, in tc's grammar.
+    #[arg(long, value_name = "TC", default_value = "fq_codel")]
+    qdisc: String,
+    /// The discipline from the clients [default: as --qdisc].
+    #[arg(long, value_name = "TC")]
+    qdisc_up: Option<String>,
+    /// A file of changes, made at the start and again at SIGHUP.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    watch: Watching,
+}
+
+pub(crate) fn main(args: &ShapeArgs) -> Outcome {
+    let mut document = Document::default();
+    document.apply(&Overrides {
+        rate: args.rate.clone(),
+        up: args.up.clone(),
+        rtt: Some("0s".to_owned()),
+        qdiscs: vec![args.qdisc.clone()],
+        ..Overrides::default()
+    })?;
+    let scenario = document.resolve(&scenario_names())?;
+    let mut config = live::bottleneck(&scenario, &scenario.qdiscs[0], SEED);
+    if args.rate.is_none() {
+        config.links[0].capacity = Capacity::Unlimited;
+        if args.up.is_none() {
+            config.links[1].capacity = Capacity::Unlimited;
+        }
+    }
+    if let Some(line) = &args.qdisc_up {
+        let link = goodqueue::config::Link::default();
+        config.links[1].qdisc =
+            tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc-up", line))?;
+    }
+    let place = match (&args.between, &args.before) {
+        (Some(names), _) => Place::Between(names[0].clone(), names[1].clone()),
+        (None, Some(interface)) => Place::Before { interface: interface.clone(), made: args.made.clone() },
+        (None, None) => {
+            return Err(Diagnostic::new("there is nothing to shape").help("give --between or --before"));
+        }
+    };
+    args.watch.check()?;
+    let metrics = args.watch.metrics_listener()?;
+    let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
+    let mut desk = Desk::new(args.watch.quiet);
+    if let Some(path) = &args.config {
+        change_all(&mut shape.bottleneck, path)?;
+    }
+    let _control = args.watch.begin(&mut shape.bottleneck, &config.links, metrics)?;
+    let ended = shape.run(&mut desk, &mut |bottleneck| {
+        if let Some(path) = &args.config
+            && let Err(error) = change_all(bottleneck, path)
+        {
+            eprintln!("goodqueue: nothing is changed: {error}");
+        }
+    });
+    args.watch.end(&mut shape.bottleneck)?;
+    ended.map_err(diagnostic)?;
+    Ok(Ending::Done)
+}
+
+/// Makes the changes of a file, all or none.
+fn change_all(bottleneck: &mut Bottleneck, path: &Path) -> Result<(), Diagnostic> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
+    let mut changes = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let change = live::answers::read_change(bottleneck, line);
+        changes.extend(change.map_err(|error| Diagnostic::new(error.problem()).in_line(&name, number))?);
+    }
+    for change in changes {
+        change.make(bottleneck);
+    }
+    Ok(())
+}
+
+/// Disciplines that draw random numbers draw the same each time: nothing depends on their secrecy (flows are hashed with a key).
+const SEED: u64 = 1;

@@ -1,0 +1,150 @@
+//! `goodqueue top`: a running bottleneck, to look at.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use goodqueue_scenario::units;
+use serde_json::Value;
+
+use super::stats::request;
+use super::{Ending, Outcome};
+use crate::output;
+
+/// Watch a running bottleneck: queues, sojourn times, drops by reason, twice a second.
+///
+/// The bottleneck is one of `goodqueue shell` or `goodqueue shape` that was started with --control. Ctrl-C ends the watching,
+/// not the bottleneck.
+#[derive(Args, Debug)]
+#[command(after_help = "Example, in two terminals:
+  goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms --qdisc pfifo --control q.sock -- curl -o /dev/null http://server/1G
+  goodqueue top --control q.sock
+and in a third, watch the latency fall:
+  goodqueue stats --control q.sock qdisc fq_codel")]
+pub(crate) struct TopArgs {
+    /// The socket of the bottleneck.
+    #[arg(long, value_name = "SOCKET")]
+    control: PathBuf,
+    /// Show it once and end; the default where standard output is no terminal.
+    #[arg(long)]
+    once: bool,
+}
+
+pub(crate) fn main(args: &TopArgs) -> Outcome {
+    let once = args.once || !std::io::stdout().is_terminal();
+    loop {
+        let page = page(&request(&args.control, "stats")?);
+        if once {
+            output::print(&page)?;
+            return Ok(Ending::Done);
+        }
+        // Home, and whatever the last page had more of is cleared.
+        output::print(&format!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n")))?;
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// One look at it.
+fn page(stats: &Value) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "goodqueue {} s", stats["duration_s"].as_f64().unwrap_or(0.0).round());
+    for side in ["down", "up"] {
+        let _ = writeln!(text, "{}", direction(side, &stats[side], &stats["history"]));
+    }
+    let process = &stats["process"];
+    let _ = writeln!(
+        text,
+        "late wake-ups (over 1 ms) {}, worst {} ms; memory for packets {}; dropped by the kernel before us {}",
+        process["late_wakeups"],
+        milliseconds(&process["latest_s"]),
+        units::show_size(process["memory_bytes"].as_u64().unwrap_or(0)),
+        stats["client"]["interface_dropped"].as_u64().unwrap_or(0)
+            + stats["server"]["interface_dropped"].as_u64().unwrap_or(0),
+    );
+    text
+}
+
+fn direction(name: &str, link: &Value, history: &Value) -> String {
+    let past = &history[name];
+    let step = history["step_s"].as_f64().unwrap_or(0.25);
+    let recent: Vec<f64> = numbers(&past["bytes"]);
+    let last_second =
+        recent.iter().rev().take(4).sum::<f64>() * 8.0 / (step * recent.len().clamp(1, 4) as f64);
+    let sojourn: Vec<f64> = numbers(&past["sojourn_mean_s"]);
+    let most = sojourn.iter().copied().fold(0.0, f64::max);
+    let drops: Vec<String> = link["drops"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    format!(
+        "\n{name}: {}\n  rate     {} now, {} the link\n  queued   {} packets, {}\n  sojourn  p50 {}  p95 {}  p99 {} ms\n  \
+         {}  last minute, up to {:.1} ms\n  sent     {}   marked {}   dropped {} ({})",
+        link["qdisc"].as_str().unwrap_or("?"),
+        units::show_rate(goodqueue::Rate::from_bps(whole(last_second))),
+        match whole(link["rate_bps"].as_f64().unwrap_or(0.0)) {
+            0 => "no limit".to_owned(),
+            rate => units::show_rate(goodqueue::Rate::from_bps(rate)),
+        },
+        link["queued"]["packets"],
+        units::show_size(link["queued"]["bytes"].as_u64().unwrap_or(0)),
+        milliseconds(&link["sojourn_s"]["p50"]),
+        milliseconds(&link["sojourn_s"]["p95"]),
+        milliseconds(&link["sojourn_s"]["p99"]),
+        sparkline(&sojourn, most),
+        most * 1e3,
+        link["packets"]["dequeued"],
+        link["packets"]["marked"],
+        link["packets"]["dropped"],
+        if drops.is_empty() { "no reason to".to_owned() } else { drops.join(", ") },
+    )
+}
+
+/// Numbers; what is absent is 0.
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().into_iter().flatten().map(|value| value.as_f64().unwrap_or(0.0)).collect()
+}
+
+/// Eight heights of blocks, the newest at the right.
+fn sparkline(values: &[f64], most: f64) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let shown = &values[values.len().saturating_sub(WIDTH)..];
+    let block = |value: &f64| {
+        let height = if most > 0.0 { whole(value / most * 7.0) } else { 0 };
+        BLOCKS.get(usize::try_from(height).unwrap_or(0)).copied().unwrap_or('█')
+    };
+    shown.iter().map(block).collect()
+}
+
+fn milliseconds(seconds: &Value) -> String {
+    seconds.as_f64().map_or_else(|| "–".to_owned(), |seconds| format!("{:.1}", seconds * 1e3))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people to read")]
+const fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// What fits beside the rest on a terminal of 80 columns.
+const WIDTH: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_rises_with_its_values() {
+        assert_eq!(sparkline(&[0.0, 0.5, 1.0], 1.0), "▁▄█");
+        assert_eq!(sparkline(&[], 0.0), "");
+        assert_eq!(sparkline(&[0.0], 0.0), "▁");
+    }
+
+    #[test]
+    fn a_page_is_made_of_whatever_comes() {
+        assert!(page(&Value::Null).contains("down"));
+    }
+}

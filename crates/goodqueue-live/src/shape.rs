@@ -1,0 +1,107 @@
+//! A bottleneck between two interfaces of this host.
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
+use crate::clock::Clock;
+use crate::device::{Device, Tun};
+use crate::error::LiveError;
+use crate::interface::Interface;
+use crate::namespace;
+use crate::netlink::{self, Netlink};
+use crate::process;
+use crate::shell::Attendant;
+
+/// Between what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Two interfaces: that of the clients, that of the servers.
+    Between(String, String),
+    /// One interface of the servers, and one that is made for the host itself.
+    Before {
+        /// Towards the servers.
+        interface: String,
+        /// The name of the one that is made.
+        made: String,
+    },
+}
+
+/// A bottleneck that runs until it is told to end.
+#[derive(Debug)]
+pub struct Shape {
+    /// The bottleneck.
+    pub bottleneck: Bottleneck,
+}
+
+impl Shape {
+    /// Opens the interfaces and gives up all privileges. Nothing about the host is changed but what ends with this process.
+    ///
+    /// # Errors
+    /// An interface is not there, or we have no right to it.
+    pub fn start(place: &Place, config: &BottleneckConfig) -> Result<Self, LiveError> {
+        let failed = |errno| LiveError::system("signals cannot be taken over", errno);
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            set.add(signal);
+        }
+        set.thread_block().map_err(failed)?;
+        let signals =
+            SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)?;
+        process::run_promptly();
+        let (client, server) = match place {
+            Place::Between(client, server) if client == server => {
+                return Err(LiveError::new(format!("`{client}` cannot be both ends of the bottleneck"))
+                    .help("name two interfaces, or use --before"));
+            }
+            Place::Between(client, server) => {
+                (Device::Interface(Interface::open(client)?), Interface::open(server)?)
+            }
+            Place::Before { interface, made } => {
+                let server = Interface::open(interface)?;
+                let tap = Tun::create_tap(made)?;
+                let mut netlink = Netlink::open()?;
+                let index = netlink::index_of(made)?;
+                let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
+                netlink.set_up(index, Some(mtu), Some(namespace::TUN_QUEUE))?;
+                (Device::Tun(tap), server)
+            }
+        };
+        let indices = (netlink::index_of(client.name())?, netlink::index_of(server.name())?);
+        let kernel = ((Netlink::open()?, indices.0), (Netlink::open()?, indices.1));
+        namespace::drop_privileges()?;
+        let devices = [client, Device::Interface(server)];
+        let mut bottleneck = Bottleneck::new(Clock::start(), devices, config)?;
+        bottleneck.watch_signals(signals)?;
+        bottleneck.watch_kernel(kernel.0, kernel.1);
+        Ok(Self { bottleneck })
+    }
+
+    /// Carries packets until a signal says that it is enough. `reload` is done at SIGHUP.
+    ///
+    /// # Errors
+    /// An interface is gone.
+    pub fn run(
+        &mut self,
+        attendant: &mut dyn Attendant,
+        reload: &mut dyn FnMut(&mut Bottleneck),
+    ) -> Result<(), LiveError> {
+        let mut tick = self.bottleneck.now();
+        let outcome = loop {
+            match self.bottleneck.run_until(tick) {
+                Ok(Pause::Time) => {
+                    let now = self.bottleneck.now();
+                    tick = attendant.tick(&mut self.bottleneck, now);
+                }
+                Ok(Pause::Request(request)) => attendant.request(&mut self.bottleneck, request),
+                Ok(Pause::Signal(signal)) if signal.ssi_signo == Signal::SIGHUP as u32 => {
+                    reload(&mut self.bottleneck);
+                }
+                Ok(Pause::Signal(_)) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.bottleneck.finish();
+        outcome
+    }
+}

@@ -151,6 +151,7 @@ impl<P: Packet, F: Flavour, R> Build<P, R> for FifoQueue<P, F> {
 impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
     type Config = FifoConfig<F>;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
         let admitted = self.config.holds(self.queue.len() + 1, self.queue.bytes() + u64::from(bytes));
@@ -168,10 +169,12 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         self.queue.push_back(now, packet);
     }
 
+    #[inline]
     fn dequeue(&mut self, _now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
         Some(self.queue.pop_front()?.packet)
     }
 
+    #[inline]
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }

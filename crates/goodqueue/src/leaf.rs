@@ -16,7 +16,8 @@ use crate::random::{Source, mix_64};
 use crate::registry::{AnyConfig, AnyQdisc, names};
 use crate::time::Instant;
 
-/// A discipline whose parent may look ahead.
+/// A discipline whose parent may look ahead. What is in a class if nothing else is asked for, `pfifo`, is called without a
+/// detour through all disciplines.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<P> {
     qdisc: Box<AnyQdisc<P>>,
@@ -35,15 +36,25 @@ impl<P: Packet + Flow> Leaf<P> {
         Self { qdisc: Box::new(qdisc), ahead: None, beside: Stats::default() }
     }
 
+    #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
-        self.qdisc.enqueue(now, packet, drops);
+        match &mut *self.qdisc {
+            AnyQdisc::Pfifo(pfifo) => pfifo.enqueue(now, packet, drops),
+            qdisc => qdisc.enqueue(now, packet, drops),
+        }
     }
 
     /// Length of the next packet. `None`: the discipline has none to give now.
+    #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         if let Some(len) = self.known_len() {
             return Some(len);
         }
+        self.take_ahead(now, drops)
+    }
+
+    #[inline(never)]
+    fn take_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         let packet = self.qdisc.dequeue(now, drops)?;
         let len = packet.len();
         self.ahead = Some(packet);
@@ -52,17 +63,26 @@ impl<P: Packet + Flow> Leaf<P> {
     }
 
     /// Length of the next packet, if it is known without asking the discipline to dequeue.
+    #[inline]
     pub(crate) fn known_len(&self) -> Option<u32> {
-        self.ahead.as_ref().map(Packet::len).or_else(|| self.qdisc.next_len())
+        match (&self.ahead, &*self.qdisc) {
+            (Some(packet), _) => Some(packet.len()),
+            (None, AnyQdisc::Pfifo(pfifo)) => pfifo.next_len(),
+            (None, qdisc) => qdisc.next_len(),
+        }
     }
 
     /// Takes the next packet.
+    #[inline]
     pub(crate) fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
-        if let Some(packet) = self.ahead.take() {
+        if self.ahead.is_some() {
             self.qdisc.set_taken_ahead(false);
-            return Some(packet);
+            return self.ahead.take();
         }
-        self.qdisc.dequeue(now, drops)
+        match &mut *self.qdisc {
+            AnyQdisc::Pfifo(pfifo) => pfifo.dequeue(now, drops),
+            qdisc => qdisc.dequeue(now, drops),
+        }
     }
 
     /// Takes the next packet and drops it.
@@ -77,10 +97,16 @@ impl<P: Packet + Flow> Leaf<P> {
         if self.ahead.is_some() { None } else { self.qdisc.next_event(now) }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.qdisc.len() + usize::from(self.ahead.is_some())
+        let queued = match &*self.qdisc {
+            AnyQdisc::Pfifo(pfifo) => Qdisc::<P>::len(pfifo),
+            qdisc => qdisc.len(),
+        };
+        queued + usize::from(self.ahead.is_some())
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

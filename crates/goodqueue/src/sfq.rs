@@ -54,7 +54,7 @@ use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool};
 use crate::random::Random;
 use crate::time::{Duration, Instant};
@@ -81,6 +81,7 @@ pub struct Sfq<P, R> {
     active: u32,
     len: usize,
     bytes: u64,
+    /// Without what was offered and sent: that follows.
     stats: Stats,
 }
 
@@ -255,6 +256,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     }
 
     /// Moves the clock and changes the salt if its time has come; however many periods passed, once.
+    #[inline]
     fn advance(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let period = self.config.perturb;
@@ -430,13 +432,19 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn take(&mut self, index: u32, youngest: bool) -> Option<P> {
         let slot = self.slots.get_mut(index as usize)?;
         let before = slot.chain.len();
-        let taken =
-            if youngest { self.pool.pop_back(&mut slot.chain) } else { self.pool.pop_front(&mut slot.chain) };
-        let packet = taken?;
+        let leaving = if youngest { self.pool.back(&slot.chain)?.1 } else { self.pool.front(&slot.chain)? };
+        let bytes = leaving.packet.len();
+        self.loses(index, before, bytes);
+        let chain = &mut self.slots.get_mut(index as usize)?.chain;
+        if youngest { self.pool.pop_back(chain) } else { self.pool.pop_front(chain) }
+    }
+
+    /// Slot `index`, which holds `before` packets, is to lose one of `bytes`.
+    #[inline]
+    fn loses(&mut self, index: u32, before: u32, bytes: u32) {
         self.relist(index, before, before - 1);
         self.len -= 1;
-        self.bytes = self.bytes.saturating_sub(u64::from(packet.len()));
-        Some(packet)
+        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
     }
 
     /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next. False if all are empty.
@@ -505,7 +513,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.advance(now, drops);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         let Err((packet, why)) = self.append(self.now, packet) else {
             self.stats.enqueued.add(bytes);
             if self.len > self.config.limit as usize {
@@ -537,17 +544,18 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.advance(now, drops);
         let index = self.turn()?;
-        let packet = self.take(index, false)?;
         let slot = self.slots.get_mut(index as usize)?;
+        let bytes = self.pool.front(&slot.chain)?.packet.len();
         slot.allot -= match self.config.variant {
-            SfqVariant::Linux => SfqConfig::charge(packet.len()),
+            SfqVariant::Linux => SfqConfig::charge(bytes),
             SfqVariant::McKenney1990 | SfqVariant::Ns2 => SfqConfig::charge(self.config.quantum),
         };
-        if slot.chain.is_empty() {
+        let packets = slot.chain.len();
+        self.loses(index, packets, bytes);
+        if packets == 1 {
             self.leave_round();
         }
-        self.stats.dequeued.add(packet.len());
-        Some(packet)
+        self.pool.pop_front(&mut self.slots.get_mut(index as usize)?.chain)
     }
 
     fn len(&self) -> usize {
@@ -559,7 +567,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        let queued = Count { packets: self.len as u64, bytes: self.bytes };
+        self.stats.with_queue(self.stats.enqueued, queued)
     }
 
     fn reconfigure(&mut self, now: Instant, config: SfqConfig, drops: &mut impl Drops<P>) {

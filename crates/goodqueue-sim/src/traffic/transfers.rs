@@ -1,7 +1,7 @@
 //! A user who fetches or sends something, thinks, and does it again: sized transfers with think times.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Instant};
+use goodqueue::{ConfigError, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
@@ -141,7 +141,8 @@ impl Transfers {
         if !self.settings.persistent {
             self.connections.close(now, handle, network);
         }
-        let next_at = now + self.settings.think.draw_time(&mut self.random);
+        // Time passes between two transfers, so that none without a link or a distance are endless at one instant.
+        let next_at = now + self.settings.think.draw_time(&mut self.random).max(Duration::from_nanos(1));
         self.next_at = Some(next_at);
         network.wake(self.flow, next_at);
     }

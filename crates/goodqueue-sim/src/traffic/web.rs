@@ -280,7 +280,8 @@ impl Web {
         self.phase = Phase::Idle;
         let Some(transfer) = self.transfers.last_mut() else { return };
         transfer.ended_at = Some(now);
-        self.due = (transfer.begun_at + self.settings.interval).max(now);
+        // Time passes between two fetches, so that none without an interval, a link or a distance are endless at one instant.
+        self.due = (transfer.begun_at + self.settings.interval).max(now + Duration::from_nanos(1));
         network.wake(self.flow, self.due);
         for worker in core::mem::take(&mut self.workers) {
             self.connections.close(now, worker.handle, network);

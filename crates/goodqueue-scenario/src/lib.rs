@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod diagnostic;
 pub mod emodel;
 pub mod files;

@@ -115,6 +115,10 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     series.map(Duration::as_nanos),
                     resolved
                 );
+                let key = scenario.flows.iter().fold(key, |key, group| match &group.traffic {
+                    Traffic::Capture(recorded) => format!("{key} | {:016x}", recorded.checksum()),
+                    _ => key,
+                });
                 let key = match scenario.output.spikes.as_slice() {
                     [] => key,
                     spikes => format!("{key} | {spikes:?}"),

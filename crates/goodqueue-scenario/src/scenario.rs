@@ -121,6 +121,13 @@
 //! packet = 1500                 # default: the MTU; may be drawn: what is below 28 or above the MTU becomes that
 //! ecn = false
 //!
+//! kind = "capture"              # datagrams of the lengths, and in the times, of recorded IP packets
+//! file = "call.pcapng"          # pcap or pcapng, a path relative to the scenario file; must be given
+//! from = "192.0.2.1"            # only packets from this address; default: all
+//! speed = 1.0                   # so many times as fast as recorded
+//! repeat = false                # begin again at its end
+//! ecn = false
+//!
 //! kind = "transfers"            # over TCP: a user who fetches ("down") or sends ("up") something, thinks, and does it again
 //! size = "20kb"                 # bytes of each transfer; must be given; may be drawn
 //! think = "5s"                  # from the end of one to the beginning of the next; must be given; may be drawn
@@ -187,7 +194,8 @@ pub use overrides::Overrides;
 pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
 pub use traffic::{
-    Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers, Voip, Web,
+    Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
+    Voip, Web,
 };
 
 use crate::diagnostic::Diagnostic;

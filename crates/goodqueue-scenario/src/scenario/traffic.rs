@@ -1,5 +1,6 @@
 //! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in the list at the end.
 
+mod capture;
 mod cbr;
 mod on_off;
 mod packet;
@@ -16,6 +17,7 @@ use goodqueue::Duration;
 use goodqueue_sim as sim;
 use serde_json::Value;
 
+pub use capture::Capture;
 pub use cbr::Cbr;
 pub use on_off::OnOff;
 pub use packmime::PackMime;
@@ -268,6 +270,8 @@ kinds! {
     OnOff(OnOff),
     /// Datagrams at random.
     Poisson(Poisson),
+    /// Datagrams as recorded.
+    Capture(Capture),
     /// Sized transfers with think times between them.
     Transfers(Transfers),
     /// Web connections of many users.

@@ -9,12 +9,13 @@ FUZZ_SECONDS ?= 60
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
 
-.PHONY: deviations demo test bench fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: deviations demo test bench bench-live fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
+	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
@@ -30,6 +31,11 @@ test: format lint docs unit no-std demo-check
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
+
+# The live path of this machine: rate, delay, throughput, CPU; then live and simulated latency side by side.
+bench-live: build
+	$(CARGO) bench --quiet --package goodqueue-live --bench live
+	$(GOODQUEUE) compare --both --rate 10mbit --time 30s --qdisc pfifo --qdisc codel --qdisc fq_codel
 
 # New inputs are collected in fuzz/corpus, which is not committed; what finds something is left in fuzz/artifacts: give it
 # a telling name in fuzz/seeds, and `cargo test` tries it for ever.

@@ -47,6 +47,7 @@ pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -
             config(&link.up.rate, &choice.up.config, up),
         ],
         memory: DEFAULT_MEMORY,
+        batch: None,
     }
 }
 

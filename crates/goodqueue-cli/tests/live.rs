@@ -83,6 +83,10 @@ fn inside() {
             let (mut client, _) = listener.accept().unwrap();
             client.write_all(&[7; 1_000_000]).unwrap();
         }
+        "garbage" => {
+            garbage();
+            assert_eq!(fetch(10_000).unwrap(), 10_000);
+        }
         "take" => {
             let mut tries = 0..100;
             let stream = loop {
@@ -125,6 +129,29 @@ fn echo(count: u32) {
     for number in 0..count {
         let length = socket.recv(&mut buffer).unwrap();
         assert_eq!(buffer[..length], [number.to_be_bytes(); 250].concat());
+    }
+}
+
+/// Packets with headers that make no sense, as root can send them.
+fn garbage() {
+    use nix::sys::socket::{
+        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
+    };
+    use std::os::fd::AsRawFd;
+    let raw = socket(AddressFamily::Inet, SockType::Raw, SockFlag::empty(), SockProtocol::Raw).unwrap();
+    let to = SockaddrIn::new(198, 18, 0, 2, 0);
+    let mut state = 1_u64;
+    for length in (20..500).chain([1480; 100]) {
+        let mut packet: Vec<u8> = (0..length)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state.to_be_bytes()[0]
+            })
+            .collect();
+        // The kernel wants an address it can route to; the rest is noise: protocol, fragments, options, lengths.
+        packet[16..20].copy_from_slice(&[198, 18, 0, 2]);
+        packet[0] = 0x45;
+        let _ = sendto(raw.as_raw_fd(), &packet, &to, MsgFlags::empty());
     }
 }
 
@@ -486,6 +513,18 @@ fn a_device_that_goes_down_and_comes_back_is_waited_for() {
         .output()
         .unwrap();
     good(&output);
+}
+
+#[test]
+fn garbage_is_carried_like_anything_else() {
+    if !root_with_ip("garbage_is_carried_like_anything_else") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let stats = folder.path().join("stats.json");
+    good(&run(shell(&["--quiet", "--rate", "100mbit", "--json", stats.to_str().unwrap()], "garbage")));
+    let stats = json(&stats);
+    assert!(stats["up"]["packets"]["offered"].as_u64() > Some(500), "{stats}");
 }
 
 #[test]

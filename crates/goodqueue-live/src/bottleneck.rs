@@ -40,6 +40,7 @@ pub struct Bottleneck {
     signals: Option<SignalFd>,
     requests: Option<Requests>,
     scratch: Box<[u8]>,
+    batch: usize,
 }
 
 /// What a bottleneck is made from, beside its devices.
@@ -49,6 +50,8 @@ pub struct BottleneckConfig {
     pub links: [LinkConfig; 2],
     /// Bytes that packets in queues and on their way may take together.
     pub memory: usize,
+    /// Packets read or written before the loop looks at everything else again; `None`: [`BATCH`].
+    pub batch: Option<usize>,
 }
 
 /// 64 MiB: a queue of 10240 full packets (the limit of `fq_codel`, RFC 8290 §5.2.3) in each direction, and 11 ms of 10
@@ -115,6 +118,7 @@ impl Bottleneck {
             signals: None,
             requests: None,
             scratch: vec![0; LARGEST_PACKET].into_boxed_slice(),
+            batch: config.batch.unwrap_or(BATCH).max(1),
         })
     }
 
@@ -217,7 +221,7 @@ impl Bottleneck {
     /// Reads packets that travel in `direction`, a bounded number: the rest is there when the loop comes round.
     fn receive(&mut self, direction: Direction) -> Result<(), LiveError> {
         let side = source(direction);
-        for _ in 0..BATCH {
+        for _ in 0..self.batch {
             let Some(device) = self.devices.get_mut(side) else { return Ok(()) };
             let length = match device.read(&mut self.scratch) {
                 Ok(length) => length,
@@ -244,7 +248,7 @@ impl Bottleneck {
     /// Hands out what has come through, a bounded number of packets.
     fn deliver(&mut self, now: Instant) -> Result<(), LiveError> {
         for direction in Direction::BOTH {
-            for _ in 0..BATCH {
+            for _ in 0..self.batch {
                 let Some(packet) = self.links[direction.index()].poll(now, &mut self.observers) else {
                     break;
                 };
@@ -347,7 +351,7 @@ const fn source(direction: Direction) -> usize {
 }
 
 /// Packets read or written before the loop looks at everything else again.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 /// The largest IP packet, and the largest frame that an interface with offloads gives, with what stands before it.
 const LARGEST_PACKET: usize = 1 << 17;
 const LATE: Duration = Duration::from_millis(1);

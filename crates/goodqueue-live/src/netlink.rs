@@ -29,6 +29,10 @@ pub struct Netlink {
 pub struct InterfaceCounters {
     /// Packets given to us, or to the wire.
     pub sent: u64,
+    /// Packets that came from us, or from the wire.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
     /// Packets that the kernel dropped before: its own queue was full.
     pub dropped: u64,
     /// Largest packet now.
@@ -123,6 +127,8 @@ impl Netlink {
             match attribute {
                 LinkAttribute::Stats64(stats) => {
                     counters.sent = stats.tx_packets;
+                    counters.received = stats.rx_packets;
+                    counters.received_bytes = stats.rx_bytes;
                     counters.dropped = stats.tx_dropped;
                 }
                 LinkAttribute::Mtu(mtu) => counters.mtu = mtu,

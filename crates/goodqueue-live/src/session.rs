@@ -15,6 +15,7 @@ use crate::error::LiveError;
 use crate::link::Delay;
 use crate::meter::Step;
 use crate::namespace::{self, End, Network};
+use crate::netlink::InterfaceCounters;
 use crate::observer::{Direction, Observer};
 use crate::packet::IpPacket;
 use crate::process;
@@ -56,6 +57,10 @@ pub struct SessionOutcome {
     pub delivered: Vec<Vec<u64>>,
     /// Packets that the kernel dropped in front of the bottleneck, in the whole run.
     pub kernel_drops: u64,
+    /// What the client's kernel and the server's received in the time measured.
+    pub received: [InterfaceCounters; 2],
+    /// How long that was, by the clock.
+    pub received_in_s: f64,
 }
 
 /// What one flow did.
@@ -167,7 +172,7 @@ impl Session {
         flows: &[Flow],
         counts: &Rc<RefCell<Vec<(u64, u64)>>>,
     ) -> Result<SessionOutcome, LiveError> {
-        let mut baseline = Baseline::take(&bottleneck, flows, counts);
+        let mut baseline = Baseline::take(&mut bottleneck, flows, counts);
         let mut steps = [Vec::new(), Vec::new()];
         let mut delivered: Vec<Vec<u64>> = vec![Vec::new(); flows.len()];
         let mut delivered_before = vec![0; flows.len()];
@@ -195,14 +200,14 @@ impl Session {
                     let now = bottleneck.now();
                     bottleneck.link_mut(direction).0.meter.restart(now);
                 }
-                baseline = Baseline::take(&bottleneck, flows, counts);
+                baseline = Baseline::take(&mut bottleneck, flows, counts);
             }
             if pause >= end {
                 break;
             }
         }
         let end = bottleneck.now();
-        let last = Baseline::take(&bottleneck, flows, counts);
+        let last = Baseline::take(&mut bottleneck, flows, counts);
         let flow_outcomes = flows
             .iter()
             .zip(baseline.tallies.iter().zip(&last.tallies))
@@ -227,8 +232,24 @@ impl Session {
             steps,
             delivered,
             kernel_drops,
+            received: [0, 1].map(|side: usize| {
+                let (before, after) = (&baseline.kernel[side], &last.kernel[side]);
+                InterfaceCounters {
+                    received: after.received - before.received,
+                    received_bytes: after.received_bytes - before.received_bytes,
+                    sent: after.sent - before.sent,
+                    dropped: after.dropped - before.dropped,
+                    ..*after
+                }
+            }),
+            received_in_s: seconds(last.at.since(baseline.at)),
         })
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a span for people")]
+const fn seconds(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e9
 }
 
 /// All counters at one moment.
@@ -236,14 +257,18 @@ struct Baseline {
     links: [Stats; 2],
     tallies: Vec<FlowTally>,
     counts: Vec<(u64, u64)>,
+    kernel: [InterfaceCounters; 2],
+    at: Instant,
 }
 
 impl Baseline {
-    fn take(bottleneck: &Bottleneck, flows: &[Flow], counts: &Rc<RefCell<Vec<(u64, u64)>>>) -> Self {
+    fn take(bottleneck: &mut Bottleneck, flows: &[Flow], counts: &Rc<RefCell<Vec<(u64, u64)>>>) -> Self {
         Self {
             links: Direction::BOTH.map(|direction| bottleneck.link(direction).stats()),
             tallies: flows.iter().map(Flow::tally).collect(),
             counts: counts.borrow().clone(),
+            kernel: bottleneck.kernel_counters().map(Option::unwrap_or_default),
+            at: bottleneck.now(),
         }
     }
 }

@@ -113,7 +113,7 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
     });
     let (sysctls, tcp, remarks) = wishes.granted();
     let ends = default_ends(mtu).map(|end| End { tcp, sysctls: sysctls.clone(), ..end });
-    let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY };
+    let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None };
     let session = Session {
         bottleneck,
         ends,

@@ -1,0 +1,324 @@
+//! Figures of the live path: rate, delay, throughput and CPU, beside a plain veth pair and the kernel's own `tbf`.
+//!
+//! `cargo bench -p goodqueue-live`, or `make bench-live`. Each measurement has a process and namespaces of its own.
+//! `LIVE_SECONDS` (default 10) says how long each takes; a number behind `--` is not needed.
+
+#![allow(missing_docs, reason = "a program")]
+
+#[cfg(target_os = "linux")]
+fn main() {
+    linux::main();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::process::Command;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use goodqueue::fifo::PfifoConfig;
+    use goodqueue::{AnyConfig, Duration, Instant, Rate};
+    use goodqueue_live::LiveError;
+    use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
+    use goodqueue_live::capacity::Capacity;
+    use goodqueue_live::clock::Clock;
+    use goodqueue_live::link::{Delay, LinkConfig};
+    use goodqueue_live::namespace::{self, Network, default_ends};
+    use goodqueue_live::netlink::{self, Netlink};
+    use goodqueue_live::observer::Direction;
+    use goodqueue_live::process::{self, Forked};
+    use goodqueue_live::session::{Session, SessionOutcome};
+    use goodqueue_live::traffic::{Flow, FlowKind, FlowSpec, TcpOptions};
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+
+    type Figures = Vec<f64>;
+    type Outcome = Result<Figures, LiveError>;
+
+    pub(crate) fn main() {
+        let seconds = std::env::var("LIVE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+        let time = Duration::from_secs(seconds);
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        println!("live path, {seconds} s each; load of this machine before: {}", load.trim());
+
+        println!("\nrate on the wire under 4 TCP flows");
+        for mbit in [1, 10, 100, 500] {
+            let rate = Rate::from_bps(mbit * 1_000_000);
+            match alone(|| rate_accuracy(rate, time)) {
+                Ok(of) => println!(
+                    "  {mbit:>4} Mbit/s: {:.3} Mbit/s, {:+.2} %; worst lateness {:.2} ms",
+                    of[0] / 1e6,
+                    (of[0] / float(rate.as_bps()) - 1.0) * 100.0,
+                    of[1] * 1e3
+                ),
+                Err(error) => println!("  {mbit:>4} Mbit/s: {error}"),
+            }
+        }
+
+        println!("\nround trip of a UDP packet of 64 bytes every 2 ms, half of it");
+        for (name, ping) in [("idle bottleneck of 100 Mbit/s", true), ("veth pair, nothing between", false)] {
+            let outcome = if ping { alone(|| idle_delay(time)) } else { alone(|| veth_ping(time)) };
+            match outcome {
+                Ok(of) => println!(
+                    "  {name:31} p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms of {}",
+                    of[0] * 1e3,
+                    of[1] * 1e3,
+                    of[2] * 1e3,
+                    of[3]
+                ),
+                Err(error) => println!("  {name:31} {error}"),
+            }
+        }
+
+        println!("\none TCP flow as fast as it can");
+        let veth = report("veth pair, nothing between", alone(|| veth_throughput(time, None)), None);
+        for (name, batch) in
+            [("through the bottleneck, no limit", None), ("the same, one packet per turn", Some(1))]
+        {
+            report(name, alone(|| throughput(time, batch)), veth);
+        }
+
+        println!("\none TCP flow at 100 Mbit/s");
+        let tbf = "tbf rate 100mbit burst 15kb limit 150kb";
+        let kernel = report("kernel: tbf with its fifo", alone(|| veth_throughput(time, Some(tbf))), None);
+        report("through the bottleneck, pfifo", alone(|| shaped(Rate::from_bps(100_000_000), time)), kernel);
+    }
+
+    fn report(name: &str, outcome: Outcome, beside: Option<f64>) -> Option<f64> {
+        match outcome {
+            Ok(of) => {
+                let ratio =
+                    beside.map_or_else(String::new, |other| format!(", {:.2} of that", of[0] / other));
+                let cpu = of
+                    .get(1)
+                    .map_or_else(String::new, |cpu| format!("; {:.2} us of CPU per packet here", cpu * 1e6));
+                println!("  {name:33} {:.3} Gbit/s{ratio}{cpu}", of[0] / 1e9);
+                Some(of[0])
+            }
+            Err(error) => {
+                println!("  {name:33} {error}");
+                None
+            }
+        }
+    }
+
+    /// Does `work` in a process of its own.
+    fn alone(work: impl FnOnce() -> Outcome) -> Outcome {
+        let failed = |error: std::io::Error| LiveError::system("a measurement cannot be started", error);
+        let (read, write) = std::io::pipe().map_err(failed)?;
+        match process::fork().map_err(|errno| failed(errno.into()))? {
+            Forked::Child => {
+                drop(read);
+                let text = match work() {
+                    Ok(figures) => figures.iter().map(|figure| format!("{figure}\n")).collect(),
+                    Err(error) => format!("error {error}"),
+                };
+                let _ = File::from(std::os::fd::OwnedFd::from(write)).write_all(text.as_bytes());
+                process::leave(0)
+            }
+            Forked::Parent(_) => {
+                drop(write);
+                let mut text = String::new();
+                File::from(std::os::fd::OwnedFd::from(read)).read_to_string(&mut text).map_err(failed)?;
+                match text.strip_prefix("error ") {
+                    Some(error) => Err(LiveError::new(error)),
+                    None => Ok(text.lines().filter_map(|line| line.parse().ok()).collect()),
+                }
+            }
+        }
+    }
+
+    fn bottleneck(capacity: &Capacity, limit: u32) -> Result<BottleneckConfig, LiveError> {
+        let pfifo = PfifoConfig::new(limit).map_err(|error| LiveError::new(error.to_string()))?;
+        let link = LinkConfig {
+            capacity: capacity.clone(),
+            qdisc: AnyConfig::Pfifo(pfifo),
+            path: None,
+            delay: Delay::default(),
+            framing: 14,
+            seed: 1,
+        };
+        Ok(BottleneckConfig { links: [link.clone(), link], memory: DEFAULT_MEMORY, batch: None })
+    }
+
+    fn bulk(time: Duration) -> FlowSpec {
+        let tcp = TcpOptions { congestion_control: "cubic".to_owned(), mss: None };
+        FlowSpec {
+            kind: FlowKind::Bulk { direction: Direction::Down, size: None, tcp },
+            start: Instant::ZERO,
+            stop: Instant::ZERO + time,
+            rtt: Duration::ZERO,
+        }
+    }
+
+    fn ping(time: Duration) -> FlowSpec {
+        FlowSpec { kind: FlowKind::Ping { interval: Duration::from_millis(2), bytes: 64 }, ..bulk(time) }
+    }
+
+    /// The first second is not measured.
+    fn session(
+        config: BottleneckConfig,
+        flows: Vec<FlowSpec>,
+        time: Duration,
+    ) -> Result<SessionOutcome, LiveError> {
+        let warmup = Duration::from_secs(1);
+        let session = Session {
+            bottleneck: config,
+            ends: default_ends(1500),
+            flows,
+            duration: time + warmup,
+            warmup,
+            step: None,
+        };
+        session.run()
+    }
+
+    fn all(time: Duration) -> Duration {
+        time + Duration::from_secs(1)
+    }
+
+    /// Bits per second that the kernel received from the device, link header counted as the queue counts it; lateness.
+    fn rate_accuracy(rate: Rate, time: Duration) -> Outcome {
+        let limit = u32::try_from(rate.as_bps() / 8 / 1514 / 20).unwrap_or(1000).max(20);
+        let flows = vec![bulk(all(time)); 4];
+        let outcome = session(bottleneck(&Capacity::Constant(rate), limit)?, flows, time)?;
+        let [client, _] = outcome.received;
+        Ok(vec![
+            float(client.received_bytes + 14 * client.received) * 8.0 / outcome.received_in_s,
+            float(outcome.counters.latest.as_nanos()) / 1e9,
+        ])
+    }
+
+    fn idle_delay(time: Duration) -> Outcome {
+        let config = bottleneck(&Capacity::Constant(Rate::from_bps(100_000_000)), 1000)?;
+        let outcome = session(config, vec![ping(all(time))], time)?;
+        Ok(halves(outcome.flows[0].samples.iter().filter_map(|sample| sample.took).collect()))
+    }
+
+    fn halves(mut times: Vec<Duration>) -> Figures {
+        times.sort_unstable();
+        let at = |share: usize| {
+            let index = (times.len() * share / 100).min(times.len().saturating_sub(1));
+            times.get(index).map_or(0.0, |time| float(time.as_nanos()) / 2e9)
+        };
+        vec![at(50), at(99), at(100), float(times.len() as u64)]
+    }
+
+    fn throughput(time: Duration, batch: Option<usize>) -> Outcome {
+        let config = BottleneckConfig { batch, ..bottleneck(&Capacity::Unlimited, 1000)? };
+        carried(config, time)
+    }
+
+    fn shaped(rate: Rate, time: Duration) -> Outcome {
+        carried(bottleneck(&Capacity::Constant(rate), 100)?, time)
+    }
+
+    /// Payload per second, and CPU time of the carrying thread per packet.
+    fn carried(config: BottleneckConfig, time: Duration) -> Outcome {
+        let outcome = session(config, vec![bulk(all(time))], time)?;
+        let delivered = outcome.flows[0].after.delivered - outcome.flows[0].before.delivered;
+        let usage =
+            getrusage(UsageWho::RUSAGE_THREAD).map_err(|errno| LiveError::system("getrusage", errno))?;
+        let cpu = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let packets: u64 = outcome.counters.read.iter().sum();
+        let cpu = float(u64::try_from(cpu).unwrap_or(0)) / 1e6 / float(packets.max(1));
+        Ok(vec![float(delivered) * 8.0 / outcome.received_in_s, cpu])
+    }
+
+    /// Two namespaces with a veth pair between them, and a discipline of the kernel on it if wanted.
+    fn veth(tc: Option<&str>) -> Result<Arc<[Network; 2]>, LiveError> {
+        process::run_all_promptly();
+        namespace::enter_user_namespace()?;
+        let server = Network::create()?;
+        run("ip link add goodqueue type veth peer name other")?;
+        let client_side = process_namespace()?;
+        run(&format!("ip link set other netns {}", client_side.0))?;
+        let mut netlink = Netlink::open()?;
+        let index = netlink::index_of("goodqueue")?;
+        netlink.set_up(index, None, None)?;
+        netlink.add_address(index, IpAddr::V4(SERVER), 24)?;
+        if let Some(tc) = tc {
+            run(&format!("tc qdisc add dev goodqueue root {tc}"))?;
+        }
+        let client = client_side.1;
+        client.enter()?;
+        let mut netlink = Netlink::open()?;
+        let index = netlink::index_of("other")?;
+        netlink.set_up(index, None, None)?;
+        netlink.add_address(index, IpAddr::V4(Ipv4Addr::new(198, 18, 0, 1)), 24)?;
+        Ok(Arc::new([client, server]))
+    }
+
+    /// A second network namespace, held by a process that waits to be killed.
+    fn process_namespace() -> Result<(nix::unistd::Pid, Network), LiveError> {
+        let failed = |errno: nix::errno::Errno| LiveError::system("a process cannot be started", errno);
+        let here = Network::current()?;
+        let client = Network::create()?;
+        match process::fork().map_err(failed)? {
+            Forked::Child => {
+                let _ = process::die_with_parent();
+                loop {
+                    std::thread::sleep(std::time::Duration::from_secs(1));
+                }
+            }
+            Forked::Parent(pid) => {
+                here.enter()?;
+                Ok((pid, client))
+            }
+        }
+    }
+
+    fn run(line: &str) -> Result<(), LiveError> {
+        let mut words = line.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let status = Command::new(program).args(words).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            _ => Err(LiveError::new(format!("not measured: `{line}` does not work here"))),
+        }
+    }
+
+    fn over_veth(spec: &FlowSpec, tc: Option<&str>, time: Duration) -> Result<(Flow, u64), LiveError> {
+        let networks = veth(tc)?;
+        let clock = Clock::start_in(Duration::from_millis(300));
+        let (tell, ready) = channel();
+        let flow = Flow::start(0, spec, clock, &networks, SERVER, &tell)?;
+        for _ in 0..2 {
+            ready.recv().map_err(|_| LiveError::new("the flow does not start"))??;
+        }
+        let wait = |until: Instant| {
+            while clock.now() < until {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        };
+        wait(Instant::ZERO + Duration::from_secs(1));
+        let before = flow.delivered();
+        wait(Instant::ZERO + all(time));
+        let delivered = flow.delivered() - before;
+        flow.stop();
+        Ok((flow, delivered))
+    }
+
+    fn veth_throughput(time: Duration, tc: Option<&str>) -> Outcome {
+        let (_, delivered) = over_veth(&bulk(all(time)), tc, time)?;
+        Ok(vec![float(delivered) * 8e9 / float(time.as_nanos())])
+    }
+
+    fn veth_ping(time: Duration) -> Outcome {
+        let (flow, _) = over_veth(&ping(all(time)), None, time)?;
+        Ok(halves(flow.samples().iter().filter_map(|sample| sample.took).collect()))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    const fn float(number: u64) -> f64 {
+        number as f64
+    }
+
+    const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+}

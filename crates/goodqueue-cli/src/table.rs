@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::summary::Estimate;
 
 /// All runs, one line for each discipline (and sweep point): means over seeds.
 pub(crate) fn render(results: &Results) -> String {
@@ -192,18 +193,19 @@ impl Line<'_> {
         let sojourn = |of: fn(&Run) -> &goodqueue_scenario::results::Summary| {
             milliseconds([self.mean(|r| of(r).p50), self.mean(|r| of(r).p95), self.mean(|r| of(r).p99)])
         };
-        let induced = milliseconds([
-            self.mean(|r| r.induced_latency_s.mean),
-            self.mean(|r| r.induced_latency_s.p95),
-            self.mean(|r| r.induced_latency_s.p99),
-        ]);
+        let induced_mean = self
+            .estimated(|run| run.induced_latency_s.mean.map(|s| s * 1e3), |value| three_figures(Some(value)));
+        let tail = [self.mean(|r| r.induced_latency_s.p95), self.mean(|r| r.induced_latency_s.p99)];
+        let [p95, p99] = tail.map(|s| three_figures(s.map(|s| s * 1e3)));
+        let induced = format!("{induced_mean}/{p95}/{p99}");
+
         let grade = self.mean(|run| run.induced_latency_s.mean).map(goodqueue_scenario::measure::grade);
         vec![
             Cell::new(&self.runs[0].qdisc),
-            Cell::new(down_up(
-                self.mean(|run| Some(run.goodput.down / 1e6)),
-                self.mean(|run| Some(run.goodput.up / 1e6)),
-                2,
+            Cell::new(format!(
+                "{}/{}",
+                self.estimated(|run| Some(run.goodput.down / 1e6), |value| number(Some(value), 2)),
+                self.estimated(|run| Some(run.goodput.up / 1e6), |value| number(Some(value), 2)),
             )),
             Cell::new(induced),
             Cell::new(sojourn(|run| &run.bottleneck.down.sojourn_s)),
@@ -233,6 +235,16 @@ impl Line<'_> {
         let delay = self.mean(|run| run.probes.voip.as_ref()?.one_way_delay_s.mean.map(|s| 1e3 * s));
         let mos = self.mean(|run| run.probes.voip.as_ref()?.mos);
         Cell::new(format!("{}/{}/{}", number(loss, 2), three_figures(delay), number(mos, 2)))
+    }
+
+    /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
+    fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
+        match values.and_then(|values| Estimate::of(&values)) {
+            Some(Estimate { mean, ci95: Some(half), .. }) => format!("{}±{}", show(mean), show(half)),
+            Some(Estimate { mean, ci95: None, .. }) => show(mean),
+            None => "–".to_owned(),
+        }
     }
 
     /// Mean over the seeds; `None` if any run has no such figure.

@@ -42,7 +42,7 @@ struct Cell {
     qdisc: PerDirection<String>,
     down: Cloud,
     up: Cloud,
-    /// Mean and standard deviation of each metric.
+    /// Mean of each metric, and half the width of its 95 % confidence interval.
     metrics: Vec<Option<(Short, Option<Short>)>>,
     shown: Vec<Shown>,
 }
@@ -126,7 +126,7 @@ fn cell(runs: &[&Run], main: Link, columns: &[&Metric], log: bool, budget: Budge
     let first = runs.first()?;
     let metric = |of: fn(&Run, Link) -> Option<f64>| {
         let s = Spread::of(runs.iter().map(|r| of(r, main)))?;
-        Some((Short::new(s.mean)?, s.sd.and_then(Short::new)))
+        Some((Short::new(s.mean)?, s.ci95.and_then(Short::new)))
     };
     let with_series = runs.iter().filter_map(|r| Some((*r, r.series.as_ref()?)));
     Some(Cell {

@@ -59,7 +59,7 @@ impl Options {
 /// use goodqueue_report::{Options, html};
 /// use goodqueue_scenario::results::Results;
 ///
-/// let results = Results { goodqueue: "0.1.0".into(), scenario: serde_json::json!({"name": "empty"}), runs: vec![] };
+/// let results = Results { goodqueue: "0.1.0".into(), scenario: serde_json::json!({"name": "empty"}), ..Results::default() };
 /// assert!(html(&results, &Options::default()).starts_with("<!doctype html>"));
 /// ```
 #[must_use]

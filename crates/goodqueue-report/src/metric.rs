@@ -2,6 +2,8 @@
 
 use goodqueue_scenario::results::{LinkResult, Run, VoipResult};
 
+use goodqueue_scenario::summary::Estimate;
+
 use crate::group::{Grouped, Link};
 
 /// One column.
@@ -90,22 +92,15 @@ const fn metric(
 pub(crate) struct Spread {
     /// Mean.
     pub(crate) mean: f64,
-    /// Sample standard deviation; `None` with one value.
-    pub(crate) sd: Option<f64>,
+    /// Half width of its 95 % confidence interval; `None` with one value.
+    pub(crate) ci95: Option<f64>,
 }
 
 impl Spread {
     /// Of the values that exist and are finite.
     pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
         let values: Vec<f64> = values.flatten().filter(|v| v.is_finite()).collect();
-        let n = count(values.len());
-        let mean = values.iter().sum::<f64>() / n;
-        let sd = || (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        match values.len() {
-            0 => None,
-            1 => Some(Self { mean, sd: None }),
-            _ => Some(Self { mean, sd: Some(sd()) }),
-        }
+        Estimate::of(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95 })
     }
 }
 
@@ -142,8 +137,9 @@ mod tests {
     #[test]
     fn spread_of_none_one_and_several() {
         assert_eq!(Spread::of([None, Some(f64::NAN)].into_iter()), None);
-        assert_eq!(Spread::of([Some(3.0), None].into_iter()), Some(Spread { mean: 3.0, sd: None }));
+        assert_eq!(Spread::of([Some(3.0), None].into_iter()), Some(Spread { mean: 3.0, ci95: None }));
         let two = Spread::of([Some(1.0), Some(3.0)].into_iter()).unwrap();
-        assert!((two.mean - 2.0).abs() < 1e-12 && (two.sd.unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
+        // Student's t with one degree of freedom, times the standard error of 1.
+        assert!((two.mean - 2.0).abs() < 1e-12 && (two.ci95.unwrap() - 12.7062).abs() < 1e-9);
     }
 }

@@ -63,6 +63,7 @@ fn data(results: &Results, grouped: &Grouped<'_>) -> String {
         goodqueue: results.goodqueue.clone(),
         scenario: results.scenario.clone(),
         runs: results.runs.iter().map(without_series).collect(),
+        summary: results.summary.clone(),
     };
     let data = Data { results: &results, charts: Charts::new(grouped) };
     json_in_script(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))

@@ -159,9 +159,9 @@ impl<'a> Column<'a> {
         };
         let shown = self.show(spread.mean);
         let best = if self.best.as_ref() == Some(&shown) { " best" } else { "" };
-        let sd = spread.sd.filter(|sd| *sd > 0.0).map_or(String::new(), |sd| {
-            format!(" <span class=\"sd\">± {sd:.*}</span>", self.digits(spread.mean))
+        let interval = spread.ci95.filter(|half| *half > 0.0).map_or(String::new(), |half| {
+            format!(" <span class=\"ci\">± {half:.*}</span>", self.digits(spread.mean))
         });
-        format!("<td class=\"n{group}{best}\">{shown}{sd}</td>")
+        format!("<td class=\"n{group}{best}\">{shown}{interval}</td>")
     }
 }

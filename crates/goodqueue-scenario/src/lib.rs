@@ -14,6 +14,7 @@ pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod store;
+pub mod summary;
 pub mod sweep;
 pub mod tc;
 pub mod trace;

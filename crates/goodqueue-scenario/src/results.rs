@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// All runs of a scenario.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Version of goodqueue that ran them.
     pub goodqueue: String,
@@ -16,6 +16,10 @@ pub struct Results {
     pub scenario: serde_json::Value,
     /// One entry per discipline, sweep point and seed, in that order.
     pub runs: Vec<Run>,
+    /// Mean and confidence interval of every figure over the seeds, for each discipline and sweep point; absent with one
+    /// seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summary: Vec<crate::summary::Aggregate>,
 }
 
 /// One discipline, one seed.

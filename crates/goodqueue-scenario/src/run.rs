@@ -180,7 +180,8 @@ pub fn execute<M: Measured>(
 /// All of a scenario's runs as a result.
 #[must_use]
 pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
-    Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs }
+    let summary = crate::summary::over_seeds(&runs);
+    Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs, summary }
 }
 
 fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<M>, Diagnostic> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{Unwatched, execute, jobs};
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::summary::over_seeds;
 use goodqueue_scenario::sweep;
 
 fn run(text: &str) -> Vec<Run> {
@@ -103,4 +104,19 @@ fn a_call_over_a_path_with_known_loss_and_delay_is_heard_as_the_model_says() {
     assert!((call.mos.expect("heard") - model).abs() < 1e-12);
     assert!(call.jitter_s.expect("arrived") < 1e-6 && call.delay_variation_s.max.expect("arrived") < 1e-6);
     assert!((call.loss_pattern.mean_run.expect("lost") - 1.0 / 0.99).abs() < 0.05);
+}
+
+#[test]
+fn several_seeds_have_a_mean_and_an_interval_of_every_figure() {
+    let load = "duration = \"5s\"\nqdiscs = [\"codel\", \"pie\"]\nflows = 1\n";
+    assert!(over_seeds(&run(load)).is_empty(), "one seed has none");
+    let runs = run(&format!("{load}seeds = 3\n"));
+    let summary = over_seeds(&runs);
+    assert_eq!((summary.len(), summary[0].seeds, summary[1].qdisc.as_str()), (2, 3, "pie"));
+    let goodput = summary[0].figures["goodput.down"];
+    let mean = runs[..3].iter().map(|run| run.goodput.down).sum::<f64>() / 3.0;
+    assert!((goodput.mean - mean).abs() < 1e-6 && goodput.count == 3);
+    assert!(goodput.ci95.expect("three seeds") > 0.0);
+    assert!(summary[0].figures.contains_key("bottleneck.down.sojourn_s.p95"));
+    assert!(!summary[0].figures.contains_key("seed"));
 }

@@ -34,7 +34,7 @@ pub(crate) fn results(seeds: u64, rates: &[f64]) -> Results {
         }
     }
     let scenario = serde_json::json!({"name": "RRUL on a DSL line", "question": "How much latency does each discipline add while four downloads and four uploads run?", "bottleneck": {"rate": "10mbit", "up": "1mbit"}, "rtt": "50ms", "time": "60s"});
-    Results { goodqueue: "0.1.0".into(), scenario, runs }
+    Results { goodqueue: "0.1.0".into(), scenario, runs, ..Results::default() }
 }
 
 fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), seed: u64, rate: f64) -> Run {

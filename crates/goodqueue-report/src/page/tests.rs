@@ -92,7 +92,12 @@ pub(crate) fn series(steps: u32) -> Series {
 }
 
 fn results(runs: Vec<Run>) -> Results {
-    Results { goodqueue: "0.1.0".into(), scenario: serde_json::json!({"name": "test"}), runs }
+    Results {
+        goodqueue: "0.1.0".into(),
+        scenario: serde_json::json!({"name": "test"}),
+        runs,
+        ..Results::default()
+    }
 }
 
 /// A run whose ping grows by `induced` seconds.
@@ -228,14 +233,14 @@ fn numbers_that_are_none_do_no_harm() {
 }
 
 #[test]
-fn several_seeds_show_mean_and_deviation() {
+fn several_seeds_show_mean_and_confidence_interval() {
     let mut a = run("pie", 1, None);
     a.goodput.down = 8e6;
     let mut b = run("pie", 2, None);
     b.goodput.down = 9e6;
     b.grade = Some("B".into());
     let page = html(&results(vec![a, b, run("codel", 1, None)]), &Options::default());
-    assert!(page.contains("8.50 <span class=\"sd\">± 0.71</span>"));
+    assert!(page.contains("8.50 <span class=\"ci\">± 6.35</span>"));
     assert!(page.contains(">A+–B</span>"));
     assert!(page.contains("<td class=\"n group best\">9.00</td>"));
 }

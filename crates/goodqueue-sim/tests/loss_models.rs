@@ -1,0 +1,53 @@
+//! TCP over a path that loses packets at random, beside the formulas of the literature.
+
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::{AnyConfig, Duration, Rate};
+use goodqueue_sim::traffic::TcpSettings;
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
+use goodqueue_tcp::{AnyCongestionControl, DelayedAck};
+
+/// Segments per second of one flow of this congestion control, with an ACK for each segment, on a path of 100 ms and
+/// no queue that loses each packet down with probability `loss`.
+fn rate(congestion_control: &str, loss: f64) -> f64 {
+    let path = Settings::new().with("limit", Value::Packets(100_000)).with("loss", Value::Probability(loss));
+    let made = |kind: &str, settings: &Settings| {
+        AnyConfig::from_settings(kind, settings, &Link::default()).expect("listed").expect("valid")
+    };
+    let line = |config| LinkConfig::new(Capacity::Constant(Rate::from_bps(1_000_000_000)), config);
+    let config = goodqueue_tcp::Config { delayed_ack: DelayedAck::OFF, ..goodqueue_tcp::Config::default() };
+    let traffic = Traffic::Tcp(TcpSettings {
+        direction: Direction::Down,
+        size: None,
+        config,
+        congestion_control: AnyCongestionControl::by_name(congestion_control).expect("listed"),
+    });
+    let links = [line(made("netem", &path)), line(made("pfifo", &Settings::new()))];
+    let flows = vec![FlowConfig::new(traffic, RTT)];
+    let outcome = run(&Config {
+        warmup: Duration::from_secs(50),
+        ..Config::new(links, flows, Duration::from_secs(2_050))
+    })
+    .expect("valid");
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a test")]
+    let segments = outcome.flows[0].tally.delivered as f64 / f64::from(config.payload());
+    segments / 2000.0
+}
+
+const RTT: Duration = Duration::from_millis(100);
+
+#[test]
+fn newreno_with_sack_lies_between_pftk_and_mathis_under_random_loss() {
+    for loss in [0.001_f64, 0.003, 0.01] {
+        let measured = rate("newreno", loss);
+        // Mathis et al. 1997, for random loss: C = 1.31 with an ACK for each segment.
+        let mathis = 1.31 / 0.1 / loss.sqrt();
+        // Padhye et al. 1998, b = 1, T0 = RTO of RFC 6298 with its least value of 1 s: it takes all behind a loss in the
+        // same round for lost, which with SACK is not so.
+        let timeouts = (3.0 * (3.0 * loss / 8.0).sqrt()).min(1.0) * loss * (1.0 + 32.0 * loss * loss);
+        let pftk = 1.0 / (0.1 * (2.0 * loss / 3.0).sqrt() + timeouts);
+        assert!(
+            measured > pftk && measured < mathis,
+            "loss {loss}: {measured}, PFTK {pftk}, Mathis {mathis}"
+        );
+    }
+}

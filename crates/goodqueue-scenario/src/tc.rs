@@ -153,6 +153,9 @@ fn read_setting<'a, 'w>(
     }
     let skipped = both.is_some() || EMPTY_WORDS.contains(&(parameter.name, second));
     let values = if skipped { after.get(1..).unwrap_or_default() } else { after };
+    if parameter.unit == Unit::Priomap {
+        return read_priomap(word, values).map(|(map, rest)| (parameter.name, Value::Priomap(map), rest));
+    }
     let (value, rest) = values.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
     Ok((parameter.name, read_value(kind, parameter, *value)?, rest))
 }
@@ -168,7 +171,16 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
     }
     let value = match parameter.unit {
         Unit::Packets => units::tc_packets(word.text).map(Value::Packets),
-        Unit::Bytes => units::tc_size(word.text).map(Value::Bytes),
+        Unit::Bytes => {
+            // `burst 5000/8`: the cells of a table of rates that Linux has not looked into since 3.8.
+            let cells = if HAS_CELLS.contains(&parameter.name) { word.text.split_once('/') } else { None };
+            match cells {
+                Some((size, cell)) => {
+                    units::tc_size(cell).and_then(|_| units::tc_size(size)).map(Value::Bytes)
+                }
+                None => units::tc_size(word.text).map(Value::Bytes),
+            }
+        }
         Unit::Time => units::tc_time(word.text).map(Value::Time),
         Unit::Seconds => units::tc_seconds(word.text).map(Value::Time),
         Unit::Rate => units::tc_rate(word.text).map(Value::Rate),
@@ -178,10 +190,43 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         Unit::Choice(words) => {
             return choose(words, word, &format!("`{}`", parameter.name)).map(Value::Choice);
         }
-        Unit::Flag { .. } => Ok(Value::Flag(true)),
+        Unit::Flag { .. } | Unit::Priomap => Ok(Value::Flag(true)),
     };
     value.map_err(|error| error.prefixed(&format!("`{}`", parameter.name)).at(word.span()))
 }
+
+/// As many bands as there are numbers, at most sixteen; the other priorities keep theirs.
+fn read_priomap<'a, 'w>(
+    name: Word<'a>,
+    words: &'w [Word<'a>],
+) -> Result<([u8; 16], &'w [Word<'a>]), Diagnostic> {
+    let allowed = "up to 16 bands, each from 0 to 15, as in `1 2 2 2 1 2 0 0`";
+    let mut map = DEFAULT_PRIOMAP;
+    let is_number = |word: &&Word<'_>| word.text.starts_with(|c: char| c.is_ascii_digit());
+    let count = words.iter().take_while(is_number).count();
+    if count == 0 {
+        return Err(without_value(name, allowed));
+    }
+    for (index, word) in words.iter().take(count).enumerate() {
+        let band = word.text.parse().ok().filter(|band| *band < 16);
+        match (map.get_mut(index), band) {
+            (Some(entry), Some(band)) => *entry = band,
+            _ => {
+                let text = shortened(word.text);
+                return Err(Diagnostic::new(format!(
+                    "`priomap` cannot have `{text}` as number {}",
+                    index + 1
+                ))
+                .at(word.span())
+                .allowed(allowed));
+            }
+        }
+    }
+    Ok((map, words.get(count..).unwrap_or_default()))
+}
+
+/// tc-prio(8).
+const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// The minor number of a class: hexadecimal.
 fn tc_class(text: &str) -> Result<u32, Diagnostic> {
@@ -257,6 +302,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Probability => "a fraction, such as `0.02`",
         Unit::Flag { .. } => "no value",
         Unit::Choice(words) => return words.join(", "),
+        Unit::Priomap => "up to 16 bands, such as `1 2 2 2 1 2 0 0`",
     };
     if parameter.range.is_empty() { form.to_owned() } else { format!("{form}; {}", parameter.range) }
 }
@@ -350,6 +396,9 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("latency", "delay"),
     ("drop", "loss"),
 ];
+
+/// Sizes behind which tc takes, and prints, that of a cell.
+const HAS_CELLS: &[&str] = &["burst", "cburst", "mtu"];
 
 /// Words behind a parameter that say nothing.
 const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];

@@ -9,7 +9,7 @@ use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyQdisc, Duration, Instant};
 use goodqueue_scenario::recording::{Recording, Row};
 use goodqueue_scenario::tc;
-use goodqueue_sim::replay::{Arrival, Fate, replay};
+use goodqueue_sim::replay::{Arrival, Fate, Priority, replay};
 use serde_json::Value;
 
 /// tc prints these seconds after the last packet, when the kernel's timers have gone on. Not looked at either: the memory
@@ -32,9 +32,16 @@ fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
         for (start, first) in blocks {
             let block = lines[start + 1..].iter().take_while(|line| !line.starts_with("qdisc "));
             let block: Vec<&str> = block.copied().collect();
-            // tc lists the children of a discipline in no order of ours: by their class.
-            let parent = first.split_whitespace().skip_while(|word| *word != "parent").nth(1);
-            let Some(qdisc) = ours.iter().find(|qdisc| qdisc["parent"].as_str() == parent) else {
+            // tc lists the children of a discipline in no order of ours, and its handles are its own: they are told by
+            // their class.
+            let words: Vec<&str> = first.split_whitespace().collect();
+            let parent = words.iter().skip_while(|word| **word != "parent").nth(1);
+            let class = |parent: &str| parent.split_once(':').map(|(_, minor)| minor.to_owned());
+            let is_meant = |qdisc: &&Value| {
+                qdisc["kind"] == words[1]
+                    && qdisc["parent"].as_str().map(class) == parent.map(|text| class(text))
+            };
+            let Some(qdisc) = ours.iter().find(is_meant) else {
                 failures.push(format!("{}: we have no `{first}`", path.display()));
                 continue;
             };
@@ -157,9 +164,9 @@ fn ours(recording: Recording) -> Vec<Value> {
             draws.push(*value);
         }
     }
-    let classed = header.other.get("priority").is_none_or(|priority| priority != "none");
+    let priority = Priority::of_recording(header.other.get("priority").and_then(Value::as_str));
     let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos, classed }),
+        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos, priority }),
         _ => None,
     });
     let mut qdisc = AnyQdisc::new(config, 0, Source::Recorded(draws));

@@ -8,7 +8,7 @@ use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Qdisc, Rate, registry};
 use goodqueue_scenario::recording::{Recording, Row};
 use goodqueue_scenario::tc;
-use goodqueue_sim::replay::{Arrival, Fate, replay};
+use goodqueue_sim::replay::{Arrival, Fate, Priority, replay};
 
 #[test]
 fn every_recorded_packet_of_a_tree_has_the_fate_that_the_kernel_gave_it() {
@@ -29,7 +29,8 @@ fn every_recorded_packet_of_a_tree_has_the_fate_that_the_kernel_gave_it() {
             tc::parse_as(&text, &link, Some("linux")).unwrap_or_else(|error| panic!("{text}: {error}"));
         let rows: Vec<Row> = recording.collect::<Result<_, _>>().expect("readable");
         packets += rows.len();
-        match difference(&config, &rows, rate, Duration::from_nanos(header.t_start_ns)) {
+        let priority = Priority::of_recording(header.other.get("priority").and_then(|said| said.as_str()));
+        match difference(&config, &rows, rate, Duration::from_nanos(header.t_start_ns), priority) {
             Some(difference) => failures.push(format!("{}: {difference}", path.display())),
             None => println!("{}: {} rows equal", path.display(), rows.len()),
         }
@@ -48,7 +49,13 @@ fn recordings() -> Vec<PathBuf> {
 }
 
 /// The first packet whose fate differs.
-fn difference(config: &AnyConfig, rows: &[Row], rate: Rate, origin: Duration) -> Option<String> {
+fn difference(
+    config: &AnyConfig,
+    rows: &[Row],
+    rate: Rate,
+    origin: Duration,
+    priority: Priority,
+) -> Option<String> {
     let mut draws = Recorded::default();
     for row in rows {
         if let Row::Random { value, .. } = row {
@@ -57,9 +64,7 @@ fn difference(config: &AnyConfig, rows: &[Row], rate: Rate, origin: Duration) ->
     }
     let mut qdisc = AnyQdisc::new(config.clone(), 0, Source::Recorded(draws));
     let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Arrival { t, seq, flow, bytes, tos } => {
-            Some(Arrival { at: t, seq, flow, bytes, tos, classed: true })
-        }
+        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos, priority }),
         _ => None,
     });
     let mut fates = Vec::new();

@@ -13,15 +13,37 @@ pub struct Arrival {
     pub at: Instant,
     /// Its number; part of the answer.
     pub seq: u64,
-    /// Its flow, from 0. If it is `classed`, flow `f` goes into class `f + 1`.
+    /// Its flow, from 0.
     pub flow: u32,
     /// Its length.
     pub bytes: u32,
     /// Its TOS byte, the ECN field in the low two bits.
     pub tos: u8,
-    /// Disciplines with classes, and those that hash flows, take the flow's number instead, as the kernel does with a
-    /// `skb->priority`.
-    pub classed: bool,
+    /// What the flow's number means to a discipline.
+    pub priority: Priority,
+}
+
+/// What was in the kernel's `skb->priority` of a packet of flow `f`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priority {
+    /// The class `f + 1` of the discipline, which disciplines that hash flows take too.
+    Class,
+    /// The plain number `f + 1`, which `prio` looks up in its `priomap`.
+    Number,
+    /// Nothing: flows are told apart by their headers.
+    None,
+}
+
+impl Priority {
+    /// What the header of a recording says.
+    #[must_use]
+    pub fn of_recording(said: Option<&str>) -> Self {
+        match said {
+            Some("none") => Self::None,
+            Some(number) if number.starts_with("0x10|") => Self::Number,
+            _ => Self::Class,
+        }
+    }
 }
 
 /// What became of a packet.
@@ -69,6 +91,14 @@ impl goodqueue::Packet for Arrival {
     fn duplicate(&self) -> Option<Self> {
         Some(*self)
     }
+
+    /// Of the bytes only TOS is there: behind the header of Ethernet, the second one of IP's.
+    fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
+        if byte == TOS_AT {
+            self.tos ^= 1 << (bit & 7);
+        }
+        true
+    }
 }
 
 impl Flow for Arrival {
@@ -79,7 +109,14 @@ impl Flow for Arrival {
     }
 
     fn class(&self) -> Option<u32> {
-        self.flow.checked_add(1).filter(|_| self.classed)
+        self.flow.checked_add(1).filter(|_| self.priority == Priority::Class)
+    }
+
+    fn priority(&self) -> u8 {
+        match self.priority {
+            Priority::Number => u8::try_from((self.flow & 15) + 1).unwrap_or(0) & 15,
+            Priority::Class | Priority::None => 0,
+        }
     }
 
     /// All flows of a recording go from one host to another.
@@ -95,6 +132,9 @@ impl Flow for Arrival {
         self.tos >> 2
     }
 }
+
+/// Where the TOS byte is in a frame.
+const TOS_AT: u32 = 15;
 
 /// Feeds `arrivals` (in order of time) to `qdisc` on a link of `rate`, and reports each packet's fate, in the order in
 /// which things happen, until the queue is empty. `origin` is added to every time that the discipline is told: the
@@ -167,7 +207,7 @@ mod tests {
             flow: 0,
             bytes: 125,
             tos: 0,
-            classed: true,
+            priority: Priority::Class,
         };
         let mut fates = Vec::new();
         // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.

@@ -358,6 +358,6 @@ fn value(unit: Unit, text: &str) -> Option<Value> {
         })),
         Unit::Choice(words) => Value::Choice(words.iter().find(|word| **word == text)?),
         Unit::Class => Value::Class(u32::from_str_radix(text, 16).ok()?),
-        Unit::Flag { .. } => return None,
+        Unit::Flag { .. } | Unit::Priomap => return None,
     })
 }

@@ -303,6 +303,7 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
         }
         Unit::Class => select(vec![0, 1, 2, 3, 16]).prop_map(Value::Class).boxed(),
         Unit::Flag { .. } => any::<bool>().prop_map(Value::Flag).boxed(),
+        Unit::Priomap => select(vec![[0; 16], [1; 16], [2; 16]]).prop_map(Value::Priomap).boxed(),
         Unit::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }
 }

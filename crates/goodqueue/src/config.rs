@@ -94,6 +94,8 @@ pub enum Unit {
     },
     /// One of several words.
     Choice(&'static [&'static str]),
+    /// A band for each of sixteen priorities: up to sixteen numbers, the rest as by default.
+    Priomap,
 }
 
 /// A value with its unit resolved.
@@ -117,6 +119,8 @@ pub enum Value {
     Flag(bool),
     /// A word.
     Choice(&'static str),
+    /// A band, counted from 0, for each priority.
+    Priomap([u8; 16]),
 }
 
 impl fmt::Display for Value {
@@ -130,6 +134,12 @@ impl fmt::Display for Value {
             Self::Probability(p) => write!(f, "{p}"),
             Self::Flag(on) => f.write_str(if *on { "on" } else { "off" }),
             Self::Choice(word) => f.write_str(word),
+            Self::Priomap(bands) => {
+                for (index, band) in bands.iter().enumerate() {
+                    write!(f, "{}{band}", if index > 0 { " " } else { "" })?;
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct FqPie<P, R> {
     /// When the probabilities are updated next; set by the first call.
     update_at: Option<Instant>,
     tally: pie::Tally,
+    /// A packet that the parent keeps counts against the limit.
+    taken_ahead: bool,
     now: Instant,
 }
 
@@ -307,6 +309,7 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
             awake: Vec::new(),
             update_at: None,
             tally: pie::Tally::default(),
+            taken_ahead: false,
             now: Instant::ZERO,
         }
     }
@@ -357,7 +360,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         let bytes = packet.len();
         let index = self.queues.classify(&packet, self.salt);
         let backlog = self.queues.backlog(index);
-        let full = if self.queues.len() >= self.config.limit as usize {
+        let full = if self.queues.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
             Some(DropReason::Overlimit)
         } else if self.queues.bytes().saturating_add(u64::from(bytes)) > self.config.memory_limit {
             Some(DropReason::Overmemory)
@@ -401,6 +404,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
         self.queues.pop(self.now, self.config.quantum, &self.config.pie, false, drops)
+    }
+
+    fn set_taken_ahead(&mut self, taken: bool) {
+        self.taken_ahead = taken;
     }
 
     fn len(&self) -> usize {

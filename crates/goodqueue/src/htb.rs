@@ -87,7 +87,7 @@ pub struct Htb<P> {
     bytes: u64,
     /// Packets of no class, and the counters of leaves that are no more.
     beside: Stats,
-    /// How often no class could send when a packet was asked for.
+    /// How often a class came to its ceiling.
     overlimits: u64,
     /// Packets of no class.
     direct_packets: u64,
@@ -539,6 +539,7 @@ impl<P: Packet + Flow> Htb<P> {
         if new == old {
             return lasts;
         }
+        self.overlimits = self.overlimits.wrapping_add(u64::from(new == Mode::CannotSend));
         if active && old != Mode::CannotSend {
             self.part(index);
         }
@@ -816,7 +817,6 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
                 }
             }
         }
-        self.overlimits = self.overlimits.wrapping_add(1);
         None
     }
 

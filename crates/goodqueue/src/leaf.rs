@@ -55,6 +55,9 @@ impl<P: Packet + Flow> Leaf<P> {
 
     #[inline(never)]
     fn take_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
+        if let Some(seen) = self.qdisc.look_ahead(now, drops) {
+            return seen;
+        }
         let packet = self.qdisc.dequeue(now, drops)?;
         let len = packet.len();
         self.ahead = Some(packet);

@@ -19,13 +19,19 @@
 //! | name | unit | default | source of the default | range |
 //! |---|---|---|---|---|
 //! | `limit` | packets | 1000 | tc | 1 to 2^32 - 1; counts the packets that are being delayed, too |
-//! | `delay` TIME \[JITTER \[CORRELATION\]\] | time | 0 | tc | uniform within ± jitter |
+//! | `delay` TIME \[JITTER \[CORRELATION\]\] | time | 0 | tc | |
+//! | `distribution` | word | `uniform` | tc | `uniform`: within ± jitter; `normal`, `pareto`, `paretonormal`: jitter is the standard deviation |
 //! | `loss` P \[CORRELATION\] | probability | 0 | tc | |
 //! | `loss gemodel` P \[R \[1-H \[1-K\]\]\] | probability | none; R: 1 - P, 1-H: 1, 1-K: 0 | tc | not with `loss` |
+//! | `loss state` P13 \[P31 \[P32 \[P23 \[P14\]\]\]\] | probability | none; 1 - P13, 0, 1, 0 | tc | not with `loss` |
+//! | `corrupt` P \[CORRELATION\] | probability | 0 | tc | |
 //! | `duplicate` P \[CORRELATION\] | probability | 0 | tc | |
 //! | `reorder` P \[CORRELATION\] | probability | 0 | tc | needs `delay` |
 //! | `gap` | packets | 1 with `reorder` | tc | every so many packets one may be sent at once |
-//! | `rate` | rate | none | tc | 8 bit/s or more |
+//! | `rate` RATE \[PACKETOVERHEAD \[CELLSIZE \[CELLOVERHEAD\]\]\] | rate, bytes | none; 0 | tc | 8 bit/s or more; no negative overhead |
+//! | `slot` MIN \[MAX\] | time | none; MIN | tc | packets leave in bunches, a random time from MIN to MAX apart |
+//! | `slot distribution` WORD TIME JITTER | time | none | tc | the same with times of a distribution |
+//! | `packets`, `bytes` | number | no bound | tc | of one bunch; with `slot` |
 //! | `ecn` | flag | off | tc | mark instead of losing |
 //! | `seed` | number | that of the run | tc | |
 //!
@@ -33,8 +39,10 @@
 //! looks like a slow path. Set `limit` to more than the packets of one delay.
 //!
 //! # Deviations
-//! From Linux: `distribution` other than uniform, `slot`, `corrupt`, `loss state` and the overheads of `rate` are not there.
-//! A copy enters this discipline, in Linux the root of the tree; a copy of a packet that cannot be copied
+//! From Linux: the tables of `distribution` are computed from the distributions (`pareto` has the shape 3, and `paretonormal`
+//! is three parts of it and one of `normal`), not cut off at four times the jitter as tc's are; a corrupted packet without
+//! bytes ([`Packet::corrupt`]) is lost. As there,
+//! the time of the next bunch is chosen anew whenever the link asks before a packet is due. A copy enters this discipline, in Linux the root of the tree; a copy of a packet that cannot be copied
 //! ([`Packet::duplicate`]) is not made. The first number of a correlated source is drawn when it is needed. A jitter above
 //! 2.1 s works. A copy counts as offered.
 //!
@@ -49,6 +57,8 @@
 //! let config = NetemConfig::from_settings(&settings, &Link::default()).unwrap();
 //! assert_eq!(config.limit(), 1000);
 //! ```
+
+mod distribution;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -65,7 +75,7 @@ use crate::time::{Duration, Instant, Rate};
 /// An emulated network.
 #[derive(Clone, Debug)]
 pub struct Netem<P> {
-    config: NetemConfig,
+    config: Box<NetemConfig>,
     /// Latest time seen (contract rule 1).
     now: Instant,
     random: Source,
@@ -80,12 +90,14 @@ pub struct Netem<P> {
     /// Packets delayed since the last one sent out of turn.
     counter: u32,
     correlations: Correlations,
-    /// The bad state of Gilbert and Elliott.
-    bad: bool,
+    /// Where the losses in bursts have got to.
+    period: Period,
+    bunch: Bunch,
     len: usize,
     bytes: u64,
     stats: Stats,
     tally: Tally,
+    taken_ahead: bool,
 }
 
 /// What befell packets so far.
@@ -98,12 +110,32 @@ struct Tally {
     reordered: u64,
 }
 
+/// The states of a model of losses in bursts; Gilbert and Elliott's has the first and the third.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Period {
+    #[default]
+    Gap,
+    LostInGap,
+    LostInBurst,
+    Burst,
+}
+
+/// What `slot` still lets go, and from when on.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Bunch {
+    from: Instant,
+    packets: u64,
+    /// May go below zero by one packet.
+    bytes: i64,
+}
+
 /// The last numbers of the correlated sources.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Correlations {
     delay: Option<u32>,
     loss: Option<u32>,
     duplicate: Option<u32>,
+    corrupt: Option<u32>,
     reorder: Option<u32>,
 }
 
@@ -114,11 +146,16 @@ pub struct NetemConfig {
     delay: Duration,
     jitter: Duration,
     delay_correlation: Share,
+    distribution: Distribution,
     loss: Loss,
     duplicate: Chance,
+    corrupt: Chance,
     reorder: Chance,
     gap: u32,
     rate: Option<Rate>,
+    /// What a packet takes beside its bytes, bytes of a cell, and what a cell takes beside these. No cells: 0.
+    overhead: [u32; 3],
+    slot: Option<Slot>,
     ecn: bool,
     seed: Option<u64>,
     inner: Option<Box<AnyConfig>>,
@@ -143,6 +180,76 @@ enum Loss {
     Random(Chance),
     /// Into the bad state, out of it, lost in the bad state, lost in the good one.
     GilbertElliott([Share; 4]),
+    /// p13, p31, p32, p23 and p14 of a Markov chain: 1 gap, 2 burst, 3 lost in burst, 4 lost in gap.
+    States([Share; 5]),
+}
+
+/// Bunches of packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Slot {
+    apart: Apart,
+    packets: Option<u32>,
+    bytes: Option<u32>,
+}
+
+/// How far bunches are apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Apart {
+    Between(Duration, Duration),
+    Spread(Distribution, Duration, Duration),
+}
+
+/// How random delays are distributed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Distribution {
+    Uniform,
+    Normal,
+    Pareto,
+    ParetoNormal,
+}
+
+impl Distribution {
+    const NAMES: &[&str] = &["uniform", "normal", "pareto", "paretonormal"];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Normal => "normal",
+            Self::Pareto => "pareto",
+            Self::ParetoNormal => "paretonormal",
+        }
+    }
+
+    fn named(name: Option<&str>) -> Self {
+        [Self::Normal, Self::Pareto, Self::ParetoNormal]
+            .into_iter()
+            .find(|known| Some(known.name()) == name)
+            .unwrap_or(Self::Uniform)
+    }
+
+    /// `mean` and a random deviation, which the drawn number decides.
+    fn around(self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
+        // Both are at most `MAX_DELAY`.
+        let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
+        let (mean, sigma) = (signed(mean.as_nanos()), deviation.as_nanos());
+        let table = match self {
+            Self::Uniform => {
+                let width = sigma.saturating_mul(2);
+                let offset = if width <= u64::from(u32::MAX) {
+                    u64::from(drawn).checked_rem(width).unwrap_or(0)
+                } else {
+                    u64::try_from((u128::from(drawn) * u128::from(width)) >> 32).unwrap_or(u64::MAX)
+                };
+                return mean.saturating_add(signed(offset)).saturating_sub(signed(sigma));
+            }
+            Self::Normal => &distribution::NORMAL,
+            Self::Pareto => &distribution::PARETO,
+            Self::ParetoNormal => &distribution::PARETO_NORMAL,
+        };
+        let deviations = table.get(drawn as usize % table.len()).copied().unwrap_or(0);
+        let wide = i128::from(sigma) * i128::from(deviations) / i128::from(distribution::ONE);
+        mean.saturating_add(i64::try_from(wide).unwrap_or(i64::MAX))
+    }
 }
 
 impl Share {
@@ -177,6 +284,61 @@ impl NetemConfig {
         self.delay
     }
 
+    /// Bunches, if they are asked for.
+    fn slot(
+        settings: &Settings,
+        time: impl Fn(&'static str) -> Result<Duration, ConfigError>,
+    ) -> Result<Option<Slot>, ConfigError> {
+        let bound = |name| -> Result<Option<u32>, ConfigError> {
+            // As many as Linux counts.
+            let given = settings.number(name, 1, u64::from(i32::MAX.unsigned_abs()))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let (packets, bytes) = (bound("packets")?, bound("bytes")?);
+        let apart = match (settings.time("slot"), settings.choice("slot distribution")) {
+            (Some(_), Some(_)) => {
+                return Err(ConfigError::new("slot", "", "one of `slot` and `slot distribution`"));
+            }
+            (Some(least), None) => {
+                let (least, most) = (time("slot")?, settings.time("slot.max").unwrap_or(least));
+                if most < least {
+                    let allowed = alloc::format!("{least} or more, the least time between bunches");
+                    return Err(ConfigError::new("slot.max", alloc::format!("{most}"), allowed));
+                }
+                time("slot.max")?;
+                Apart::Between(least, most)
+            }
+            (None, Some(name)) => Apart::Spread(
+                Distribution::named(Some(name)),
+                time("slot distribution.delay")?,
+                time("slot distribution.jitter")?,
+            ),
+            (None, None) => {
+                return match (packets, bytes) {
+                    (None, None) => Ok(None),
+                    (Some(packets), _) => {
+                        let given = alloc::format!("{packets}");
+                        Err(ConfigError::new("packets", given, "nothing without `slot`"))
+                    }
+                    (None, Some(bytes)) => {
+                        Err(ConfigError::new("bytes", alloc::format!("{bytes}"), "nothing without `slot`"))
+                    }
+                };
+            }
+        };
+        Ok(Some(Slot { apart, packets, bytes }))
+    }
+
+    /// How long a packet of `bytes` takes at the rate, with all that goes with it.
+    fn on_wire(&self, rate: Rate, bytes: u32) -> i64 {
+        let [overhead, cell, per_cell] = self.overhead;
+        let mut len = bytes.saturating_add(overhead);
+        if cell > 0 {
+            len = len.div_ceil(cell).saturating_mul(cell.saturating_add(per_cell));
+        }
+        i64::try_from(rate.serialization(len).as_nanos()).unwrap_or(i64::MAX)
+    }
+
     fn source(&self, given: Source) -> Source {
         self.seed.map_or(given, Source::seeded)
     }
@@ -208,12 +370,20 @@ impl Configure for NetemConfig {
             Ok(span)
         };
         let (delay, jitter) = (time("delay")?, time("delay.jitter")?);
-        let loss = match settings.probability("loss gemodel") {
-            None => Loss::Random(chance("loss", "loss.correlation")?),
-            Some(_) if settings.get("loss").is_some() => {
-                return Err(ConfigError::new("loss", "", "one of `loss` and `loss gemodel`"));
-            }
-            Some(into) => Loss::GilbertElliott([
+        let models = ["loss", "loss gemodel", "loss state"];
+        if models.iter().filter(|name| settings.get(name).is_some()).count() > 1 {
+            return Err(ConfigError::new("loss", "", "one of `loss`, `loss gemodel` and `loss state`"));
+        }
+        let loss = match (settings.probability("loss gemodel"), settings.probability("loss state")) {
+            (None, None) => Loss::Random(chance("loss", "loss.correlation")?),
+            (None, Some(p13)) => Loss::States([
+                share("loss state", 0.0)?,
+                share("loss state.p31", 1.0 - p13)?,
+                share("loss state.p32", 0.0)?,
+                share("loss state.p23", 1.0)?,
+                share("loss state.p14", 0.0)?,
+            ]),
+            (Some(into), _) => Loss::GilbertElliott([
                 share("loss gemodel", 0.0)?,
                 share("loss gemodel.r", 1.0 - into)?,
                 share("loss gemodel.1-h", 1.0)?,
@@ -234,6 +404,14 @@ impl Configure for NetemConfig {
         if let Some(rate) = rate.filter(|rate| rate.as_bps() < 8) {
             return Err(ConfigError::new("rate", alloc::format!("{rate}"), "8bit or more"));
         }
+        let bytes = |name| -> Result<u32, ConfigError> {
+            let given = settings.number(name, 0, MAX_OVERHEAD)?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(0))
+        };
+        let overhead = [bytes("rate.packetoverhead")?, bytes("rate.cellsize")?, bytes("rate.celloverhead")?];
+        // They say nothing without a rate.
+        let overhead = if rate.is_some() { overhead } else { [0; 3] };
+        let slot = Self::slot(settings, time)?;
         let inner = match settings.children() {
             [] => None,
             [child] => leaf::qdisc_of(child, link)?.map(Box::new),
@@ -248,11 +426,15 @@ impl Configure for NetemConfig {
             delay,
             jitter,
             delay_correlation: share("delay.correlation", 0.0)?,
+            distribution: Distribution::named(settings.choice("distribution")),
             loss,
             duplicate: chance("duplicate", "duplicate.correlation")?,
+            corrupt: chance("corrupt", "corrupt.correlation")?,
             reorder,
             gap,
             rate,
+            overhead,
+            slot,
             ecn: settings.flag("ecn").unwrap_or(false),
             seed,
             inner,
@@ -265,6 +447,9 @@ impl Configure for NetemConfig {
             .with("delay", Value::Time(self.delay))
             .with("delay.jitter", Value::Time(self.jitter))
             .with("delay.correlation", Value::Probability(self.delay_correlation.fraction));
+        if self.distribution != Distribution::Uniform {
+            settings.set("distribution", Value::Choice(self.distribution.name()));
+        }
         let mut set = |name, share: Share| settings.set(name, Value::Probability(share.fraction));
         match self.loss {
             Loss::Random(chance) => {
@@ -277,9 +462,18 @@ impl Configure for NetemConfig {
                 set("loss gemodel.1-h", bad);
                 set("loss gemodel.1-k", good);
             }
+            Loss::States([p13, p31, p32, p23, p14]) => {
+                set("loss state", p13);
+                set("loss state.p31", p31);
+                set("loss state.p32", p32);
+                set("loss state.p23", p23);
+                set("loss state.p14", p14);
+            }
         }
         set("duplicate", self.duplicate.share);
         set("duplicate.correlation", self.duplicate.correlation);
+        set("corrupt", self.corrupt.share);
+        set("corrupt.correlation", self.corrupt.correlation);
         set("reorder", self.reorder.share);
         set("reorder.correlation", self.reorder.correlation);
         if self.gap > 0 {
@@ -287,6 +481,30 @@ impl Configure for NetemConfig {
         }
         if let Some(rate) = self.rate {
             settings.set("rate", Value::Rate(rate));
+            for (name, bytes) in
+                ["rate.packetoverhead", "rate.cellsize", "rate.celloverhead"].into_iter().zip(self.overhead)
+            {
+                settings.set(name, Value::Integer(u64::from(bytes)));
+            }
+        }
+        if let Some(slot) = self.slot {
+            match slot.apart {
+                Apart::Between(least, most) => {
+                    settings.set("slot", Value::Time(least));
+                    settings.set("slot.max", Value::Time(most));
+                }
+                Apart::Spread(distribution, mean, jitter) => {
+                    settings.set("slot distribution", Value::Choice(distribution.name()));
+                    settings.set("slot distribution.delay", Value::Time(mean));
+                    settings.set("slot distribution.jitter", Value::Time(jitter));
+                }
+            }
+            if let Some(packets) = slot.packets {
+                settings.set("packets", Value::Packets(u64::from(packets)));
+            }
+            if let Some(bytes) = slot.bytes {
+                settings.set("bytes", Value::Bytes(u64::from(bytes)));
+            }
         }
         settings.set("ecn", Value::Flag(self.ecn));
         if let Some(seed) = self.seed {
@@ -324,8 +542,9 @@ impl<P: Packet + Flow> Netem<P> {
     pub fn new(config: NetemConfig, salt: u32, random: Source) -> Self {
         let mut random = config.source(random);
         let inner = config.inner.as_deref().map(|inner| Leaf::new(inner.clone(), 0, salt, &mut random));
+        let bunch = Bunch::first(config.slot, Instant::ZERO);
         Self {
-            config,
+            config: Box::new(config),
             now: Instant::ZERO,
             random,
             salt,
@@ -336,11 +555,13 @@ impl<P: Packet + Flow> Netem<P> {
             inner,
             counter: 0,
             correlations: Correlations::default(),
-            bad: false,
+            period: Period::Gap,
+            bunch,
             len: 0,
             bytes: 0,
             stats: Stats::default(),
             tally: Tally::default(),
+            taken_ahead: false,
         }
     }
 
@@ -348,15 +569,39 @@ impl<P: Packet + Flow> Netem<P> {
         match &self.config.loss {
             Loss::Random(chance) => happens(&mut self.random, &mut self.correlations.loss, chance),
             Loss::GilbertElliott([into, out, lost_in_bad, lost_in_good]) => {
-                if self.bad {
-                    self.bad = self.random.next_u32() >= out.scaled;
+                if self.period == Period::LostInBurst {
+                    if self.random.next_u32() < out.scaled {
+                        self.period = Period::Gap;
+                    }
                     self.random.next_u32() > u32::MAX - lost_in_bad.scaled
                 } else {
-                    self.bad = self.random.next_u32() < into.scaled;
+                    if self.random.next_u32() < into.scaled {
+                        self.period = Period::LostInBurst;
+                    }
                     self.random.next_u32() < lost_in_good.scaled
                 }
             }
+            Loss::States([p13, p31, p32, p23, p14]) => {
+                let drawn = self.random.next_u32();
+                // As in Linux, the sum of two probabilities above 1 wraps.
+                let either = |a: &Share, b: &Share| drawn < a.scaled.wrapping_add(b.scaled);
+                self.period = match self.period {
+                    Period::Gap if drawn < p14.scaled => Period::LostInGap,
+                    Period::Gap if either(p13, p14) => Period::LostInBurst,
+                    Period::Burst if drawn < p23.scaled => Period::LostInBurst,
+                    Period::LostInBurst if drawn < p32.scaled => Period::Burst,
+                    Period::LostInBurst if either(p31, p32) => Period::Gap,
+                    Period::LostInGap => Period::Gap,
+                    same => same,
+                };
+                matches!(self.period, Period::LostInGap | Period::LostInBurst)
+            }
         }
+    }
+
+    /// A packet that the parent keeps counts against the limit.
+    fn is_full(&self) -> bool {
+        self.len + usize::from(self.taken_ahead) >= self.config.limit as usize
     }
 
     /// The packet and, if `may_copy`, perhaps a copy of it.
@@ -380,19 +625,27 @@ impl<P: Packet + Flow> Netem<P> {
             drops.dropped(packet, DropReason::Lost);
             return;
         }
-        if self.len >= self.config.limit as usize {
+        // The copy is made before the original is corrupted.
+        let copy = if doubled && !lost { packet.duplicate() } else { None };
+        if happens(&mut self.random, &mut self.correlations.corrupt, &self.config.corrupt) {
+            self.tally.corrupted = self.tally.corrupted.wrapping_add(1);
+            let [byte, bit] = [bytes, 8].map(|below| self.random.below(below));
+            if !packet.corrupt(byte, u8::try_from(bit).unwrap_or(0)) {
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, DropReason::Lost);
+                return;
+            }
+        }
+        if self.is_full() {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Overlimit);
             return;
         }
-        if doubled
-            && !lost
-            && let Some(copy) = packet.duplicate()
-        {
+        if let Some(copy) = copy {
             self.tally.duplicated = self.tally.duplicated.wrapping_add(1);
             self.take_in(copy, false, drops);
             // The copy may have taken the last place.
-            if self.len >= self.config.limit as usize {
+            if self.is_full() {
                 self.stats.dropped_before.add(bytes);
                 drops.dropped(packet, DropReason::Overlimit);
                 return;
@@ -428,7 +681,7 @@ impl<P: Packet + Flow> Netem<P> {
             if span < 0 { from - nanos(span) } else { from + nanos(span) }
         };
         let Some(rate) = self.config.rate else { return later(self.now, delay) };
-        let on_wire = i64::try_from(rate.serialization(bytes).as_nanos()).unwrap_or(i64::MAX);
+        let on_wire = self.config.on_wire(rate, bytes);
         let youngest = [
             self.front.back().map(|waiting| waiting.0),
             self.tree.last_key_value().map(|(key, _)| key.0),
@@ -445,21 +698,12 @@ impl<P: Packet + Flow> Netem<P> {
     }
 
     fn random_delay(&mut self) -> i64 {
-        // Both are at most `MAX_DELAY`.
-        let delay = i64::try_from(self.config.delay.as_nanos()).unwrap_or(i64::MAX);
-        let jitter = self.config.jitter.as_nanos();
-        if jitter == 0 {
-            return delay;
+        let NetemConfig { delay, jitter, distribution, .. } = *self.config;
+        if jitter.is_zero() {
+            return i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
         }
         let drawn = correlated(&mut self.random, &mut self.correlations.delay, self.config.delay_correlation);
-        let width = jitter.saturating_mul(2);
-        let offset = if width <= u64::from(u32::MAX) {
-            u64::from(drawn) % width
-        } else {
-            u64::try_from((u128::from(drawn) * u128::from(width)) >> 32).unwrap_or(u64::MAX)
-        };
-        let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
-        delay.saturating_add(signed(offset)).saturating_sub(signed(jitter))
+        distribution.around(delay, jitter, drawn)
     }
 
     fn wait(&mut self, due: Instant, packet: P) {
@@ -477,13 +721,47 @@ impl<P: Packet + Flow> Netem<P> {
         leaf::earlier(line, self.tree.first_key_value().map(|(key, _)| key.0))
     }
 
-    /// The next packet in order of time, if it is due.
+    /// The next packet in order of time, if it is due and its bunch may go.
     fn take_due(&mut self) -> Option<P> {
-        let due = self.next_due().filter(|&due| due <= self.now)?;
-        if self.line.front().is_some_and(|first| first.0 <= due) {
-            return self.line.pop_front().map(|first| first.1);
+        let due = self.next_due()?;
+        // As in Linux this happens whenever somebody asks, so that how often matters.
+        if self.config.slot.is_some() && self.bunch.from < due {
+            self.next_bunch();
         }
-        self.tree.pop_first().map(|first| first.1)
+        if due > self.now || self.bunch.from > self.now {
+            return None;
+        }
+        let packet = if self.line.front().is_some_and(|first| first.0 <= due) {
+            self.line.pop_front().map(|first| first.1)
+        } else {
+            self.tree.pop_first().map(|first| first.1)
+        }?;
+        if self.config.slot.is_some() {
+            self.bunch.packets = self.bunch.packets.saturating_sub(1);
+            self.bunch.bytes = self.bunch.bytes.saturating_sub(i64::from(packet.len()));
+            if self.bunch.packets == 0 || self.bunch.bytes <= 0 {
+                self.next_bunch();
+            }
+        }
+        Some(packet)
+    }
+
+    /// The next bunch goes a random time from now.
+    fn next_bunch(&mut self) {
+        let Some(slot) = self.config.slot else { return };
+        let drawn = self.random.next_u32();
+        let later = match slot.apart {
+            Apart::Between(least, most) => {
+                let width = most.saturating_sub(least).as_nanos();
+                let offset = (u128::from(width) * u128::from(drawn)) >> 32;
+                least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
+            }
+            Apart::Spread(distribution, mean, jitter) => {
+                // Never in the past: a bunch would be followed by the next at once.
+                nanos(distribution.around(mean, jitter, drawn).max(0))
+            }
+        };
+        self.bunch = Bunch::first(Some(slot), self.now + later);
     }
 
     fn leaves(&mut self, bytes: u32) {
@@ -504,6 +782,15 @@ impl<P: Packet + Flow> Netem<P> {
         let gone = (before.0 as u64).saturating_sub(inner.len() as u64);
         self.len = self.len.saturating_sub(usize::try_from(gone).unwrap_or(usize::MAX));
         self.bytes = self.bytes.saturating_sub(before.1.saturating_sub(inner.backlog()));
+    }
+}
+
+impl Bunch {
+    /// One that may go from `from` on, with all that it may hold.
+    fn first(slot: Option<Slot>, from: Instant) -> Self {
+        let most = |bound: Option<u32>| bound.unwrap_or(i32::MAX.unsigned_abs());
+        let (packets, bytes) = slot.map_or((0, 0), |slot| (most(slot.packets), most(slot.bytes)));
+        Self { from, packets: u64::from(packets), bytes: i64::from(bytes) }
     }
 }
 
@@ -552,8 +839,12 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let now = self.now.max(now);
-        let due = self.next_due().filter(|&due| due > now);
+        let due = self.next_due().map(|due| due.max(self.bunch.from)).filter(|&due| due > now);
         leaf::earlier(due, self.inner.as_ref().and_then(|inner| inner.next_event(now)))
+    }
+
+    fn set_taken_ahead(&mut self, taken: bool) {
+        self.taken_ahead = taken;
     }
 
     fn len(&self) -> usize {
@@ -595,7 +886,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
     /// Packets that are being delayed keep their times. An inner discipline that goes takes its packets with it.
     fn reconfigure(&mut self, now: Instant, config: NetemConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        if config == self.config {
+        if config == *self.config {
             return;
         }
         if config.seed != self.config.seed && config.seed.is_some() {
@@ -618,7 +909,11 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             }
             (None, None) => {}
         }
-        self.config = config;
+        if config.slot != self.config.slot {
+            self.bunch =
+                Bunch::first(config.slot, if config.slot.is_some() { self.now } else { Instant::ZERO });
+        }
+        *self.config = config;
         while self.len > self.config.limit as usize {
             // The one that is due last; those inside the inner discipline are its own business, and the last to go.
             let line_is_last = match (self.line.back(), self.tree.last_key_value()) {
@@ -644,7 +939,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
     }
 
     fn config(&self) -> NetemConfig {
-        self.config.clone()
+        (*self.config).clone()
     }
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
@@ -664,7 +959,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             self.settle(before);
         }
         self.counter = 0;
-        self.bad = false;
+        self.period = Period::Gap;
         self.correlations = Correlations::default();
     }
 }
@@ -706,9 +1001,15 @@ const KIND: Kind = Kind {
             default: "0s",
             source: "tc",
             range: DELAY_RANGE,
-            doc: "random delay more or less, uniform",
+            doc: "random delay more or less",
         },
         correlation("delay.correlation"),
+        follower(
+            "distribution",
+            Unit::Choice(Distribution::NAMES),
+            "uniform",
+            "how random delays are distributed; jitter is the standard deviation of all but uniform",
+        ),
         follower("loss", Unit::Probability, "0", "probability that a packet is lost"),
         correlation("loss.correlation"),
         follower(
@@ -720,6 +1021,18 @@ const KIND: Kind = Kind {
         follower("loss gemodel.r", Unit::Probability, "1 - P", "probability to leave the bad state"),
         follower("loss gemodel.1-h", Unit::Probability, "1", "probability of a loss in the bad state"),
         follower("loss gemodel.1-k", Unit::Probability, "0", "probability of a loss in the good state"),
+        follower(
+            "loss state",
+            Unit::Probability,
+            "none",
+            "losses of a Markov chain with four states: from a gap to a loss in a burst",
+        ),
+        follower("loss state.p31", Unit::Probability, "1 - P13", "from a loss in a burst to a gap"),
+        follower("loss state.p32", Unit::Probability, "0", "from a loss in a burst to what gets through it"),
+        follower("loss state.p23", Unit::Probability, "1", "from what gets through a burst to a loss"),
+        follower("loss state.p14", Unit::Probability, "0", "probability of a single loss in a gap"),
+        follower("corrupt", Unit::Probability, "0", "probability that a bit is flipped"),
+        correlation("corrupt.correlation"),
         follower("duplicate", Unit::Probability, "0", "probability that a packet comes twice"),
         correlation("duplicate.correlation"),
         Parameter {
@@ -747,6 +1060,21 @@ const KIND: Kind = Kind {
             range: "8bit or more",
             doc: "packets follow each other no closer than at this rate",
         },
+        follower("rate.packetoverhead", Unit::Integer, "0", "bytes that each packet takes beside its own"),
+        follower("rate.cellsize", Unit::Integer, "0", "bytes of a cell, of which the link sends whole ones"),
+        follower("rate.celloverhead", Unit::Integer, "0", "bytes that each cell takes beside these"),
+        follower("slot", Unit::Time, "none", "least time between bunches of packets"),
+        follower("slot.max", Unit::Time, "the least", "most time between bunches"),
+        follower(
+            "slot distribution",
+            Unit::Choice(Distribution::NAMES),
+            "none",
+            "distribution of the time between bunches",
+        ),
+        follower("slot distribution.delay", Unit::Time, "0s", "its mean"),
+        follower("slot distribution.jitter", Unit::Time, "0s", "its deviation"),
+        follower("packets", Unit::Packets, "no bound", "packets of a bunch, with `slot`"),
+        follower("bytes", Unit::Bytes, "no bound", "bytes of a bunch, with `slot`"),
         Parameter {
             name: "ecn",
             unit: Unit::Flag { off: None },
@@ -770,3 +1098,4 @@ const SHARE_RANGE: &str = "0 to 1";
 const DELAY_RANGE: &str = "0 to 1000000s";
 const MAX_DELAY: Duration = Duration::from_secs(1_000_000);
 const DEFAULT_LIMIT: u32 = 1000;
+const MAX_OVERHEAD: u64 = 65_535;

@@ -69,6 +69,13 @@ pub trait Packet {
     {
         None
     }
+
+    /// Flips bit `bit` of byte `byte`, for an emulated network that corrupts. False (the default): there are no bytes to
+    /// flip bits in; such a network loses the packet, as a checksum would make the receiver do.
+    fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
+        let _ = (byte, bit);
+        false
+    }
 }
 
 /// Which flow a packet belongs to.
@@ -95,6 +102,17 @@ pub trait Flow {
     /// The Differentiated Services code point (RFC 2474), the upper six bits of the TOS byte.
     fn dscp(&self) -> u8 {
         0
+    }
+
+    /// The priority that a classless scheduler of bands goes by, from 0 to 15, as Linux's `skb->priority`. The default
+    /// follows the TOS byte as Linux's routers have it (tc-prio(8)): bulk 2, interactive 6, both 4, else 0.
+    fn priority(&self) -> u8 {
+        match self.dscp() >> 1 & 3 {
+            1 => 2,
+            2 => 6,
+            3 => 4,
+            _ => 0,
+        }
     }
 
     /// What the packet acknowledges, if it is a TCP segment with the ACK flag and without SYN.

@@ -31,6 +31,7 @@
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::packet::{Flow, Packet};
+use crate::prio::DEFAULT_PRIOMAP;
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
@@ -91,9 +92,19 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
         let bytes = packet.len();
         self.stats.offered.add(bytes);
         let [first, ordinary, last] = &mut self.bands;
-        let band = match packet.class() {
-            Some(1) => first,
-            Some(3) => last,
+        let of_priority =
+            |priority: u8| DEFAULT_PRIOMAP.get(usize::from(priority & 15)).copied().unwrap_or(1);
+        let chosen = packet.class().map_or_else(
+            || of_priority(packet.priority()),
+            |class| match class {
+                1 => 0,
+                3 => 2,
+                _ => 1,
+            },
+        );
+        let band = match chosen {
+            0 => first,
+            2 => last,
             _ => ordinary,
         };
         if band.len() >= self.config.txqueuelen as usize {

@@ -14,13 +14,14 @@
 //! | name | unit | default | source of the default | range |
 //! |---|---|---|---|---|
 //! | `bands` | number | 3, or as many as are given | Linux sch_prio | 2 to 16 |
+//! | `priomap` | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_prio | each below `bands` |
 //!
 //! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it is a `pfifo` of 1000
 //! packets.
 //!
 //! # Deviations
-//! A packet goes to the band that [`Flow::class`] says, counted from 1, and to band 2 if it says none or one that does not
-//! exist, as Linux's default `priomap` has it for priority 0. `priomap` cannot be set.
+//! Two bands need no `priomap`: what the default one puts into the third goes to the second. A packet goes to the band that [`Flow::class`] says, counted from 1; to the one that `priomap` gives to
+//! its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that does not exist.
 //!
 //! # Cost
 //! A look at each band before the one served; the rest is that of the discipline served.
@@ -38,7 +39,7 @@ use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Paramet
 use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{Drops, Qdisc, Stats};
+use crate::qdisc::{Drops, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::registry::AnyConfig;
 use crate::time::Instant;
@@ -47,6 +48,7 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Prio<P> {
     bands: Vec<Leaf<P>>,
+    map: [u8; 16],
     /// Latest time seen (contract rule 1): what one child is told, all know.
     now: Instant,
     salt: u32,
@@ -59,6 +61,7 @@ pub struct Prio<P> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct PrioConfig {
     bands: Vec<AnyConfig>,
+    map: [u8; 16],
 }
 
 impl PrioConfig {
@@ -95,11 +98,22 @@ impl Configure for PrioConfig {
                 *band = config;
             }
         }
-        Ok(Self { bands })
+        let map = match settings.get("priomap") {
+            Some(Value::Priomap(map)) => map,
+            // Linux refuses two bands without a map for them.
+            _ => DEFAULT_PRIOMAP.map(|band| band.min(u8::try_from(count - 1).unwrap_or(u8::MAX))),
+        };
+        if let Some(band) = map.iter().find(|band| u64::from(**band) >= count) {
+            let allowed = alloc::format!("0 to {}: there are {count} bands", count - 1);
+            return Err(ConfigError::new("priomap", alloc::format!("{band}"), allowed));
+        }
+        Ok(Self { bands, map })
     }
 
     fn to_settings(&self) -> Settings {
-        let settings = Settings::new().with("bands", Value::Integer(self.bands.len() as u64));
+        let settings = Settings::new()
+            .with("bands", Value::Integer(self.bands.len() as u64))
+            .with("priomap", Value::Priomap(self.map));
         (1..)
             .zip(&self.bands)
             .fold(settings, |all, (class, band)| all.with_child(leaf::child(class, Settings::new(), band)))
@@ -110,7 +124,14 @@ impl<P: Packet + Flow> Prio<P> {
     /// Empty bands.
     #[must_use]
     pub fn new(config: PrioConfig, salt: u32, random: Source) -> Self {
-        let mut prio = Self { bands: Vec::new(), now: Instant::ZERO, salt, random, gone: Stats::default() };
+        let mut prio = Self {
+            bands: Vec::new(),
+            map: config.map,
+            now: Instant::ZERO,
+            salt,
+            random,
+            gone: Stats::default(),
+        };
         prio.add_bands(config.bands);
         prio
     }
@@ -135,8 +156,12 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
-        let chosen = packet.class().map(|class| (class as usize).wrapping_sub(1));
-        let index = chosen.filter(|&index| index < self.bands.len()).unwrap_or(DEFAULT_BAND);
+        let of_priority = |priority: u8| self.map.get(usize::from(priority)).copied().map_or(0, usize::from);
+        let index = match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
+            Some(index) if index < self.bands.len() => index,
+            Some(_) => of_priority(0),
+            None => of_priority(packet.priority() & 15),
+        };
         if let Some(band) = self.bands.get_mut(index) {
             band.enqueue(clock, packet, drops);
         }
@@ -145,7 +170,16 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let clock = self.now;
-        self.bands.iter_mut().find_map(|band| if band.is_empty() { None } else { band.dequeue(clock, drops) })
+        // A band that has nothing is asked too, as in Linux: its discipline may care.
+        self.bands.iter_mut().find_map(|band| band.dequeue(clock, drops))
+    }
+
+    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of an earlier band may still
+    /// go before it.
+    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        Some(self.bands.iter_mut().find_map(|band| band.peek_len(clock, drops)))
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
@@ -180,6 +214,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
+        self.map = config.map;
         while self.bands.len() > config.bands.len() {
             let Some(mut band) = self.bands.pop() else { break };
             band.purge(clock, drops);
@@ -193,7 +228,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     }
 
     fn config(&self) -> PrioConfig {
-        PrioConfig { bands: self.bands.iter().map(Leaf::config).collect() }
+        PrioConfig { bands: self.bands.iter().map(Leaf::config).collect(), map: self.map }
     }
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
@@ -211,18 +246,28 @@ const KIND: Kind = Kind {
     reference: "tc-prio(8)",
     variants: &[],
     children: Children::Bands,
-    parameters: &[Parameter {
-        name: "bands",
-        unit: Unit::Integer,
-        default: "3",
-        source: "Linux sch_prio",
-        range: "2 to 16",
-        doc: "number of bands; band n is written [n: qdisc]",
-    }],
+    parameters: &[
+        Parameter {
+            name: "bands",
+            unit: Unit::Integer,
+            default: "3",
+            source: "Linux sch_prio",
+            range: "2 to 16",
+            doc: "number of bands; band n is written [n: qdisc]",
+        },
+        Parameter {
+            name: "priomap",
+            unit: Unit::Priomap,
+            default: "1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+            source: "Linux sch_prio",
+            range: "each below `bands`",
+            doc: "the band of each priority from 0 to 15, the first band being 0",
+        },
+    ],
 };
 
 const MIN_BANDS: u64 = 2;
 const MAX_BANDS: u64 = 16;
 const DEFAULT_BANDS: u64 = 3;
-/// Linux: entry 0 of the default priomap.
-const DEFAULT_BAND: usize = 1;
+/// Linux; `pfifo_fast` has the same.
+pub(crate) const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];

@@ -45,6 +45,13 @@ pub trait Qdisc<P> {
         None
     }
 
+    /// As [`Self::next_len`], for a discipline that can bring the next packet to where it can be looked at without giving it
+    /// away. `None` (the default): it cannot.
+    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
+        let _ = (now, drops);
+        None
+    }
+
     /// Tells the discipline whether its parent keeps a packet that it took ahead of time. As in Linux, that packet still
     /// counts against a limit in packets.
     fn set_taken_ahead(&mut self, taken: bool) {
@@ -80,6 +87,9 @@ pub trait Qdisc<P> {
     /// Statistics stay.
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>);
 }
+
+/// What a look ahead shows: the length of the next packet, if there is one to be had now.
+pub type NextLen = Option<u32>;
 
 /// Where dropped packets go.
 pub trait Drops<P> {

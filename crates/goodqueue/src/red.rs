@@ -822,7 +822,7 @@ const KIND: Kind = Kind {
 };
 
 const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
-const TWO_TO_32: f64 = 4_294_967_296.0;
+pub(crate) const TWO_TO_32: f64 = 4_294_967_296.0;
 /// Smaller ones only serve to break the derived sizes.
 const SMALLEST_MTU: u32 = 64;
 /// Floyd 2001: `interval`; Linux: HZ / 2.

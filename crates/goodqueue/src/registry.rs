@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::gauge::Observation;
-use crate::qdisc::{Drops, Qdisc, Stats};
+use crate::qdisc::{Drops, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::{Duration, Instant};
 use crate::{Flow, Packet};
@@ -104,6 +104,12 @@ macro_rules! disciplines {
             fn next_len(&self) -> Option<u32> {
                 match self {
                     $(Self::$name(qdisc) => Qdisc::<P>::next_len(qdisc)),+
+                }
+            }
+
+            fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
+                match self {
+                    $(Self::$name(qdisc) => qdisc.look_ahead(now, drops)),+
                 }
             }
 

@@ -25,13 +25,20 @@
 //! | `quantum` | bytes | MTU | Linux sch_sfq | 1 to 2^31 - 1 |
 //! | `perturb` | seconds | 0 (off) | Linux sch_sfq; tc-sfq(8) advises 10 | 0 to 10^6 s |
 //! | `headdrop` | flag | off | Linux sch_sfq | |
+//! | `redflowlimit` | bytes | none: no RED | tc-sfq(8) | 1 to 2^32 - 1 |
+//! | `min`, `max` | bytes | `max` / 3, `redflowlimit` / 4 | tc-sfq(8) | 0 < min < max; with `redflowlimit`, as all that follow |
+//! | `avpkt` | bytes | 1000 | tc-sfq(8) | 1 to 2^32 - 1 |
+//! | `burst` | packets | (2 min + max) / (3 avpkt) | tc-sfq(8) | more than min / avpkt |
+//! | `probability` | probability | 0.02 | tc-sfq(8) | 2^-32 to 1 |
+//! | `ecn`, `harddrop` | flag | off | tc-sfq(8) | |
 //! | `variant` | | `linux` | | `linux`, `mckenney1990`, `ns2` |
 //!
 //! # Deviations
 //! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of several longest FIFOs
 //! loses, where a new one joins the round) is as in Linux. `ns2` refuses an arrival whose FIFO holds half as many packets
 //! as there is room left, or more than limit / divisor while less room is left than there are buckets. From Linux: `limit 1` works (Linux 6.1 refuses it since
-//! CVE-2024-57996); `redflowlimit` and the per-flow RED behind it are not there; a class chosen by the caller
+//! CVE-2024-57996), and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but makes
+//! each flow a RED of its own whose `max` follows from it; a class chosen by the caller
 //! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. A packet
 //! of no bytes is charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux 6.1.192 is
 //! seen to do; older kernels count in units of 8 bytes.
@@ -53,10 +60,13 @@
 use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::packet::{Flow, Packet};
+use crate::gauge::Observation;
+use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool};
 use crate::random::Random;
+use crate::red::linux::{Average, Law, Terms, filter_shift};
+use crate::red::{Signal, TWO_TO_32};
 use crate::time::{Duration, Instant};
 
 /// Stochastic fairness queueing.
@@ -81,8 +91,13 @@ pub struct Sfq<P, R> {
     active: u32,
     len: usize,
     bytes: u64,
+    /// Bytes of each slot; empty without RED.
+    backlogs: Vec<u64>,
+    /// A packet that the parent keeps counts against the limit.
+    taken_ahead: bool,
     /// Without what was offered and sent: that follows.
     stats: Stats,
+    tally: Tally,
 }
 
 /// A bucket in use.
@@ -97,11 +112,37 @@ struct Slot {
     older: u32,
     /// What it may still send in this round.
     allot: i64,
+    average: Average,
+}
+
+const _: () = assert!(size_of::<Slot>() <= 64, "a thousand flows must stay in the cache");
+
+/// RED on each flow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct FlowRed {
+    limit: u32,
+    min: u32,
+    max: u32,
+    avpkt: u32,
+    burst: u32,
+    probability: f64,
+    ecn: bool,
+    hard_drop: bool,
+    terms: Terms,
+}
+
+/// What RED has done, for `tc -s`; packets that had a mark already count as marked.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Tally {
+    /// Marks, marks of the oldest packet in place of the arriving one, and drops, by chance and above `max`.
+    early: [u64; 3],
+    forced: [u64; 3],
 }
 
 /// Configuration of [`Sfq`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SfqConfig {
+    red: Option<FlowRed>,
     limit: u32,
     depth: u32,
     flows: u32,
@@ -193,6 +234,7 @@ impl Configure for SfqConfig {
             return Err(ConfigError::new("perturb", alloc::format!("{perturb}"), PERTURB_RANGE));
         }
         let config = Self {
+            red: FlowRed::from_settings(settings)?,
             limit: number("limit", u64::from(u32::MAX), 127)?,
             depth: number("depth", MAX_DEPTH, 127)?,
             flows: number("flows", MAX_FLOWS, 128)?,
@@ -206,7 +248,7 @@ impl Configure for SfqConfig {
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new()
+        let settings = Settings::new()
             .with("limit", Value::Packets(u64::from(self.limit)))
             .with("depth", Value::Packets(u64::from(self.depth)))
             .with("flows", Value::Integer(u64::from(self.flows)))
@@ -214,7 +256,60 @@ impl Configure for SfqConfig {
             .with("quantum", Value::Bytes(u64::from(self.quantum)))
             .with("perturb", Value::Time(self.perturb))
             .with("headdrop", Value::Flag(self.head_drop))
-            .with("variant", Value::Choice(self.variant.name()))
+            .with("variant", Value::Choice(self.variant.name()));
+        let Some(red) = &self.red else { return settings };
+        settings
+            .with("redflowlimit", Value::Bytes(u64::from(red.limit)))
+            .with("min", Value::Bytes(u64::from(red.min)))
+            .with("max", Value::Bytes(u64::from(red.max)))
+            .with("avpkt", Value::Bytes(u64::from(red.avpkt)))
+            .with("burst", Value::Packets(u64::from(red.burst)))
+            .with("probability", Value::Probability(red.probability))
+            .with("ecn", Value::Flag(red.ecn))
+            .with("harddrop", Value::Flag(red.hard_drop))
+    }
+}
+
+impl FlowRed {
+    /// tc's defaults; `None` if no RED is asked for.
+    fn from_settings(settings: &Settings) -> Result<Option<Self>, ConfigError> {
+        let number = |name| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, 1, u64::from(u32::MAX))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let Some(limit) = number("redflowlimit")? else {
+            let first = ["min", "max", "avpkt", "burst", "probability", "ecn", "harddrop"]
+                .into_iter()
+                .find(|name| settings.get(name).is_some_and(|value| value != Value::Flag(false)));
+            return match first {
+                Some(name) => Err(ConfigError::new(name, "", "nothing without `redflowlimit`")),
+                None => Ok(None),
+            };
+        };
+        let (given_min, given_max) = (number("min")?, number("max")?);
+        let max = given_max.unwrap_or_else(|| given_min.map_or(limit / 4, |min| min.saturating_mul(3)));
+        let min = given_min.unwrap_or(max / 3);
+        if min == 0 || max <= min {
+            let (name, value) = if given_max.is_some() { ("max", max) } else { ("min", min) };
+            let allowed = alloc::format!("0 < min < max (min is {min}, max is {max})");
+            return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
+        }
+        let avpkt = number("avpkt")?.unwrap_or(1000);
+        let sum = u64::from(min) * 2 + u64::from(max);
+        let derived = u32::try_from(sum / (3 * u64::from(avpkt))).unwrap_or(u32::MAX).max(1);
+        let burst = number("burst")?.unwrap_or(derived);
+        let shift = filter_shift(min, burst, avpkt).ok_or_else(|| {
+            let allowed = alloc::format!("more than min / avpkt, which is {}", min / avpkt);
+            ConfigError::new("burst", alloc::format!("{burst}"), allowed)
+        })?;
+        let probability = settings.probability("probability").unwrap_or(0.02);
+        if !(probability * TWO_TO_32 >= 1.0 && probability <= 1.0) {
+            return Err(ConfigError::new("probability", alloc::format!("{probability}"), "2^-32 to 1"));
+        }
+        let terms = Terms::of(&Law { min, max, shift, probability, packet_time: Duration::ZERO });
+        let flag = |name| settings.flag(name).unwrap_or(false);
+        let (ecn, hard_drop) = (flag("ecn"), flag("harddrop"));
+        Ok(Some(Self { limit, min, max, avpkt, burst, probability, ecn, hard_drop, terms }))
     }
 }
 
@@ -237,7 +332,10 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             active: 0,
             len: 0,
             bytes: 0,
+            backlogs: Vec::new(),
+            taken_ahead: false,
             stats: Stats::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -297,6 +395,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// Leaves the structures empty. What they held is the caller's business.
     fn forget(&mut self) {
         self.pool = Pool::default();
+        self.backlogs.clear();
         self.slots.clear();
         self.table.clear();
         self.table.resize(self.config.divisor as usize, NONE);
@@ -336,6 +435,9 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             return Err((packet, DropReason::FlowLimit));
         }
         self.pool.push_back(&mut slot.chain, at, packet);
+        if let Some(backlog) = self.backlogs.get_mut(index as usize) {
+            *backlog = backlog.saturating_add(u64::from(bytes));
+        }
         if before == 0 {
             slot.allot = quantum;
             self.active += 1;
@@ -389,11 +491,14 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
                 newer: NONE,
                 older: NONE,
                 allot: 0,
+                average: Average::default(),
             });
+            self.backlogs.push(0);
             self.link(index, 0);
             index
         };
-        self.slots.get_mut(index as usize)?.bucket = bucket;
+        let slot = self.slots.get_mut(index as usize)?;
+        (slot.bucket, slot.average) = (bucket, Average::default());
         *self.table.get_mut(bucket as usize)? = index;
         Some(index)
     }
@@ -442,9 +547,78 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// Slot `index`, which holds `before` packets, is to lose one of `bytes`.
     #[inline]
     fn loses(&mut self, index: u32, before: u32, bytes: u32) {
+        self.lighten(index, bytes);
         self.relist(index, before, before - 1);
         self.len -= 1;
         self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+    }
+
+    /// A packet of `bytes` has left slot `index`.
+    fn lighten(&mut self, index: u32, bytes: u32) {
+        if let Some(backlog) = self.backlogs.get_mut(index as usize) {
+            *backlog = backlog.saturating_sub(u64::from(bytes));
+        }
+    }
+
+    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may be a mark on it, or on
+    /// the oldest one there.
+    fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
+        let Some(red) = &self.config.red else { return true };
+        let Some(slot) = self.slots.get_mut(index as usize) else { return true };
+        let backlog = self.backlogs.get(index as usize).copied().unwrap_or(0);
+        slot.average.sample(&red.terms, backlog);
+        let signal = slot.average.signal(&red.terms, &mut self.random);
+        let forced = match signal {
+            Signal::None => return true,
+            Signal::Early => false,
+            Signal::Forced | Signal::Unmarkable => true,
+        };
+        let may_mark = red.ecn && !(forced && red.hard_drop);
+        let [mark, mark_head, dropped] = if forced { &mut self.tally.forced } else { &mut self.tally.early };
+        let mut marks = |marked: &mut P| {
+            let already = marked.ecn() == Ecn::Ce;
+            let carries = marked.set_ce();
+            if carries && !already {
+                self.stats.marked.add(marked.len());
+            }
+            carries
+        };
+        let count = if may_mark
+            && self.config.head_drop
+            && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)
+        {
+            mark_head
+        } else if may_mark && marks(packet) {
+            mark
+        } else {
+            *dropped = dropped.wrapping_add(1);
+            return false;
+        };
+        *count = count.wrapping_add(1);
+        true
+    }
+
+    /// A FIFO takes `packet` for its oldest one, if it is configured to; else the packet is dropped.
+    fn refuse(&mut self, index: u32, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        let bytes = packet.len();
+        // The FIFO keeps its length, hence its place in every list.
+        if self.config.head_drop
+            && let Some(slot) = self.slots.get_mut(index as usize)
+            && let Some(oldest) = self.pool.pop_front(&mut slot.chain)
+        {
+            let gone = oldest.len();
+            self.pool.push_back(&mut slot.chain, self.now, packet);
+            self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(gone));
+            if let Some(backlog) = self.backlogs.get_mut(index as usize) {
+                *backlog = (*backlog + u64::from(bytes)).saturating_sub(u64::from(gone));
+            }
+            self.stats.enqueued.add(bytes);
+            self.stats.dropped_after.add(gone);
+            drops.dropped(oldest, why);
+        } else {
+            self.stats.dropped_before.add(bytes);
+            drops.dropped(packet, why);
+        }
     }
 
     /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next. False if all are empty.
@@ -510,35 +684,42 @@ impl<P: Packet + Flow, R: Random> Build<P, R> for Sfq<P, R> {
 impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     type Config = SfqConfig;
 
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.advance(now, drops);
         let bytes = packet.len();
-        let Err((packet, why)) = self.append(self.now, packet) else {
-            self.stats.enqueued.add(bytes);
-            if self.len > self.config.limit as usize {
-                self.drop_one(DropReason::Overlimit, drops);
-            }
+        let index = self.table.get(self.bucket(&packet) as usize).copied().unwrap_or(NONE);
+        if index != NONE && !self.red_admits(index, &mut packet) {
+            self.refuse(index, packet, DropReason::Congested, drops);
             return;
-        };
-        // A full FIFO gives up its oldest packet if so configured. Where no slot is free there is nothing to give up.
-        let full = if why == DropReason::FlowLimit && self.config.head_drop {
-            self.table.get(self.bucket(&packet) as usize).copied().unwrap_or(NONE)
-        } else {
-            NONE
-        };
-        // The FIFO keeps its length, hence its place in every list.
-        if let Some(slot) = self.slots.get_mut(full as usize)
-            && let Some(oldest) = self.pool.pop_front(&mut slot.chain)
-        {
-            self.pool.push_back(&mut slot.chain, self.now, packet);
-            self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(oldest.len()));
-            self.stats.enqueued.add(bytes);
-            self.stats.dropped_after.add(oldest.len());
-            drops.dropped(oldest, why);
-        } else {
-            self.stats.dropped_before.add(bytes);
-            drops.dropped(packet, why);
         }
+        match self.append(self.now, packet) {
+            Ok(()) => {
+                self.stats.enqueued.add(bytes);
+                if self.len + usize::from(self.taken_ahead) > self.config.limit as usize {
+                    self.drop_one(DropReason::Overlimit, drops);
+                }
+            }
+            // Where no slot is free there is no FIFO that could give up its oldest packet.
+            Err((refused, why)) => self.refuse(index, refused, why, drops),
+        }
+    }
+
+    fn set_taken_ahead(&mut self, taken: bool) {
+        self.taken_ahead = taken;
+    }
+
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        if self.config.red.is_none() {
+            return;
+        }
+        let ([mark, mark_head, drop], [hard, hard_head, hard_drop]) = (self.tally.early, self.tally.forced);
+        seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
+        seen.number("prob_mark", mark);
+        seen.number("prob_mark_head", mark_head);
+        seen.number("prob_drop", drop);
+        seen.number("forced_mark", hard);
+        seen.number("forced_mark_head", hard_head);
+        seen.number("forced_drop", hard_drop);
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
@@ -673,8 +854,25 @@ const KIND: Kind = Kind {
             range: "",
             doc: "drop the oldest packet of a flow, not the youngest",
         },
+        of_red("redflowlimit", Unit::Bytes, "none", "turns on RED in each flow; `max` is a quarter of it"),
+        of_red("min", Unit::Bytes, "max / 3", "average of a flow's bytes from which on it is signalled"),
+        of_red("max", Unit::Bytes, "redflowlimit / 4", "average from which on every packet is signalled"),
+        of_red("avpkt", Unit::Bytes, "1000", "a typical packet, with which the filter is computed"),
+        of_red(
+            "burst",
+            Unit::Packets,
+            "(2 min + max) / (3 avpkt)",
+            "packets of a burst that the filter lets pass",
+        ),
+        of_red("probability", Unit::Probability, "0.02", "probability of a signal at `max`"),
+        of_red("ecn", Unit::Flag { off: None }, "off", "mark CE where possible instead of dropping"),
+        of_red("harddrop", Unit::Flag { off: None }, "off", "above `max` drop, even with `ecn`"),
     ],
 };
+
+const fn of_red(name: &'static str, unit: Unit, default: &'static str, doc: &'static str) -> Parameter {
+    Parameter { name, unit, default, source: "tc-sfq(8)", range: "with redflowlimit", doc }
+}
 
 const DIVISOR_RANGE: &str = "a power of 2 from 1 to 65536";
 const PERTURB_RANGE: &str = "0 to 1000000s";

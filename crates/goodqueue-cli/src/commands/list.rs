@@ -162,6 +162,7 @@ fn unit(unit: Unit) -> String {
         Unit::Probability => "probability".to_owned(),
         Unit::Flag { .. } => "flag".to_owned(),
         Unit::Choice(words) => words.join(" | "),
+        Unit::Priomap => "bands".to_owned(),
     }
 }
 

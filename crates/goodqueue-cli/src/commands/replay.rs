@@ -10,7 +10,7 @@ use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::recording::{Header, Recording, Row};
 use goodqueue_scenario::{tc, units};
-use goodqueue_sim::replay::{Arrival, Fate, replay};
+use goodqueue_sim::replay::{Arrival, Fate, Priority, replay};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -218,10 +218,10 @@ impl Input {
         let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(seed) };
         let mut qdisc = AnyQdisc::new(self.config.clone(), 0, random);
         // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
-        let classed = self.header.other.get("priority").is_none_or(|priority| priority != "none");
+        let priority = Priority::of_recording(self.header.other.get("priority").and_then(Value::as_str));
         let arrivals = self.rows.iter().filter_map(|row| match *row {
             Row::Arrival { t, seq, flow, bytes, tos } => {
-                Some(Arrival { at: t, seq, flow, bytes, tos, classed })
+                Some(Arrival { at: t, seq, flow, bytes, tos, priority })
             }
             _ => None,
         });

@@ -182,6 +182,10 @@ fn options(seen: &Observation, settings: &Settings) -> Map<String, Json> {
             if let Some(seconds) = settings.time("perturb").filter(|span| !span.is_zero()) {
                 shown.put("perturb", json!(seconds.as_nanos() / 1_000_000_000));
             }
+            if settings.get("redflowlimit").is_some() {
+                shown.all(&["min", "max", "probability"]);
+                shown.flags(&["ecn", "harddrop"]);
+            }
         }
         "sfb" => {
             // In milliseconds in the grammar, in microseconds here.
@@ -280,6 +284,7 @@ fn printed(value: Value, coarse: bool) -> Json {
         Value::Probability(part) => fraction(part),
         Value::Flag(on) => json!(on),
         Value::Choice(word) => json!(word),
+        Value::Priomap(bands) => json!(bands),
     }
 }
 
@@ -324,6 +329,16 @@ fn netem(shown: &mut Options<'_>) {
         });
         shown.put("loss-gemodel", model);
     }
+    if settings.get("loss state").is_some() {
+        let model = json!({
+            "p13": share("loss state"),
+            "p31": share("loss state.p31"),
+            "p32": share("loss state.p32"),
+            "p23": share("loss state.p23"),
+            "p14": share("loss state.p14"),
+        });
+        shown.put("loss-state", model);
+    }
     for name in ["duplicate", "reorder", "corrupt"] {
         if is_set(name) {
             let correlation = share(&format!("{name}.correlation"));
@@ -339,6 +354,24 @@ fn netem(shown: &mut Options<'_>) {
             "celloverhead": number("rate.celloverhead"),
         });
         shown.put("rate", rate);
+    }
+    if settings.get("slot").is_some() || settings.get("slot distribution").is_some() {
+        let slot = match settings.choice("slot distribution") {
+            Some(word) => json!({
+                "distribution": word,
+                "delay": seconds("slot distribution.delay"),
+                "jitter": seconds("slot distribution.jitter"),
+                "packets": shown.number("packets"),
+                "bytes": shown.number("bytes"),
+            }),
+            None => json!({
+                "min-delay": seconds("slot"),
+                "max-delay": seconds("slot.max"),
+                "packets": shown.number("packets"),
+                "bytes": shown.number("bytes"),
+            }),
+        };
+        shown.put("slot", slot);
     }
     shown.flags(&["ecn"]);
     shown.put("gap", json!(shown.number("gap")));
@@ -406,10 +439,10 @@ fn dualpi2(shown: &mut Options<'_>) {
     shown.put("classic-protection", json!(shown.number("classic_protection")));
 }
 
-/// Which band each `skb->priority` goes to.
-fn priomap(_settings: &Settings) -> [u8; 16] {
-    DEFAULT_PRIOMAP
+/// The band of each priority; `pfifo_fast` cannot be told.
+fn priomap(settings: &Settings) -> [u8; 16] {
+    match settings.get("priomap") {
+        Some(Value::Priomap(map)) => map,
+        _ => super::DEFAULT_PRIOMAP,
+    }
 }
-
-/// tc-prio(8).
-const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];

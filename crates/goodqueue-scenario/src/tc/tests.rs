@@ -221,6 +221,7 @@ fn value(unit: Unit) -> BoxedStrategy<String> {
             prop_oneof![(0.0..=1.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
         }
         Unit::Flag { .. } => Just(String::new()).boxed(),
+        Unit::Priomap => Just("0 1 1 0".to_owned()).boxed(),
         Unit::Choice(words) => prop::sample::select(words.to_vec()).prop_map(str::to_owned).boxed(),
     }
 }
@@ -295,12 +296,12 @@ fn brackets_hold_what_a_discipline_holds() {
     );
     assert_eq!(
         to_tc(&read("prio [2: codel limit 5] [3: bfifo limit 3000]").unwrap()),
-        "prio bands 3 [1: pfifo limit 1000p] [2: codel limit 5p target 5ms interval 100ms noecn variant rfc8289] \
+        "prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 [1: pfifo limit 1000p] [2: codel limit 5p target 5ms interval 100ms noecn variant rfc8289] \
          [3: bfifo limit 3000]"
     );
     assert_eq!(
         to_tc(&read("drr [1 quantum 1000: prio [2: tbf rate 1mbit burst 2kb limit 9kb]] [a]").unwrap()),
-        "drr quantum 1514 [1 quantum 1000: prio bands 3 [1: pfifo limit 1000p] [2: tbf rate 1mbit burst 2048 limit 9216] \
+        "drr quantum 1514 [1 quantum 1000: prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 [1: pfifo limit 1000p] [2: tbf rate 1mbit burst 2048 limit 9216] \
          [3: pfifo limit 1000p]] [a quantum 1514: pfifo limit 1000p]"
     );
 }
@@ -394,5 +395,39 @@ proptest! {
         text in "(tc |qdisc |class |add |root |parent 1: |classid 1:1 |drr |prio |tbf |pfifo |\\[|\\]|[0-9a-f]: |: |for i in |do |done|;|\n|\\$i |\\{1..3\\} |[0-9a-z:.]{0,3} ){0,14}"
     ) {
         let _ = read(&text);
+    }
+}
+
+#[test]
+fn what_tc_writes_in_several_words_is_read_and_written_again() {
+    for line in [
+        "prio bands 4 priomap 3 2 0 1 3 0 1 2 0 1 2 3 0 1 2 3",
+        "prio priomap 1 2",
+        "netem delay 10ms 3ms 20% distribution paretonormal loss state 4% 30% 10% 40% 2% corrupt 1% 5%",
+        "netem rate 9mbit 20 48 5 slot 800us 5ms packets 7 bytes 9000",
+        "netem delay 1ms slot distribution normal 4ms 1ms",
+        "sfq limit 100 depth 50 redflowlimit 60000 min 3000 max 9000 burst 6 probability 0.1 ecn harddrop",
+        "tbf rate 1mbit burst 5000/8 limit 30kb",
+    ] {
+        let config = read(line).unwrap_or_else(|error| panic!("{error}"));
+        let written = to_tc(&config);
+        assert_eq!(read(&written).unwrap_or_else(|error| panic!("{error}")), config, "{written}");
+    }
+    let short = to_tc(&read("prio priomap 2 2").unwrap());
+    assert!(short.starts_with("prio bands 3 priomap 2 2 2 2 1 2 0 0 1"), "the rest as by default: {short}");
+    assert_eq!(read("tbf rate 1mbit burst 5000/8"), read("tbf rate 1mbit burst 5000"));
+    for (line, complaint) in [
+        ("prio priomap", "has no value"),
+        ("prio priomap 1 2 16", "number 3"),
+        ("prio bands 3 priomap 3", "priomap 3"),
+        ("prio priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "number 17"),
+        ("netem packets 7", "packets 7"),
+        ("netem slot 5ms 1ms", "slot.max"),
+        ("netem loss 1% loss state 1%", "one of"),
+        ("sfq min 3000", "redflowlimit"),
+        ("sfq redflowlimit 60000 burst 1", "burst"),
+    ] {
+        let said = read(line).expect_err(line).to_string();
+        assert!(said.contains(complaint), "{line}: {said}");
     }
 }

@@ -9,25 +9,37 @@ use crate::time::{Duration, Instant};
 /// The average and what it decides; `choke` has the same, in packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Linux {
-    /// Thresholds and average are bytes × 2^shift.
-    shift: u32,
-    min: u64,
-    max: u64,
+    terms: Terms,
     /// max - min in bytes.
     span: u32,
     /// The band of `adaptive`, in bytes.
     band: (u64, u64),
     /// Probability at `max`, 1 = 2^32.
     max_p: u32,
+    decay: IdleDecay,
+    queue: Average,
+    idle_since: Option<Instant>,
+}
+
+/// What decisions are made by; `sfq` has one of it for all flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Terms {
+    /// Thresholds and averages are bytes × 2^shift.
+    shift: u32,
+    min: u64,
+    max: u64,
     /// By how much the probability grows per byte.
     slope: u32,
-    decay: IdleDecay,
+}
+
+/// The average of one queue, and how far it is from the next signal.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Average {
     average: u64,
     /// Packets since the last signal; `None` outside of the thresholds.
     count: Option<u32>,
     /// The random number to reach.
     goal: u32,
-    idle_since: Option<Instant>,
 }
 
 /// What the law is made from.
@@ -68,19 +80,14 @@ impl Linux {
         let (shift, min) = (law.shift, u64::from(law.min));
         let span = law.max.saturating_sub(law.min).max(1);
         let fifth = u64::from(span / 5);
-        let max_p = u32::try_from(truncated(law.probability * TWO_TO_32)).unwrap_or(u32::MAX);
+        let max_p = law.max_p();
         Self {
-            shift,
-            min: min << shift,
-            max: u64::from(law.max) << shift,
+            terms: Terms::of(law),
             span,
             band: (min + 2 * fifth, min + 3 * fifth),
             max_p,
-            slope: (max_p / span).max(1),
             decay: IdleDecay::new(law.packet_time, shift),
-            average: 0,
-            count: None,
-            goal: 0,
+            queue: Average::default(),
             idle_since: None,
         }
     }
@@ -88,62 +95,43 @@ impl Linux {
     #[inline]
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         self.sample(arrival.now, arrival.backlog);
-        if self.average < self.min {
-            self.count = None;
-            return Signal::None;
-        }
-        if self.average >= self.max {
-            self.count = None;
-            return Signal::Forced;
-        }
-        if self.signals(random) { Signal::Early } else { Signal::None }
+        self.queue.signal(&self.terms, random)
     }
 
     /// Averages what an arriving packet finds.
     #[inline]
     pub(crate) fn sample(&mut self, now: Instant, queue: u64) {
-        self.average = match self.idle_since.take() {
+        match self.idle_since.take() {
             // After an idle time the sample itself does not count: it would be zero.
-            Some(since) => self.decay.apply(self.average, now.since(since).as_nanos() / 1_000),
-            None => self.average - (self.average >> self.shift) + queue,
-        };
+            Some(since) => {
+                self.queue.average =
+                    self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000);
+            }
+            None => self.queue.sample(&self.terms, queue),
+        }
     }
 
     /// True above `min`; below, and at it, the count of packets starts anew.
     pub(crate) fn exceeds_min(&mut self) -> bool {
-        let exceeds = self.average > self.min;
+        let exceeds = self.queue.average > self.terms.min;
         if !exceeds {
-            self.count = None;
+            self.queue.count = None;
         }
         exceeds
     }
 
     /// True above `max`; then the count of packets starts anew.
     pub(crate) fn exceeds_max(&mut self) -> bool {
-        let exceeds = self.average > self.max;
+        let exceeds = self.queue.average > self.terms.max;
         if exceeds {
-            self.count = None;
+            self.queue.count = None;
         }
         exceeds
     }
 
     /// Between the thresholds: whether this packet is the one to be dropped or marked.
     pub(crate) fn signals(&mut self, random: &mut impl Random) -> bool {
-        let Some(count) = self.count else {
-            // The first packet between the thresholds is spared.
-            self.count = Some(0);
-            self.goal = random.next_u32() / self.slope;
-            return false;
-        };
-        let count = count.saturating_add(1);
-        let excess = self.average.saturating_sub(self.min) >> self.shift;
-        if excess.saturating_mul(u64::from(count)) < u64::from(self.goal) {
-            self.count = Some(count);
-            return false;
-        }
-        self.count = Some(0);
-        self.goal = random.next_u32() / self.slope;
-        true
+        self.queue.signals(&self.terms, random)
     }
 
     pub(crate) fn idle(&mut self, now: Instant) {
@@ -152,21 +140,21 @@ impl Linux {
 
     pub(super) fn adapt(&mut self, now: Instant) {
         let average = match self.idle_since {
-            Some(since) => self.decay.apply(self.average, now.since(since).as_nanos() / 1_000),
-            None => self.average,
+            Some(since) => self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000),
+            None => self.queue.average,
         };
-        let average = average >> self.shift;
+        let average = average >> self.terms.shift;
         if average > self.band.1 && self.max_p <= 50 * ONE_PERCENT {
             self.max_p += ONE_PERCENT.min(self.max_p / 4);
         } else if average < self.band.0 && self.max_p >= ONE_PERCENT {
             self.max_p = self.max_p / 10 * 9;
         }
         let rounded = (u64::from(self.max_p) + u64::from(self.span / 2)) / u64::from(self.span);
-        self.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
+        self.terms.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
     }
 
     pub(crate) fn average(&self) -> f64 {
-        (self.average >> self.shift) as f64
+        (self.queue.average >> self.terms.shift) as f64
     }
 
     pub(super) fn max_probability(&self) -> f64 {
@@ -174,7 +162,61 @@ impl Linux {
     }
 
     pub(super) fn raw(&self) -> (u64, u64) {
-        (u64::from(self.max_p), self.average)
+        (u64::from(self.max_p), self.queue.average)
+    }
+}
+
+impl Terms {
+    pub(crate) fn of(law: &Law) -> Self {
+        let span = law.max.saturating_sub(law.min).max(1);
+        let (min, max) = (u64::from(law.min) << law.shift, u64::from(law.max) << law.shift);
+        Self { shift: law.shift, min, max, slope: (law.max_p() / span).max(1) }
+    }
+}
+
+impl Law {
+    /// The probability at `max`, 1 = 2^32.
+    fn max_p(&self) -> u32 {
+        u32::try_from(truncated(self.probability * TWO_TO_32)).unwrap_or(u32::MAX)
+    }
+}
+
+impl Average {
+    /// Averages what an arriving packet finds.
+    pub(crate) fn sample(&mut self, terms: &Terms, queue: u64) {
+        self.average = self.average - (self.average >> terms.shift) + queue;
+    }
+
+    /// What is to be done about an arriving packet.
+    pub(crate) fn signal(&mut self, terms: &Terms, random: &mut impl Random) -> Signal {
+        if self.average < terms.min {
+            self.count = None;
+            return Signal::None;
+        }
+        if self.average >= terms.max {
+            self.count = None;
+            return Signal::Forced;
+        }
+        if self.signals(terms, random) { Signal::Early } else { Signal::None }
+    }
+
+    /// Between the thresholds: whether this packet is the one to be dropped or marked.
+    fn signals(&mut self, terms: &Terms, random: &mut impl Random) -> bool {
+        let Some(count) = self.count else {
+            // The first packet between the thresholds is spared.
+            self.count = Some(0);
+            self.goal = random.next_u32() / terms.slope;
+            return false;
+        };
+        let count = count.saturating_add(1);
+        let excess = self.average.saturating_sub(terms.min) >> terms.shift;
+        if excess.saturating_mul(u64::from(count)) < u64::from(self.goal) {
+            self.count = Some(count);
+            return false;
+        }
+        self.count = Some(0);
+        self.goal = random.next_u32() / terms.slope;
+        true
     }
 }
 

@@ -12,6 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -34,10 +35,16 @@ static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
 /// True, with a line about it, if a test cannot be made here.
 fn skipped(test: &str) -> bool {
     if let Some(why) = MISSING.as_ref() {
-        let mut stderr = std::io::stderr();
-        let _ = writeln!(stderr, "skipped: {test}: {why}");
+        tell_skipped(test, why);
     }
     MISSING.is_some()
+}
+
+/// A line past the test harness, which would swallow it.
+fn tell_skipped(test: &str, why: &str) {
+    static SKIPPED: AtomicU32 = AtomicU32::new(0);
+    let count = SKIPPED.fetch_add(1, Ordering::SeqCst) + 1;
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why} ({count} skipped so far)");
 }
 
 /// `goodqueue shell` with these options, and this role inside.
@@ -477,7 +484,7 @@ fn root_with_ip(test: &str) -> bool {
     let able = goodqueue().args(["shell", "--quiet", "--", "ip", "link", "set", "lo", "up"]).output();
     let able = able.is_ok_and(|output| output.status.success());
     if !able {
-        let _ = writeln!(std::io::stderr(), "skipped: {test}: `ip link` cannot be used inside");
+        tell_skipped(test, "`ip link` cannot be used inside: it takes root and iproute2");
     }
     able
 }
@@ -539,7 +546,10 @@ fn without_user_namespaces_it_says_so_in_one_sentence() {
     let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("Permission denied") {
-        let _ = writeln!(std::io::stderr(), "skipped: only root can take user namespaces away");
+        tell_skipped(
+            "without_user_namespaces_it_says_so_in_one_sentence",
+            "only root can take user namespaces away",
+        );
         return;
     }
     assert_eq!(output.status.code(), Some(2));

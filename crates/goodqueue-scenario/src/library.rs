@@ -34,6 +34,8 @@ scenarios![
     "voip",
     "upload-sweep",
     "ecn",
+    "wifi",
+    "wifi-anomaly",
     "packmime",
     "web-pages",
     "modem",

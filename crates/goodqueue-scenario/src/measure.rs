@@ -2,11 +2,12 @@
 
 mod transfers;
 mod voice;
+mod wifi;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue::config::Value;
-use goodqueue::{DropReason, Duration, Instant};
+use goodqueue::{DropReason, Duration, Instant, Stats};
 use goodqueue_sim as sim;
 use goodqueue_sim::backlog::Spike;
 use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
@@ -128,6 +129,11 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         series: outcome.series.as_ref().map(|series| series_result(config, outcome, series)),
         bottleneck: Bottleneck { down, up },
         hops,
+        wifi: config
+            .wifi
+            .as_ref()
+            .zip(outcome.wifi.as_ref())
+            .map(|(channel, seen)| wifi::result(channel, seen, measured_s)),
         flows,
     }
 }
@@ -275,7 +281,6 @@ fn link_result(
     };
     let bytes = link.sent.bytes.saturating_sub(header * link.sent.packets);
     let throughput_bps = per_second(bytes, measured_s);
-    let stats = &link.stats;
     LinkResult {
         qdisc: tc::to_tc(&link_config.qdisc),
         rate_bps,
@@ -289,19 +294,24 @@ fn link_result(
             _ => None,
         },
         spikes: link.spikes.iter().map(spike).collect(),
-        packets: Packets {
-            offered: stats.offered.packets,
-            enqueued: stats.enqueued.packets,
-            dequeued: stats.dequeued.packets,
-            dropped: stats.dropped().packets,
-            marked: stats.marked.packets,
-        },
-        drops: DropReason::ALL
-            .iter()
-            .filter(|why| link.drops[why.index()] > 0)
-            .map(|why| (why.name().to_owned(), link.drops[why.index()]))
-            .collect(),
+        packets: packets(&link.stats),
+        drops: drops(link),
     }
+}
+
+fn packets(stats: &Stats) -> Packets {
+    Packets {
+        offered: stats.offered.packets,
+        enqueued: stats.enqueued.packets,
+        dequeued: stats.dequeued.packets,
+        dropped: stats.dropped().packets,
+        marked: stats.marked.packets,
+    }
+}
+
+fn drops(link: &LinkOutcome) -> BTreeMap<String, u64> {
+    let occurred = DropReason::ALL.iter().filter(|why| link.drops[why.index()] > 0);
+    occurred.map(|why| (why.name().to_owned(), link.drops[why.index()])).collect()
 }
 
 /// All queues as tc prints those of several devices: the bottleneck's two are `down` and `up`, those of a hop have its name

@@ -41,6 +41,9 @@ pub struct Run {
     /// The links in series with it, in the order from the servers to the clients; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<HopResult>,
+    /// The WiFi channel; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<WifiResult>,
     /// Every flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// Groups of short transfers: tables of the scenario with several TCP flows of given size; absent without any.
@@ -123,6 +126,64 @@ pub struct HopResult {
     pub down: LinkResult,
     /// From the client.
     pub up: LinkResult,
+}
+
+/// A WiFi channel.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct WifiResult {
+    /// The access point's queue.
+    pub down: WifiQueueResult,
+    /// Those of the clients together.
+    pub up: WifiQueueResult,
+    /// The clients, in the order of the scenario.
+    pub stations: Vec<StationResult>,
+}
+
+/// The queue above a driver, or in the MAC.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct WifiQueueResult {
+    /// The discipline, every parameter in tc's grammar; absent where the MAC queues.
+    pub qdisc: Option<String>,
+    /// Bits of packets, link header included, that arrived over the air per second.
+    pub throughput_bps: f64,
+    /// Time that packets spent in this queue; what follows in the driver and the air is not in it.
+    pub sojourn_s: Summary,
+    /// Packets queued: mean over time, and maximum.
+    pub queue_packets: MeanMax,
+    /// Packet counters.
+    pub packets: Packets,
+    /// Dropped packets by reason, `lost` in the air included; only reasons that occurred.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// A client of a WiFi channel.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StationResult {
+    /// Its number, from 1.
+    pub client: u32,
+    /// Its share of the time that all stations spent in the air, both directions.
+    pub airtime_share: Option<f64>,
+    /// Its radio link towards it.
+    pub down: RadioResult,
+    /// And from it.
+    pub up: RadioResult,
+}
+
+/// What a radio link did in one direction.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct RadioResult {
+    /// Seconds in the air, answers included.
+    pub airtime_s: f64,
+    /// Transmissions.
+    pub transmissions: u64,
+    /// Of them, those that collided.
+    pub collisions: u64,
+    /// MPDUs in a transmission, mean.
+    pub aggregate: Option<f64>,
+    /// MPDUs that were sent and did not arrive.
+    pub lost: u64,
+    /// Packets given up.
+    pub given_up: u64,
 }
 
 /// What one direction of a link did.

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
+use goodqueue_sim::wifi::driver::DriverConfig;
+use goodqueue_sim::wifi::fq_mac::FqMacConfig;
+use goodqueue_sim::wifi::{ClientConfig, MacConfig, MediumConfig};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +16,7 @@ use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
 use crate::scenario::{
-    Discipline, FlowGroup, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic,
+    Discipline, FlowGroup, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi, WifiMac,
 };
 use crate::store::Store;
 use crate::sweep::Point;
@@ -270,12 +273,40 @@ fn config(
         links: link(&links.bottleneck, bottleneck, compared),
         before: hops_of(Side::Server),
         after: hops_of(Side::Client),
+        wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared)),
         framing: scenario.link.framing,
         flows: flows?,
         seed,
         series_step,
         spikes: scenario.output.spikes.clone(),
     })
+}
+
+/// A WiFi channel under these disciplines; its seed and framing are those of the run.
+fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
+    let qdiscs = match &wifi.qdisc {
+        HopQdisc::Fixed(on) => [&on[0], &on[1]],
+        HopQdisc::Compared => compared,
+    };
+    let mac = |direction: usize| match wifi.mac[direction] {
+        WifiMac::Fifo => MacConfig::Driver(DriverConfig {
+            qdisc: qdiscs[direction].config.clone(),
+            limit: wifi.driver[direction],
+        }),
+        WifiMac::Fq => {
+            MacConfig::Fq(FqMacConfig { airtime_fairness: wifi.airtime_fairness, ..FqMacConfig::default() })
+        }
+    };
+    let clients = wifi.stations.iter();
+    MediumConfig {
+        access_point: mac(0),
+        clients: clients
+            .map(|station| ClientConfig { mac: mac(1), radio: station.radio, weight: station.weight })
+            .collect(),
+        prepared: wifi.prepared,
+        framing: 0,
+        seed: 0,
+    }
 }
 
 /// What the links of a scenario carry; read once for all its runs, which share traces.

@@ -36,6 +36,28 @@
 //! delay = "0s"                  # to the next hop towards the bottleneck, each way; a part of the flows' rtt
 //! qdisc = "pfifo"               # a line, { down = "...", up = "..." }, or "compared": the discipline of the run
 //!
+//! [wifi]                        # a channel of 802.11n between all links and the clients; none by default
+//! mac = "fifo"                  # where the access point queues: a discipline and a driver below it, or "fq": in the MAC
+//! mac_up = "fifo"               # the same of the clients
+//! qdisc = "compared"            # above the drivers, as in [[hops]]
+//! driver = 123                  # packets that the access point's driver holds per access category
+//! driver_up = 123               # a client's; default: as `driver`
+//! prepared = 2                  # aggregates prepared ahead, the one in the air included
+//! airtime_fairness = true       # fq: stations share the airtime; otherwise they take turns
+//! stations = [{}, { mcs = 0 }]  # clients 1, 2, ...; default: as many alike as the flows have. Keys of a station, which
+//!                               # may stand in [wifi] for all of them:
+//! mcs = 15                      # modulation and coding, down: 0 to 31, 8 per spatial stream
+//! mcs_up = 15                   # up; default: as `mcs`
+//! width = 20                    # MHz: 20 or 40
+//! short_gi = true               # guard interval of 400 ns
+//! aggregate = 32                # MPDUs in an aggregate, 1 (no aggregation) to 64
+//! aggregate_up = 32             # default: as `aggregate`
+//! longest = "4ms"               # transmission of an aggregate, 5484us at most
+//! error = 0.0                   # probability that an MPDU is lost
+//! error_up = 0.0                # default: as `error`
+//! attempts = 30                 # transmissions of an MPDU before it is given up
+//! weight = 256                  # of the station in the access point's airtime (fq)
+//!
 //! [tcp]                         # defaults of all TCP flows
 //! cc = "cubic"                  # congestion control
 //! iw = 10                       # initial window in segments (RFC 6928)
@@ -81,6 +103,9 @@
 //! Each of the tables may also say what the device holds below the discipline: `driver = "256p"` (packets, the one being
 //! sent included), `driver = "3028b"` (another packet as long as fewer bytes are in it), `driver = "bql"` (byte queue
 //! limits). Without it the device takes a packet when it can send it.
+//!
+//! With `[wifi]` the air is usually slower than `[link]`, which then is the wire behind the access point: the model and what
+//! it leaves out stand in `goodqueue_sim::wifi`. Flows choose their station with `client`.
 //!
 //! A hop without a rate and with `netem` is a path that loses, delays or reorders:
 //! `qdisc = "netem loss 1% delay 5ms 2ms"`. With `tbf` or `htb` it is a shaper.
@@ -178,6 +203,7 @@ mod reader;
 mod resolve;
 mod tcp;
 mod traffic;
+mod wifi;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -197,6 +223,7 @@ pub use traffic::{
     Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
     Voip, Web,
 };
+pub use wifi::{Wifi, WifiMac, WifiStation};
 
 use crate::diagnostic::Diagnostic;
 use crate::tc;
@@ -229,6 +256,8 @@ pub struct Scenario {
     pub link: BottleneckLink,
     /// Further links in series, in the order from the servers to the clients.
     pub hops: Vec<Hop>,
+    /// A WiFi channel behind all of them.
+    pub wifi: Option<Wifi>,
     /// Defaults of TCP flows; they are filled in in `flows` already.
     pub tcp: Tcp,
     /// The traffic.
@@ -488,6 +517,9 @@ impl Scenario {
         });
         if !self.hops.is_empty() {
             scenario["hops"] = self.hops.iter().map(Hop::to_json).collect();
+        }
+        if let Some(wifi) = &self.wifi {
+            scenario["wifi"] = wifi.to_json();
         }
         scenario["tcp"] = self.tcp.to_json();
         scenario["flows"] = self.flows.iter().map(FlowGroup::to_json).collect();

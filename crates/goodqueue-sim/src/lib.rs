@@ -1,7 +1,7 @@
 //! A deterministic packet-level simulator of a bottleneck: queue disciplines, links, TCP and other traffic.
 //!
 //! The network is a path with one bottleneck of two directions, and further links in series with it where a question
-//! needs them. Every flow has its own round-trip time. Time is integer nanoseconds; events at the same instant happen in
+//! needs them, or a WiFi channel. Every flow has its own round-trip time. Time is integer nanoseconds; events at the same instant happen in
 //! the order in which they were scheduled; all randomness comes from the seed. Equal configurations give equal outcomes,
 //! bit for bit, on every platform.
 

@@ -6,6 +6,8 @@
 //! servers <--rest---- [ hop 0 ] <--delay-- [ hop 1 ] ... [ hop n ] <--access------------------------ clients    up
 //! ```
 //!
+//! A WiFi channel, if there is one, lies between the last hop (and the delay behind it) and the clients.
+//!
 //! A flow's packets wait for its access delay before the first link, for the delay of each hop that they leave, and for
 //! what then is left of half the flow's round-trip time behind the last one.
 
@@ -17,6 +19,7 @@ use crate::events::EventQueue;
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
 use crate::packet::{Direction, Ends, Packet, Payload};
+use crate::wifi::WifiHop;
 
 /// Everything that packets travel through. Traffic sources send into it and ask it to be woken.
 #[derive(Debug)]
@@ -41,6 +44,17 @@ pub struct Network {
     pub(crate) losses: Losses,
     framing: u32,
     books: Books,
+    wifi: Option<Box<Wifi>>,
+}
+
+/// The channel to the clients.
+#[derive(Debug)]
+struct Wifi {
+    hop: WifiHop,
+    /// The line without delay through which its packets reach the clients.
+    line: u32,
+    /// When it will be looked at; [`Instant::MAX`]: not at all.
+    event_at: Instant,
 }
 
 /// Packets in flight that all need the same time: they arrive in the order in which they left, so one event, for the
@@ -59,6 +73,8 @@ enum End {
     Host(Direction),
     /// A link.
     Link(u32),
+    /// The WiFi channel, in this direction.
+    Wifi(Direction),
 }
 
 /// How far a flow's hosts are from the path, and how they mark its packets.
@@ -130,6 +146,8 @@ pub(crate) enum Event {
     Start(u32),
     /// A flow ends.
     Stop(u32),
+    /// Something happens on the WiFi channel.
+    Wifi,
 }
 
 /// The largest number of flows: an event holds 21 bits of index, and a flow has up to four delay lines of its own.
@@ -144,6 +162,7 @@ impl Event {
             Self::Wake(flow) => 3 | flow << 3,
             Self::Start(flow) => 4 | flow << 3,
             Self::Stop(flow) => 5 | flow << 3,
+            Self::Wifi => 6,
         }
     }
 
@@ -155,14 +174,21 @@ impl Event {
             2 => Self::Arrive(index),
             3 => Self::Wake(index),
             4 => Self::Start(index),
-            _ => Self::Stop(index),
+            5 => Self::Stop(index),
+            _ => Self::Wifi,
         }
     }
 }
 
 impl Network {
-    /// A path of hops (their links down and up, and the delay to the next one) for flows between these hosts.
-    pub(crate) fn new(hops: Vec<([Link; 2], Duration)>, flows: &[Hosts], framing: u32) -> Self {
+    /// A path of hops (their links down and up, and the delay to the next one), and perhaps of a WiFi channel behind them,
+    /// for flows between these hosts.
+    pub(crate) fn new(
+        hops: Vec<([Link; 2], Duration)>,
+        wifi: Option<WifiHop>,
+        flows: &[Hosts],
+        framing: u32,
+    ) -> Self {
         let count = hops.len();
         let (links, delays): (Vec<[Link; 2]>, Vec<Duration>) = hops.into_iter().unzip();
         let mut network = Self {
@@ -179,7 +205,12 @@ impl Network {
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
             framing,
             books: Books::default(),
+            wifi: None,
         };
+        if let Some(hop) = wifi {
+            let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
+            network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX }));
+        }
         for index in 0..network.links.len() {
             for when in network.links[index].change_times() {
                 network.schedule(when, Event::RateChange(number(index)));
@@ -217,12 +248,19 @@ impl Network {
             };
             let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
                 let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
-                line(self, rest, End::Host(direction))
+                let end = match (direction, &self.wifi) {
+                    (Direction::Down, Some(_)) => End::Wifi(direction),
+                    _ => End::Host(direction),
+                };
+                line(self, rest, end)
             });
             self.line_of.push(lines);
             if has_access {
                 let access = Direction::BOTH.map(|direction| {
-                    let entry = End::Link(self.entry[direction.index()]);
+                    let entry = match (direction, &self.wifi) {
+                        (Direction::Up, Some(_)) => End::Wifi(direction),
+                        _ => End::Link(self.entry[direction.index()]),
+                    };
                     (!flow.access.is_zero()).then(|| line(self, flow.access, entry))
                 });
                 self.access_of.push(access);
@@ -269,7 +307,54 @@ impl Network {
             self.travel(now, line, packet);
             return;
         }
+        if direction == Direction::Up && self.wifi.is_some() {
+            self.enter_wifi(now, direction, packet);
+            return;
+        }
         self.enter(now, self.entry[direction.index()], packet);
+    }
+
+    /// Offers a packet to the WiFi channel.
+    fn enter_wifi(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        if let Some(wifi) = &mut self.wifi {
+            wifi.hop.enqueue(now, direction, packet);
+        }
+        self.leave_wifi(now);
+    }
+
+    /// Lets happen on the WiFi channel what is due.
+    pub(crate) fn serve_wifi(&mut self, now: Instant) {
+        if let Some(wifi) = &mut self.wifi {
+            // An event that an earlier one made superfluous asks for no other.
+            if wifi.event_at <= now {
+                wifi.event_at = Instant::MAX;
+            }
+            wifi.hop.advance(now);
+        }
+        self.leave_wifi(now);
+    }
+
+    /// Sends on their way what has left the channel, and asks to be called when something happens there next.
+    fn leave_wifi(&mut self, now: Instant) {
+        let Some(wifi) = &mut self.wifi else { return };
+        let line = wifi.line;
+        if let Some(when) = wifi.hop.next_event()
+            && when < wifi.event_at
+        {
+            wifi.event_at = when;
+            self.events.push(when, Event::Wifi.encode());
+        }
+        let (arrived, dropped) = wifi.hop.take();
+        for lost in dropped {
+            self.counters[lost.flow as usize].dropped += 1;
+            self.books.dropped(lost.len);
+        }
+        for (direction, packet) in arrived {
+            match direction {
+                Direction::Down => self.travel(now, line, packet),
+                Direction::Up => self.enter(now, self.entry[direction.index()], packet),
+            }
+        }
     }
 
     /// Bytes of a packet at the IP layer.
@@ -372,6 +457,10 @@ impl Network {
                 self.enter(now, link, packet);
                 None
             }
+            End::Wifi(direction) => {
+                self.enter_wifi(now, direction, packet);
+                None
+            }
         }
     }
 
@@ -380,8 +469,13 @@ impl Network {
         &mut self.links
     }
 
-    pub(crate) fn into_links(self) -> Vec<Link> {
-        self.links
+    pub(crate) fn wifi_mut(&mut self) -> Option<&mut WifiHop> {
+        self.wifi.as_mut().map(|wifi| &mut wifi.hop)
+    }
+
+    /// The links, and the WiFi channel.
+    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>) {
+        (self.links, self.wifi.map(|wifi| wifi.hop))
     }
 
     /// Counters of all disciplines, in the order of the links.
@@ -401,6 +495,9 @@ impl Network {
             count.packets += held.packets;
             count.bytes += held.bytes;
         }
+        if let Some(wifi) = &self.wifi {
+            count = count.plus(wifi.hop.held());
+        }
         for (_, packet) in self.lines.iter().flat_map(|line| &line.packets) {
             count.add(packet.len);
         }
@@ -410,7 +507,8 @@ impl Network {
     /// True if everything that was sent, and every copy that a queue made, has arrived, was dropped, or is on its way.
     pub(crate) fn is_balanced(&self) -> bool {
         let Books { sent, arrived, dropped } = self.books;
-        let copies = self.links.iter().map(Link::copies);
+        let on_wifi = self.wifi.as_ref().map(|wifi| wifi.hop.copies());
+        let copies = self.links.iter().map(Link::copies).chain(on_wifi);
         let (copied, bytes_copied) =
             copies.fold((0, 0), |sum, copies| (sum.0 + copies.packets, sum.1 + copies.bytes));
         let left = self.in_flight();
@@ -439,6 +537,7 @@ mod tests {
             Event::Wake(last),
             Event::Start(0),
             Event::Stop(last),
+            Event::Wifi,
         ];
         for event in events {
             assert!(event.encode() <= EventQueue::MAX_WHAT);

@@ -12,6 +12,7 @@ use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
 use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
 use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
+use crate::wifi::{MediumConfig, WifiHop, WifiOutcome};
 
 /// Everything that determines a run. Equal configurations give equal outcomes, bit for bit.
 #[derive(Clone, Debug)]
@@ -26,6 +27,9 @@ pub struct Config {
     pub before: Vec<HopConfig>,
     /// Further hops between the bottleneck and the clients, in this order.
     pub after: Vec<HopConfig>,
+    /// A WiFi channel between all of them and the clients, which it tells apart by [`FlowConfig::client`]; its seed and its
+    /// framing are the run's.
+    pub wifi: Option<MediumConfig>,
     /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
     pub framing: u32,
     /// The flows.
@@ -79,6 +83,7 @@ impl Config {
             links,
             before: Vec::new(),
             after: Vec::new(),
+            wifi: None,
             framing: 14,
             flows,
             seed: 1,
@@ -114,6 +119,8 @@ pub struct Outcome {
     pub links: [LinkOutcome; 2],
     /// Those of the further hops, first the ones before the bottleneck.
     pub hops: Vec<[LinkOutcome; 2]>,
+    /// The WiFi channel, if there is one.
+    pub wifi: Option<WifiOutcome>,
     /// The flows, in the order of the configuration.
     pub flows: Vec<FlowOutcome>,
     /// Time series, if they were wanted; they begin at 0, warm-up included.
@@ -223,7 +230,12 @@ impl<'a> Simulation<'a> {
                 },
             })
             .collect();
-        let mut network = Network::new(hops(config), &hosts, config.framing);
+        let wifi = config.wifi.as_ref().map(|wifi| {
+            // Streams from 2^32 on are the flows', those below the links'; this one is neither.
+            let seed = Xoshiro256PlusPlus::stream(config.seed, u64::MAX).next_u64();
+            WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() })
+        });
+        let mut network = Network::new(hops(config), wifi, &hosts, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
             // Streams from 2^32 on are the flows'; those below are the links'.
@@ -318,6 +330,7 @@ impl<'a> Simulation<'a> {
                     sources[flow as usize].stop(now);
                 }
                 Event::RateChange(link) => network.change_rate(now, link),
+                Event::Wifi => network.serve_wifi(now),
             }
         }
     }
@@ -343,6 +356,9 @@ impl<'a> Simulation<'a> {
             link.monitor.restart(now);
         }
         self.network.losses.restart();
+        if let Some(wifi) = self.network.wifi_mut() {
+            wifi.restart(now);
+        }
         self.baseline = Baseline {
             at: now,
             links: self.network.stats(),
@@ -359,7 +375,8 @@ impl<'a> Simulation<'a> {
         let synchronization = network.losses.synchronization();
         let bottleneck_packets =
             stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
-        let mut outcomes = network.into_links().into_iter().zip(&baseline.links).map(|(link, before)| {
+        let (all_links, wifi) = network.into_parts();
+        let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
             let seen = Observation::of(link.qdisc(), end);
             link.monitor.finish(end, before, seen)
         });
@@ -372,6 +389,7 @@ impl<'a> Simulation<'a> {
             measured: end.since(baseline.at),
             links,
             hops,
+            wifi: wifi.map(|wifi| wifi.finish(end)),
             flows,
             series,
             events,

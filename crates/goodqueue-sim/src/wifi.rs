@@ -30,18 +30,21 @@ pub mod block_ack;
 pub mod contention;
 pub mod driver;
 pub mod fq_mac;
+mod hop;
 pub mod phy;
 
 use std::collections::VecDeque;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
-use goodqueue::{DropReason, Duration, Flow, Instant, Packet, Stats};
+use goodqueue::{Count, DropReason, Duration, Flow, Instant, Packet, Stats};
 
 use crate::packet::Direction;
 use block_ack::{Limits, Mpdu, Session, WINDOW};
 use contention::{AccessCategory, Backoff};
 use driver::{Driver, DriverConfig};
 use fq_mac::{FqMac, FqMacConfig, Peer};
+pub(crate) use hop::WifiHop;
+pub use hop::WifiOutcome;
 use phy::{EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes};
 
 /// What a channel and its nodes are made from.
@@ -364,6 +367,33 @@ impl<P: Packet + Flow> Medium<P> {
         self.station(node).map_or(0, |station| station.mac.len())
     }
 
+    /// What waits in the queues that disciplines, or the MACs in their stead, manage.
+    #[must_use]
+    pub fn queued(&self) -> Count {
+        self.nodes.iter().map(|station| station.mac.queued()).fold(Count::default(), Count::plus)
+    }
+
+    /// All that was offered and has neither arrived nor been dropped.
+    #[must_use]
+    pub fn held(&self) -> Count {
+        let mut count = self.queued();
+        let mut add = |packet: &P| count.add(packet.len());
+        for station in &self.nodes {
+            if let Mac::Driver(driver) = &station.mac {
+                driver.for_each_below(&mut add);
+            }
+            for session in station.peers.iter().flat_map(|link| &link.sessions) {
+                session.for_each(&mut add);
+            }
+            let prepared = station.access.iter().flat_map(|access| &access.prepared);
+            prepared.flat_map(|aggregate| &aggregate.frames).for_each(|frame| add(&frame.packet));
+        }
+        if let State::Busy { sent, .. } = &self.state {
+            sent.iter().flat_map(|sent| &sent.aggregate.frames).for_each(|frame| add(&frame.packet));
+        }
+        count
+    }
+
     fn station(&self, node: Node) -> Option<&Station<P>> {
         match node {
             Node::AccessPoint => self.nodes.first(),
@@ -677,6 +707,13 @@ impl<P: Packet + Flow> Mac<P> {
         match self {
             Self::Driver(driver) => driver.len(),
             Self::Fq(mac) => mac.len(),
+        }
+    }
+
+    fn queued(&self) -> Count {
+        match self {
+            Self::Driver(driver) => driver.queued(),
+            Self::Fq(mac) => mac.queued(),
         }
     }
 }

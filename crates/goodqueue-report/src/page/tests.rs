@@ -51,6 +51,7 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         duration_s: 60.0,
         bottleneck: Bottleneck { down: link(10e6), up: link(1e6) },
         hops: Vec::new(),
+        wifi: None,
         flows: vec![flow(0, "tcp", Some("cubic")), flow(1, "ping", None)],
         goodput: PerDirection { down: 9e6, up: 0.0 },
         induced_latency_s: summary(0.004),

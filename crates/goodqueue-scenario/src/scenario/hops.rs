@@ -75,7 +75,7 @@ fn read_hop(
     })
 }
 
-fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdisc, Diagnostic> {
+pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdisc, Diagnostic> {
     let document = table.document();
     let Some(node) = table.node("qdisc") else {
         let plain = |link: &Link| {

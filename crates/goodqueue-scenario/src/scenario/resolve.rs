@@ -12,6 +12,7 @@ use super::link::read_link;
 use super::reader::{Reader, measured};
 use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
 use super::traffic::read_traffic;
+use super::wifi::read_wifi;
 use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::tc;
@@ -56,6 +57,8 @@ impl Document {
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
+        let flows = read_traffic(&root, &link, &tcp, duration, names)?;
+        check_distances(&root, &hops, &flows)?;
         Ok(Scenario {
             name: read_name(&root)?,
             title: read_words(&root, "title")?,
@@ -67,12 +70,9 @@ impl Document {
             seed: root.integer("seed", 1, 0, u64::MAX - u64::from(seeds))?,
             seeds,
             qdiscs: read_qdiscs(&root, &link)?,
-            flows: {
-                let flows = read_traffic(&root, &link, &tcp, duration, names)?;
-                check_distances(&root, &hops, &flows)?;
-                flows
-            },
             output: read_output(&root, duration)?,
+            wifi: read_wifi(&root, &link, &flows)?,
+            flows,
             link,
             hops,
             tcp,
@@ -264,7 +264,7 @@ fn read_spikes(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
 
 const ROOT_KEYS: &[&str] = &[
     "name", "title", "question", "expect", "source", "duration", "warmup", "seed", "seeds", "qdiscs", "link",
-    "hops", "tcp", "flows", "sweep", "output",
+    "hops", "wifi", "tcp", "flows", "sweep", "output",
 ];
 
 /// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow queueing without and

@@ -168,7 +168,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:2:1: the scenario has no key `durration`
       2 | durration = "60s"
         | ^^^^^^^^^
-      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, link, hops, tcp, flows, sweep, output
+      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, link, hops, wifi, tcp, flows, sweep, output
       help: did you mean `duration`?
     "#);
     insta::assert_snapshot!(message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"ping\"\n  intervall = \"1s\"\n"), @r#"
@@ -516,6 +516,50 @@ fn impossible_hops_are_refused_with_their_place() {
         ("[[hops]]\ndown = { rate = \"1mbit\", driver = \"0p\" }", "limit of a device"),
         ("[[hops]]\nqdisc = 5", "not a queue discipline"),
         ("hops = 3", "not possible"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
+    let text = r#"
+        [wifi]
+        mac = "fq"
+        driver_up = 224
+        mcs = 7
+        aggregate_up = 8
+        stations = [{}, { mcs = 0, error = 0.1, weight = 512 }]
+        [[flows]]
+        client = 2
+    "#;
+    let scenario = read(text).expect("valid");
+    let wifi = scenario.wifi.as_ref().expect("asked for");
+    let mcs = |station: usize| wifi.stations[station].radio.map(|radio| radio.modulation.mcs());
+    assert_eq!((mcs(0), mcs(1)), ([7, 7], [0, 0]));
+    assert_eq!(wifi.stations[1].radio.map(|radio| radio.aggregate), [32, 8]);
+    assert_eq!((wifi.mac, wifi.driver), ([WifiMac::Fq, WifiMac::Fifo], [123, 224]));
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
+    let alike = read("[wifi]\n[[flows]]\nclient = 3").expect("valid");
+    assert_eq!(alike.wifi.expect("asked for").stations.len(), 3);
+    assert_eq!(read("").expect("valid").wifi, None);
+}
+
+#[test]
+fn impossible_wifi_is_refused_with_its_place() {
+    for (text, expected) in [
+        ("[wifi]\nmac = \"fast\"", "unknown"),
+        ("[wifi]\nmcs = 32", "0 to 31"),
+        ("[wifi]\nwidth = 30", "20 or 40"),
+        ("[wifi]\nlongest = \"6ms\"", "5484us"),
+        ("[wifi]\nerror = 1", "less than 1"),
+        ("[wifi]\naggregate = 65", "1 to 64"),
+        ("[wifi]\nstations = 3", "a list of"),
+        ("[wifi]\nstations = [{}]\n[[flows]]\nclient = 2", "1 station for the clients 1 to 2"),
+        ("[wifi]\nclient_rate = 7", "no key"),
+        ("wifi = 3", "not a table"),
     ] {
         let error = read(text).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}: {error}");

@@ -65,6 +65,12 @@ impl<P> Session<P> {
         !self.retries.is_empty() || self.settled.len() < WINDOW
     }
 
+    /// Shows the packets that wait at either end.
+    pub(crate) fn for_each(&self, show: &mut impl FnMut(&P)) {
+        self.retries.iter().for_each(|frame| show(&frame.packet));
+        self.held.iter().chain(self.receiver.buffer.iter().flatten()).for_each(show);
+    }
+
     /// Numbers the frames of one transmission: those to be sent again first, then new ones that `next` gives. `length` is
     /// what a packet takes in an aggregate; a first frame always fits.
     pub(crate) fn aggregate(

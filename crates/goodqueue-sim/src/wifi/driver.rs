@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
-use goodqueue::{AnyConfig, AnyQdisc, Drops, Duration, Flow, Instant, Packet, Qdisc, Stats};
+use goodqueue::{AnyConfig, AnyQdisc, Count, Drops, Duration, Flow, Instant, Packet, Qdisc, Stats};
 
 use super::Demand;
 use super::contention::AccessCategory;
@@ -52,6 +52,19 @@ impl<P: Packet + Flow> Driver<P> {
     /// Packets in the disciplines.
     pub(crate) const fn len(&self) -> usize {
         self.len
+    }
+
+    pub(crate) fn queued(&self) -> Count {
+        let qdiscs = self.categories.iter().flatten().map(|category| &category.qdisc);
+        qdiscs.fold(Count::default(), |sum, qdisc| {
+            sum.plus(Count { packets: qdisc.len() as u64, bytes: qdisc.backlog() })
+        })
+    }
+
+    /// Shows the packets that wait below the disciplines.
+    pub(crate) fn for_each_below(&self, show: &mut impl FnMut(&P)) {
+        let queues = self.categories.iter().flatten().flat_map(|category| &category.queues);
+        queues.flatten().for_each(show);
     }
 
     /// The disciplines' counters, added up.

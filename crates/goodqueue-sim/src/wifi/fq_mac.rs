@@ -8,7 +8,7 @@
 use goodqueue::codel::{CodelParams, CodelVariant, CodelVars};
 use goodqueue::flow_queue::FlowQueues;
 use goodqueue::random::mix_64;
-use goodqueue::{DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
+use goodqueue::{Count, DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
 
 use super::Demand;
 use super::airtime::Airtime;
@@ -131,6 +131,10 @@ impl<P: Packet + Flow> FqMac<P> {
     /// Packets queued.
     pub(crate) const fn len(&self) -> usize {
         self.len
+    }
+
+    pub(crate) const fn queued(&self) -> Count {
+        Count { packets: self.len as u64, bytes: self.bytes }
     }
 
     pub(crate) fn stats(&self) -> Stats {

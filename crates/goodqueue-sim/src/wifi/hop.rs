@@ -1,0 +1,184 @@
+//! The channel as the last hop of a path: between the last link and the clients.
+
+use goodqueue::gauge::Observation;
+use goodqueue::{Count, DropReason, Duration, Instant, Stats};
+
+use super::{Medium, MediumConfig, Node, RadioStats, Sink};
+use crate::monitor::{LinkMonitor, LinkOutcome};
+use crate::packet::{Direction, Packet};
+
+/// A channel with its measurements.
+#[derive(Clone, Debug)]
+pub(crate) struct WifiHop {
+    medium: Medium<Packet>,
+    seen: Seen,
+    clients: usize,
+    /// Given to the queues.
+    entered: Count,
+    baseline: Baseline,
+}
+
+/// What came out and what was measured: the sink of the channel.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// Down: the access point's queue; up: the clients'.
+    monitors: [LinkMonitor; 2],
+    /// Packets in each client's queue, and in all.
+    lengths: Vec<usize>,
+    length: usize,
+    arrived: Vec<(Direction, Packet)>,
+    dropped: Vec<Packet>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Baseline {
+    queues: [Stats; 2],
+    radio: Vec<[RadioStats; 2]>,
+}
+
+/// What a WiFi channel did in the time measured.
+#[derive(Clone, Debug)]
+pub struct WifiOutcome {
+    /// The queues under the disciplines, or in the MAC: the access point's, and those of the clients together.
+    pub queues: [LinkOutcome; 2],
+    /// The radio links of each client: down, up.
+    pub clients: Vec<[RadioStats; 2]>,
+}
+
+impl WifiHop {
+    /// The channel of a run with this seed.
+    pub(crate) fn new(config: &MediumConfig) -> Self {
+        let clients = config.clients.len();
+        Self {
+            medium: Medium::new(config),
+            seen: Seen {
+                monitors: [LinkMonitor::new(None), LinkMonitor::new(None)],
+                lengths: vec![0; clients],
+                length: 0,
+                arrived: Vec::new(),
+                dropped: Vec::new(),
+            },
+            clients,
+            entered: Count::default(),
+            baseline: Baseline { queues: [Stats::default(); 2], radio: vec![Default::default(); clients] },
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: Instant, direction: Direction, mut packet: Packet) {
+        packet.queued_at = now;
+        self.entered.add(packet.len);
+        let client = usize::from(packet.ends.client);
+        self.medium.enqueue(now, direction, client, packet, &client_of, &mut self.seen);
+    }
+
+    pub(crate) fn advance(&mut self, now: Instant) {
+        self.medium.advance(now, &client_of, &mut self.seen);
+    }
+
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        self.medium.next_event()
+    }
+
+    /// What has arrived, and what was dropped, since they were asked for last.
+    pub(crate) fn take(&mut self) -> (Vec<(Direction, Packet)>, Vec<Packet>) {
+        (std::mem::take(&mut self.seen.arrived), std::mem::take(&mut self.seen.dropped))
+    }
+
+    /// What waits in the queues or is in the air.
+    pub(crate) fn held(&self) -> Count {
+        self.medium.held()
+    }
+
+    /// What disciplines made themselves.
+    pub(crate) fn copies(&self) -> Count {
+        let [down, up] = self.stats();
+        let stats = down.plus(&up);
+        stats.dequeued.plus(stats.dropped()).plus(self.medium.queued()).minus(self.entered)
+    }
+
+    fn stats(&self) -> [Stats; 2] {
+        let clients = (0..self.clients).map(|client| self.medium.queue_stats(Node::Client(client)));
+        let up = clients.fold(Stats::default(), |sum, stats| sum.plus(&stats));
+        [self.medium.queue_stats(Node::AccessPoint), up]
+    }
+
+    fn radio(&self) -> Vec<[RadioStats; 2]> {
+        (0..self.clients).map(|client| self.medium.radio_stats(client)).collect()
+    }
+
+    /// Forgets what was measured before `now`: the warm-up is over.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.seen.monitors.iter_mut().for_each(|monitor| monitor.restart(now));
+        self.baseline = Baseline { queues: self.stats(), radio: self.radio() };
+    }
+
+    pub(crate) fn finish(self, end: Instant) -> WifiOutcome {
+        let (stats, radio) = (self.stats(), self.radio());
+        let [down, up] = self.seen.monitors;
+        let outcome = |monitor: LinkMonitor, of: usize| {
+            let seen = Observation { stats: stats[of], ..Observation::default() };
+            monitor.finish(end, &self.baseline.queues[of], seen)
+        };
+        let clients = radio.iter().zip(&self.baseline.radio);
+        WifiOutcome {
+            queues: [outcome(down, 0), outcome(up, 1)],
+            clients: clients
+                .map(|(after, before)| [0, 1].map(|direction| after[direction].since(&before[direction])))
+                .collect(),
+        }
+    }
+}
+
+fn client_of(packet: &Packet) -> usize {
+    usize::from(packet.ends.client)
+}
+
+impl RadioStats {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            airtime: Duration::saturating_sub(self.airtime, before.airtime),
+            ppdus: self.ppdus - before.ppdus,
+            collisions: self.collisions - before.collisions,
+            mpdus: self.mpdus - before.mpdus,
+            lost: self.lost - before.lost,
+            given_up: self.given_up - before.given_up,
+        }
+    }
+}
+
+impl Seen {
+    fn monitor(&mut self, node: Node) -> &mut LinkMonitor {
+        &mut self.monitors[usize::from(node != Node::AccessPoint)]
+    }
+}
+
+impl Sink<Packet> for Seen {
+    fn delivered(&mut self, _now: Instant, direction: Direction, _client: usize, packet: Packet) {
+        self.monitors[direction.index()].sent(packet.len);
+        self.arrived.push((direction, packet));
+    }
+
+    fn dropped(&mut self, _now: Instant, node: Node, packet: Packet, why: DropReason) {
+        self.monitor(node).dropped(why);
+        self.dropped.push(packet);
+    }
+
+    fn left_queue(&mut self, now: Instant, node: Node, packet: &Packet) {
+        let sojourn = now.since(packet.queued_at);
+        self.monitor(node).dequeued(sojourn);
+    }
+
+    fn queue_length(&mut self, now: Instant, node: Node, packets: usize) {
+        let length = match node {
+            Node::AccessPoint => packets,
+            Node::Client(client) => {
+                self.length = self.length + packets - self.lengths[client];
+                self.lengths[client] = packets;
+                self.length
+            }
+        };
+        let monitor = self.monitor(node);
+        monitor.advance(now);
+        monitor.length_is(length);
+    }
+}

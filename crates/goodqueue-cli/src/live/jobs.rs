@@ -88,6 +88,10 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
         return Err(Diagnostic::new("a live run has one bottleneck, this scenario has further links")
             .help("leave `hops` out, or simulate it"));
     }
+    if config.wifi.is_some() {
+        return Err(Diagnostic::new("a live run has one bottleneck, this scenario has a WiFi channel too")
+            .help("leave `wifi` out, or simulate it"));
+    }
     if config.links.iter().any(|link| link.driver.is_some()) {
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
             .help("leave `driver` out, or simulate it"));
@@ -270,6 +274,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         measured,
         links,
         hops: Vec::new(),
+        wifi: None,
         flows: flows.collect(),
         series: config.series_step.map(|step| sim::Series {
             step,

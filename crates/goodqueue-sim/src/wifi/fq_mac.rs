@@ -139,7 +139,7 @@ impl<P: Packet + Flow> FqMac<P> {
 
     pub(crate) fn stats(&self) -> Stats {
         let tids = self.stations.iter().flat_map(|station| station.tids.iter().flatten());
-        tids.fold(Stats::default(), |sum, tid| sum.plus(&tid.stats))
+        tids.fold(Stats::default(), |sum, tid| sum.plus(&tid.stats()))
     }
 
     pub(crate) fn enqueue(
@@ -158,7 +158,6 @@ impl<P: Packet + Flow> FqMac<P> {
         let mixed = mix_64(*seed ^ ((peer as u64) << 2 | category.index() as u64));
         let salt = u32::try_from(mixed >> 32).unwrap_or(0);
         let flow = tid.classify(&packet, salt);
-        tid.stats.offered.add(packet.len());
         let before = (tid.len(), tid.bytes());
         tid.push(now, flow, packet, config.quantum);
         self.changed(before, category, peer);

@@ -346,7 +346,9 @@ impl Network {
         }
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
+            let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
             self.counters[lost.flow as usize].dropped += 1;
+            self.losses.dropped(now, direction, lost.flow);
             self.books.dropped(lost.len);
         }
         for (direction, packet) in arrived {

@@ -283,12 +283,12 @@ fn bianchi(n: i32, attempts: i32) -> (f64, f64) {
 
 #[test]
 fn saturated_stations_share_the_channel_as_in_bianchis_model() {
-    for n in [1, 2, 3, 5, 10, 20, 35, 50] {
+    for n in [1, 2, 5, 10, 20, 50] {
         let modulation = ht(7, false);
         let radio = RadioConfig { attempts: 7, ..radio(modulation, 1) };
         let clients: Vec<ClientConfig> = (0..n).map(|_| client(radio)).collect();
         let senders: Vec<Sender> = (0..n).map(|client| Sender::saturating(Direction::Up, client)).collect();
-        let millis = 10_000;
+        let millis = 6_000;
         let (seen, medium) = run(&channel(driver(123), clients), &senders, millis);
         let stats: Vec<_> = (0..n).map(|client| medium.radio_stats(client)[1]).collect();
         let sum = |of: fn(&goodqueue_sim::wifi::RadioStats) -> u64| stats.iter().map(of).sum::<u64>();

@@ -191,10 +191,6 @@ impl Config {
         let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);
         match needs {
             Some(Needs::Timestamps) => self.timestamps = true,
-            Some(Needs::PromptTimestamps) => {
-                self.timestamps = true;
-                self.delayed_ack = DelayedAck::OFF;
-            }
             Some(Needs::AccurateEcn) => {
                 self.ecn = true;
                 self.accurate_ecn_echo = true;

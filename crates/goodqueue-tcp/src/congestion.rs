@@ -111,6 +111,9 @@ pub struct Feedback {
     /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): when the receiver sent this ACK less
     /// when the segment was sent whose timestamp it returns. `None` without timestamps.
     pub one_way_delay: Option<u32>,
+    /// The timestamps that it carries, in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's own, and the sender's
+    /// that it returns.
+    pub stamps: Option<(u32, u32)>,
     /// It carried ECE on a connection that uses ECN.
     pub ecn_echo: bool,
     /// The sender is in fast recovery.

@@ -26,8 +26,6 @@ pub enum Needs {
     Nothing,
     /// Timestamps, for one-way delays.
     Timestamps,
-    /// The same, and that no ACK is delayed: a small window would take the wait for congestion.
-    PromptTimestamps,
     /// ECN with an echo of each segment's own mark.
     AccurateEcn,
 }

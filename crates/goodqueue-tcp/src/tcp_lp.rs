@@ -1,4 +1,10 @@
 //! TCP-LP (Kuzmanovic & Knightly 2003) as Linux has it: Reno that backs off when one-way delays rise.
+//!
+//! Linux's version is what the article's authors and others have measured since, and it differs from the article in what it
+//! takes for a delay. It estimates how fast the other host's clock runs from the timestamps of successive ACKs, as a whole
+//! number that is easily lowered and hardly ever raised; where the estimate is above 1000 per second, integer division
+//! makes the other clock count for nothing, and the delay is a number near 2^32 that falls with time. So TCP-LP behaves as
+//! Reno for long times, and backs off for no reason at others. All of that, with its 32-bit arithmetic, is kept here.
 
 use goodqueue::{Duration, Instant};
 
@@ -7,23 +13,50 @@ use crate::registry::{About, Constant, Needs};
 use crate::reno::Reno;
 
 /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in hundredths.
-const DELTA: u64 = 15;
+const DELTA: u32 = 15;
 /// The inference phase lasts so many round trips.
-const INFERENCE: u64 = 3;
+const INFERENCE: u32 = 3;
+/// Ticks of the timestamps clock per second, and the unit of delays: `TCP_TS_HZ` and `LP_RESOL`.
+const HZ: u32 = 1000;
+/// What the clocks of both hosts show when the simulation begins, in ticks: both started a moment ago, as in the
+/// recordings that this was compared with.
+const CLOCK_AT_START: u64 = 1000;
 
 /// TCP Low Priority. Delays are in milliseconds, as Linux has them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TcpLp {
     reno: Reno,
-    /// Smoothed one-way delay, times eight.
-    smoothed: u64,
-    least: Option<u64>,
-    most: u64,
+    /// Estimate of the other host's ticks per second; 0: none.
+    remote_hz: u32,
+    /// The timestamps of the ACK before: the other host's, our own.
+    reference: Option<(u32, u32)>,
+    /// Smoothed one-way delay, times eight; least and greatest one.
+    smoothed: u32,
+    least: u32,
+    most: u32,
     /// A greater one that is not believed yet.
-    reserve: u64,
-    inference: Duration,
-    last_drop: Option<Instant>,
+    reserve: u32,
+    /// In ticks: how long an early indication is remembered, and when the last one was.
+    inference: u32,
+    last_drop: Option<u32>,
     infers: bool,
+}
+
+impl Default for TcpLp {
+    fn default() -> Self {
+        Self {
+            reno: Reno::default(),
+            remote_hz: 0,
+            reference: None,
+            smoothed: 0,
+            least: u32::MAX,
+            most: 0,
+            reserve: 0,
+            inference: 0,
+            last_drop: None,
+            infers: false,
+        }
+    }
 }
 
 impl TcpLp {
@@ -37,11 +70,31 @@ impl TcpLp {
             Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" },
             Constant { name: "inference", value: "3 RTT", source: "Linux 6.1 tcp_lp" },
         ],
-        needs: Needs::PromptTimestamps,
+        needs: Needs::Timestamps,
     };
 
-    fn sample(&mut self, delay: u64) {
-        self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
+    /// The estimate of the other host's clock after an ACK with these timestamps: 63/64 of the old one, rounded down.
+    fn estimate_clock(&mut self, theirs: u32, ours: u32) {
+        if let Some((their_last, our_last)) = self.reference
+            && theirs != their_last
+            && ours != our_last
+        {
+            let rate = HZ.wrapping_mul(theirs.wrapping_sub(their_last)) / ours.wrapping_sub(our_last);
+            let (old, rate) = (i64::from(self.remote_hz), i64::from(rate));
+            let scaled = if old > 0 { (old << 6) + rate - old } else { rate << 6 };
+            self.remote_hz = u32::try_from(scaled >> 6).unwrap_or(0);
+        }
+        self.reference = Some((theirs, ours));
+    }
+
+    /// The one-way delay that these timestamps seem to show; 0: none.
+    fn delay(&self, theirs: u32, ours: u32) -> u32 {
+        let Some(scale) = HZ.checked_div(self.remote_hz) else { return 0 };
+        theirs.wrapping_mul(scale).wrapping_sub(ours)
+    }
+
+    fn sample(&mut self, delay: u32) {
+        self.least = self.least.min(delay);
         if delay > self.most {
             if delay > self.reserve {
                 self.most = if self.reserve == 0 { delay } else { self.reserve };
@@ -50,14 +103,25 @@ impl TcpLp {
                 self.most = delay;
             }
         }
-        self.smoothed =
-            if self.smoothed == 0 { delay * 8 } else { self.smoothed - self.smoothed / 8 + delay };
+        self.smoothed = if self.smoothed == 0 {
+            delay << 3
+        } else {
+            self.smoothed.wrapping_add(delay.wrapping_sub(self.smoothed >> 3))
+        };
     }
 
     fn is_near(&self) -> bool {
-        let least = self.least.unwrap_or(0);
-        self.smoothed / 8 > least + DELTA * self.most.saturating_sub(least) / 100
+        let part = DELTA.wrapping_mul(self.most.wrapping_sub(self.least)) / 100;
+        self.smoothed >> 3 > self.least.wrapping_add(part)
     }
+}
+
+/// What the timestamps clock, which counts milliseconds, showed when `stamp` was taken, at most 71 minutes before `now`.
+#[expect(clippy::cast_possible_truncation, reason = "both clocks wrap")]
+const fn ticks(now: Instant, stamp: u32) -> u32 {
+    let micros = now.as_nanos() / 1000;
+    let age = (micros as u32).wrapping_sub(stamp) as u64;
+    (micros.saturating_sub(age) / 1000 + CLOCK_AT_START) as u32
 }
 
 impl CongestionControl for TcpLp {
@@ -80,23 +144,32 @@ impl CongestionControl for TcpLp {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
-        let Some(delay) = feedback.one_way_delay else { return };
-        self.sample(u64::from(delay / 1000));
-        if let Some(rtt) = feedback.rtt {
-            self.inference = rtt.saturating_mul(INFERENCE);
+        let Some((theirs, ours)) = feedback.stamps else { return };
+        let [theirs, ours] = [theirs, ours].map(|stamp| ticks(feedback.now, stamp));
+        let now = ticks(feedback.now, crate::sender::timestamp(feedback.now));
+        if feedback.rtt.is_some() {
+            self.estimate_clock(theirs, ours);
+            let delay = self.delay(theirs, ours);
+            if delay > 0 {
+                self.sample(delay);
+            }
         }
-        self.infers = self.last_drop.is_some_and(|last| feedback.now.since(last) < self.inference);
+        let round_trip = now.wrapping_sub(ours);
+        if round_trip > 0 && round_trip < u32::MAX / 2 {
+            self.inference = round_trip.saturating_mul(INFERENCE);
+        }
+        self.infers = self.last_drop.is_some_and(|last| now.wrapping_sub(last) < self.inference);
         if !self.is_near() {
             return;
         }
         // The delay of now is the new measure.
-        self.least = Some(self.smoothed / 8);
-        self.most = self.smoothed / 4;
-        self.reserve = self.smoothed / 4;
+        self.least = self.smoothed >> 3;
+        self.most = self.smoothed >> 2;
+        self.reserve = self.smoothed >> 2;
         let mss = u64::from(feedback.mss).max(1);
         let segments = if self.infers { 1 } else { (window.cwnd / mss / 2).max(1) };
         window.cwnd = segments * mss;
-        self.last_drop = Some(feedback.now);
+        self.last_drop = Some(now);
     }
 }
 
@@ -106,10 +179,27 @@ mod tests {
 
     #[test]
     fn from_10_to_30_ms_the_threshold_is_13() {
-        let mut lp = TcpLp { least: Some(10), most: 30, ..TcpLp::default() };
+        let mut lp = TcpLp { least: 10, most: 30, ..TcpLp::default() };
         lp.smoothed = 13 * 8;
         assert!(!lp.is_near());
         lp.smoothed = 14 * 8;
         assert!(lp.is_near());
+    }
+
+    #[test]
+    fn the_estimate_of_the_other_clock_falls_by_one_and_rises_by_no_less_than_64_at_once() {
+        let mut lp = TcpLp { remote_hz: 1000, reference: Some((0, 0)), ..TcpLp::default() };
+        lp.estimate_clock(1000, 1001);
+        assert_eq!(lp.remote_hz, 999);
+        lp.estimate_clock(2030, 2001); // 1030 per second
+        assert_eq!(lp.remote_hz, 999);
+    }
+
+    #[test]
+    fn a_clock_taken_for_fast_counts_for_nothing() {
+        let lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
+        assert_eq!(lp.delay(5025, 5000), 0_u32.wrapping_sub(5000));
+        let lp = TcpLp { remote_hz: 1000, ..TcpLp::default() };
+        assert_eq!(lp.delay(5025, 5000), 25);
     }
 }

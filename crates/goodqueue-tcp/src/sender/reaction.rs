@@ -256,6 +256,7 @@ impl<C: CongestionControl> Sender<C> {
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
             one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
+            stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
             ecn_echo: echo,
             in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
             rate,

@@ -1,6 +1,7 @@
 //! TCP told as stories in simulated time: what is sent, lost, marked; what happens then, and when.
 
 mod acks;
+mod controllers;
 mod ecn;
 mod growth;
 mod handshake;

@@ -45,8 +45,8 @@
 //!
 //! # Cost
 //! Constant per packet while `quantum` is at least the packet length; below that a `dequeue` visits every active slot at
-//! most three times. `perturb` moves every queued packet once per period. One drop per `enqueue` at most. 48 bytes per
-//! flow in use, 4 per bucket.
+//! most three times. `perturb` moves every queued packet once per period. One drop per `enqueue` at most. 64 bytes per
+//! flow in use, and 8 for its backlog; 4 per bucket.
 //!
 //! # Example
 //! ```
@@ -91,7 +91,7 @@ pub struct Sfq<P, R> {
     active: u32,
     len: usize,
     bytes: u64,
-    /// Bytes of each slot; empty without RED.
+    /// Bytes of each slot, which RED averages.
     backlogs: Vec<u64>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,

@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
 
-.PHONY: deviations demo test bench bench-live fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: score deviations demo test bench bench-live fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -19,6 +19,7 @@ help:
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
+	@echo "make score    reproduce the papers, quickly, and write into the README how many claims hold"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -92,6 +93,10 @@ demo-check: build
 deviations: build
 	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
 	$(GOODQUEUE) explain scenario > docs/scenarios.md
+
+# A claim that does not reproduce is no error here; anything else is.
+score: build
+	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json papers/verdicts.json --score README.md || test $$? -eq 1
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

@@ -268,6 +268,55 @@ fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
 }
 
 #[test]
+fn the_readme_shows_the_score_of_the_verdicts_that_are_kept() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = folder();
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
+    std::fs::write(folder.path().join("README.md"), &readme).expect("written");
+    let verdicts = root.join("papers/verdicts.json");
+    let kept = verdicts.to_str().expect("UTF-8");
+    stdout(&goodqueue(folder.path(), &["reproduce", "--verdicts", kept, "--score", "README.md"]));
+    let written = std::fs::read_to_string(folder.path().join("README.md")).expect("written");
+    assert_eq!(written, readme, "`make score` brings the README up to date");
+
+    let ids = |value: &Value, key: &str| -> Vec<String> {
+        value
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|item| item[key].as_str())
+            .map(str::to_owned)
+            .collect()
+    };
+    let kept: Value = serde_json::from_slice(&std::fs::read(&verdicts).expect("kept")).expect("JSON");
+    let listed = stdout(&goodqueue(folder.path(), &["list", "claims", "--json", "-"]));
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(ids(&kept["claims"], "id"), ids(&listed, "name"), "`make score` tries every claim");
+}
+
+#[test]
+fn papers_of_ones_own_are_reproduced_and_reported() {
+    let folder = folder();
+    let own = folder.path().join("papers/own");
+    std::fs::create_dir_all(&own).expect("made");
+    std::fs::write(own.join("load.toml"), "duration = \"2s\"\nqdiscs = [\"codel\", \"pfifo\"]\nflows = 1\n")
+        .expect("written");
+    let claims = "name = \"own\"\ntitle = \"Own\"\nsource = \"none\"\n\
+        [[experiments]]\nname = \"load\"\nscenario = \"load.toml\"\n\
+        [[claims]]\nid = \"own-1\"\nkind = \"Q\"\nsays = \"more\"\n\
+        check = \"mean(goodput.down)[codel@load] > 1mbit\"\n\
+        [[figures]]\nid = \"Fig. 1\"\ntitle = \"CDF\"\nform = \"cdf\"\ncells = [\"{codel,pfifo}@load\"]\n\
+        of = [\"details.sojourn_s.down\"]\naxes = [\"s\", \"share\"]\n";
+    std::fs::write(own.join("claims.toml"), claims).expect("written");
+    let output = goodqueue(folder.path(), &["reproduce", "--papers", "papers", "--report", "own.html"]);
+    assert!(stdout(&output).contains("own: 1 of 1 claims reproduced"));
+    let page = std::fs::read_to_string(folder.path().join("own.html")).expect("a report");
+    assert!(page.contains("<svg") && page.contains("own-1") && !page.contains("<script"));
+    std::fs::write(own.join("claims.toml"), claims.replace("goodput.down", "goodput")).expect("written");
+    assert!(refusal_in(folder.path(), &["reproduce", "--papers", "papers"]).contains("own-1"));
+}
+
+#[test]
 fn lists_are_for_people_and_for_programs() {
     let folder = folder();
     for what in ["qdiscs", "tcps", "scenarios"] {

@@ -18,11 +18,13 @@ mod headline;
 mod metric;
 mod number;
 mod page;
+mod papers;
 mod table;
 mod thin;
 mod words;
 
 use goodqueue_scenario::results::Results;
+pub use papers::{PaperResults, papers_html};
 
 /// What the results do not say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -8,6 +8,7 @@ pub mod details;
 pub mod evidence;
 pub mod expression;
 pub mod paper;
+pub mod picture;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ use crate::store::Store;
 use details::{DetailedRun, Wanted};
 use evidence::{Evidence, Finding};
 use expression::Cell;
-pub use paper::{Claim, ClaimKind, Effort, Paper, papers};
+pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
 
 /// Claims of one paper that are to be tried, with their runs.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub enum Verdict {
 }
 
 /// A claim and how it came out.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// The claim's id.
     pub id: String,
@@ -64,10 +65,10 @@ pub struct ClaimResult {
     /// How it came out.
     pub verdict: Verdict,
     /// 95 % interval of the number over resampled repetitions.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// Unit of the number.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// Where in the paper it stands.
     #[serde(rename = "where")]
@@ -75,25 +76,25 @@ pub struct ClaimResult {
     /// What the paper says in words.
     pub says: String,
     /// How far off the number may be.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
     /// Why.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tolerance: String,
     /// What a real system did on the same set-up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceResult>,
     /// Repetitions.
     pub repetitions: usize,
     /// Every check with its figures.
     pub checks: Vec<CheckResult>,
     /// Why it was not run, what was tried, what differs.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
 /// What a real system did.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ReferenceResult {
     /// Which system.
     pub of: String,
@@ -102,7 +103,7 @@ pub struct ReferenceResult {
 }
 
 /// A check and its figures.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CheckResult {
     /// As written in `claims.toml`.
     pub check: String,
@@ -221,7 +222,7 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
     };
     Ok(ClaimResult {
         id: claim.id.clone(),
-        paper: paper.name.to_owned(),
+        paper: paper.name.clone(),
         kind: format!("{:?}", claim.kind),
         expected: number
             .map_or_else(|| Value::from(claim.says.as_str()), |(_, expected)| Value::from(expected)),
@@ -307,10 +308,10 @@ pub fn select<'p>(
     };
     for word in words {
         if !papers.iter().any(|paper| paper.claims.iter().any(|claim| matches(claim, paper, word))) {
-            let mut known: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
+            let mut known: Vec<&str> = papers.iter().map(|paper| paper.name.as_str()).collect();
             known.extend(papers.iter().flat_map(|paper| &paper.claims).map(|claim| claim.id.as_str()));
             let near = crate::diagnostic::nearest(word, known.iter().copied());
-            let names: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
+            let names: Vec<&str> = papers.iter().map(|paper| paper.name.as_str()).collect();
             let message = Diagnostic::new(format!("there is no paper and no claim `{word}`"))
                 .allowed(format!("{}, or an id that `goodqueue list claims` shows", names.join(", ")))
                 .in_argument("PAPER or CLAIM-ID", word);

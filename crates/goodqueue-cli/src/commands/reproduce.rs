@@ -1,13 +1,16 @@
 //! `goodqueue reproduce`: the experiments of papers, claim by claim.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use goodqueue_report::PaperResults;
+use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Plan, Verdict};
 use goodqueue_scenario::store::Store;
 use serde_json::json;
 
+use super::run::command_line;
 use super::{Ending, Outcome};
 use crate::progress::Progress;
 use crate::{claims, output};
@@ -27,6 +30,9 @@ pub(crate) struct ReproduceArgs {
     /// Papers, claims, or beginnings of claims' ids [default: all].
     #[arg(value_name = "PAPER or CLAIM-ID")]
     what: Vec<String>,
+    /// Folder of papers of your own, each a folder with claims.toml and scenario files, instead of those that come along.
+    #[arg(long, value_name = "DIR")]
+    papers: Option<PathBuf>,
     /// Fewer repetitions and shorter runs than the papers have; the default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -39,23 +45,45 @@ pub(crate) struct ReproduceArgs {
     /// Runs at the same time [default: the number of processors].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// Write a report to look at: every claim, and the figures in the paper's own form, with disciplines of today beside
+    /// those of the paper.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Run nothing: take the verdicts that an earlier --json wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers"])]
+    verdicts: Option<PathBuf>,
+    /// Write how many claims of each paper reproduce into a text, between its markers.
+    #[arg(long, value_name = "FILE.md")]
+    score: Option<PathBuf>,
     /// Write the verdicts as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
-    let papers = reproduce::papers()?;
+    if let Some(file) = &args.verdicts {
+        let all = earlier(file)?;
+        output::print(&claims::render_score(&all))?;
+        return write_score(args, &all).map(|()| Ending::Done);
+    }
+    let papers = match &args.papers {
+        Some(folder) => reproduce::papers_in(folder)?,
+        None => reproduce::papers()?,
+    };
     let chosen = reproduce::select(&papers, &args.what)?;
-    if let Some(json) = &args.json {
-        output::check("--json", json)?;
+    for (argument, target) in [("--json", &args.json), ("--report", &args.report), ("--score", &args.score)] {
+        if let Some(target) = target {
+            output::check(argument, target)?;
+        }
     }
     let effort = if args.full { Effort::Full } else { Effort::Quick };
     let store = Store::open(&args.out.join("runs"))?;
-    let quiet = args.json.as_deref() == Some(std::path::Path::new("-"));
+    let quiet = args.json.as_deref() == Some(Path::new("-"));
     let mut all: Vec<ClaimResult> = Vec::new();
+    let mut pages = Vec::new();
     for (paper, claims) in chosen {
-        let plan = Plan::new(paper, claims, &BTreeSet::new(), effort)?;
+        let drawn = if args.report.is_some() { paper.figure_cells(true)? } else { BTreeSet::new() };
+        let plan = Plan::new(paper, claims, &drawn, effort)?;
         let progress = Progress::new(plan.runs(), false);
         let evidence = plan.run(args.jobs.unwrap_or(0), Some(&store), &progress);
         progress.clear();
@@ -70,8 +98,19 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         if !quiet {
             output::print(&claims::render(paper, &results))?;
         }
+        if args.report.is_some() {
+            let pictures: Result<Vec<_>, _> =
+                paper.figures.iter().map(|figure| figure.picture(paper, &evidence)).collect();
+            let (title, source) = (paper.title.clone(), paper.source.clone());
+            pages.push(PaperResults { title, source, claims: results.clone(), pictures: pictures? });
+        }
         all.extend(results);
     }
+    if let Some(path) = &args.report {
+        let page = goodqueue_report::papers_html(&pages, &command_line());
+        output::write_file("--report", path, page.as_bytes())?;
+    }
+    write_score(args, &all)?;
     if !quiet {
         output::print(&claims::render_score(&all))?;
     }
@@ -80,4 +119,26 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     }
     let failed = all.iter().any(|result| result.verdict == Verdict::NotReproduced);
     Ok(if failed { Ending::CheckFailed } else { Ending::Done })
+}
+
+/// The verdicts in a file that `--json` wrote.
+fn earlier(file: &Path) -> Result<Vec<ClaimResult>, Diagnostic> {
+    let name = file.display().to_string();
+    let wrong = |why: String| Diagnostic::new(why).in_argument("--verdicts", &name);
+    let text = std::fs::read(file).map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
+    let mut all: serde_json::Value =
+        serde_json::from_slice(&text).map_err(|error| wrong(format!("`{name}` is not JSON: {error}")))?;
+    serde_json::from_value(all["claims"].take())
+        .map_err(|error| wrong(format!("`{name}` does not hold verdicts: {error}")))
+}
+
+fn write_score(args: &ReproduceArgs, all: &[ClaimResult]) -> Result<(), Diagnostic> {
+    let Some(path) = &args.score else { return Ok(()) };
+    let name = path.display().to_string();
+    let wrong = |why: String| Diagnostic::new(why).in_argument("--score", &name);
+    let text =
+        std::fs::read_to_string(path).map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
+    let text = claims::with_score(&text, all)
+        .ok_or_else(|| wrong(format!("`{name}` has no markers for the score")))?;
+    output::write_file("--score", path, text.as_bytes())
 }

@@ -237,7 +237,7 @@ fn series_step(text: &str) -> Result<Duration, Diagnostic> {
 }
 
 /// The command as it was typed, for whoever looks at the report later.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let quoted = std::env::args().skip(1).map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
         if word.chars().all(plain) && !word.is_empty() {

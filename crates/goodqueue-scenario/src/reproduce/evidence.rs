@@ -185,6 +185,15 @@ impl<'m> Evidence<'m> {
         Ok(self.runs(cell)?.samples(path).iter().map(|sample| (sample.value, sample.count)).collect())
     }
 
+    /// The figure at `path` of each repetition, in their order.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn in_order(&self, cell: &Cell, path: &str) -> Result<Vec<f64>, Diagnostic> {
+        let runs = &self.runs(cell)?.runs;
+        Ok(runs.iter().filter_map(|run| at_path(run, path).pop()?.as_f64()).collect())
+    }
+
     /// The mean over all repetitions of the time series at `path` in a cell, and the length of a step.
     ///
     /// # Errors

@@ -43,10 +43,10 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodqueue::Duration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::expression::{Cell, Check, Expression, checks, expand};
 use crate::diagnostic::Diagnostic;
@@ -76,15 +76,25 @@ macro_rules! folders {
 }
 
 folders! {
-    "jk": ["download.toml"],
+    "gbw": [
+        "rrul-100-100.toml", "rrul-10-10.toml", "rrul-10-1.toml",
+        "voip-one-100-100.toml", "voip-one-10-10.toml", "voip-one-10-1.toml",
+        "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
+        "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
+    ],
     "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml"],
+    "jk": ["download.toml"],
+    "nj": ["static.toml", "mixed.toml", "web.toml", "dynamic.toml", "edge.toml"],
+    "rfc7928": ["dumbbell.toml"],
 }
 
 /// What a paper claims.
 #[derive(Clone, Debug)]
 pub struct Paper {
     /// Prefix of its ids.
-    pub name: &'static str,
+    pub name: String,
+    /// Its scenario files, with their texts.
+    files: Vec<(String, String)>,
     /// As people cite it.
     pub title: String,
     /// As a bibliography does.
@@ -205,7 +215,7 @@ fn one() -> f64 {
 }
 
 /// How a figure is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FigureForm {
     /// Distribution functions.
@@ -332,16 +342,58 @@ enum Entry {
     Numbers(Vec<f64>),
 }
 
-/// All papers, in the order of their folders.
+/// All papers, in the order of their names.
 ///
 /// # Errors
 /// A file of theirs is wrong, which no version that passes its tests has.
 pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
-    FOLDERS.iter().map(|folder| Paper::read(folder.name, folder.claims)).collect()
+    FOLDERS
+        .iter()
+        .map(|folder| {
+            let files = folder.scenarios.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            Paper::read(folder.name, folder.claims, files.collect())
+        })
+        .collect()
+}
+
+/// The papers in the folders below `folder`, each with its `claims.toml`, in the order of their names.
+///
+/// # Errors
+/// There is none, or a file is wrong or cannot be read.
+pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
+    let shown = folder.display().to_string();
+    let cannot = |error: std::io::Error| {
+        Diagnostic::new(format!("it cannot be read: {error}")).in_argument("--papers", &shown)
+    };
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(cannot)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("claims.toml").is_file())
+        .collect();
+    found.sort();
+    if found.is_empty() {
+        return Err(Diagnostic::new(format!("no folder below `{shown}` has a file `claims.toml`"))
+            .in_argument("--papers", &shown));
+    }
+    let read = |path: &PathBuf| -> Result<Paper, Diagnostic> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(cannot)? {
+            let file = entry.map_err(cannot)?.path();
+            if file.extension().is_some_and(|ending| ending == "toml") {
+                let name =
+                    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                files.push((name, std::fs::read_to_string(&file).map_err(cannot)?));
+            }
+        }
+        let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Paper::read(&name, &text.unwrap_or_default(), files)
+    };
+    found.iter().map(read).collect()
 }
 
 impl Paper {
-    fn read(name: &'static str, text: &str) -> Result<Self, Diagnostic> {
+    fn read(name: &str, text: &str, files: Vec<(String, String)>) -> Result<Self, Diagnostic> {
         let file_name = format!("papers/{name}/claims.toml");
         let file: File = toml::from_str(text)
             .map_err(|error| Diagnostic::new(error.to_string().trim().to_owned()).in_file(&file_name))?;
@@ -355,7 +407,8 @@ impl Paper {
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
         let paper = Self {
-            name,
+            name: name.to_owned(),
+            files,
             title: file.title,
             source: file.source,
             measures: measures.map_err(|error| error.in_file(&file_name))?,
@@ -391,6 +444,25 @@ impl Paper {
         Ok(())
     }
 
+    /// True if this labels one of the disciplines that the paper does not have.
+    #[must_use]
+    pub fn is_beyond(&self, label: &str) -> bool {
+        self.beyond.iter().any(|line| line == label)
+    }
+
+    /// All cells that the figures show; with the disciplines of today if `beyond`.
+    ///
+    /// # Errors
+    /// A figure's cells are not cells.
+    pub fn figure_cells(&self, beyond: bool) -> Result<BTreeSet<Cell>, Diagnostic> {
+        let mut cells = BTreeSet::new();
+        for figure in &self.figures {
+            cells.extend(figure.expanded_cells()?);
+        }
+        cells.retain(|cell| beyond || !self.is_beyond(&cell.label));
+        Ok(cells)
+    }
+
     /// The experiment of this name.
     #[must_use]
     pub fn experiment(&self, name: &str) -> Option<&Experiment> {
@@ -407,19 +479,22 @@ impl Paper {
         effort: Effort,
         labels: &BTreeSet<&str>,
     ) -> Result<Scenario, Diagnostic> {
-        let folder = FOLDERS.iter().find(|folder| folder.name == self.name);
-        let text = folder
-            .and_then(|folder| folder.scenarios.iter().find(|scenario| scenario.0 == experiment.scenario))
-            .map(|scenario| scenario.1)
-            .ok_or_else(|| {
-                Diagnostic::new(format!("`{}` is not in the list of files", experiment.scenario))
-            })?;
+        let text =
+            self.files.iter().find(|file| file.0 == experiment.scenario).map(|file| &file.1).ok_or_else(
+                || {
+                    Diagnostic::new(format!(
+                        "`{}` is not among the files of `{}`",
+                        experiment.scenario, self.name
+                    ))
+                },
+            )?;
         let file = format!("papers/{}/{}", self.name, experiment.scenario);
         let mut document = Document::parse(&file, text, Path::new(""))?;
         let more = match effort {
             Effort::Quick => &experiment.quick,
             Effort::Full => &experiment.full,
         };
+        document.add_qdiscs(&self.beyond)?;
         for (key, value) in experiment.set.iter().chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }

@@ -175,6 +175,18 @@ impl Document {
         self.put(key, Node { raw: Raw::List(items), origin: origin.clone() }, &origin)
     }
 
+    /// Adds disciplines to those of the scenario, if it lists any; they are labelled as they are written.
+    pub(crate) fn add_qdiscs(&mut self, lines: &[String]) -> Result<(), Diagnostic> {
+        if let Some(Node { raw: Raw::List(items), .. }) = entry_mut(&mut self.root, "qdiscs") {
+            items.extend(
+                lines.iter().map(|line| Node { raw: Raw::Text(line.clone()), origin: Origin::Program }),
+            );
+            return Ok(());
+        }
+        let message = Diagnostic::new("the scenario lists no disciplines to which others could be added");
+        Err(self.place(message, &Origin::Program))
+    }
+
     /// Sets `key` to the table `{ trace = "path" }`.
     pub(super) fn put_trace(&mut self, argument: &str, key: &str, path: &str) -> Result<(), Diagnostic> {
         let origin = Origin::Argument { name: argument.into(), text: path.into(), start: 0 };

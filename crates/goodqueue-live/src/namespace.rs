@@ -187,6 +187,8 @@ pub struct End {
     pub mtu: u32,
     /// TCP settings.
     pub tcp: RouteTcp,
+    /// TCP sends segment by segment: no segmentation offload.
+    pub segment_at_sender: bool,
     /// Settings below `/proc/sys/net` that must hold, and such as are wished for only.
     pub sysctls: Vec<(String, String)>,
 }
@@ -203,6 +205,7 @@ pub fn default_ends(mtu: u32) -> [End; 2] {
         v6: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, u16::from(number)),
         mtu,
         tcp: RouteTcp::default(),
+        segment_at_sender: false,
         sysctls: Vec::new(),
     })
 }
@@ -232,6 +235,10 @@ impl End {
         }
         let mut netlink = Netlink::open()?;
         netlink.set_up(index, Some(self.mtu), Some(TUN_QUEUE))?;
+        if self.segment_at_sender {
+            // A wish: an older kernel that cannot sends in bursts.
+            let _ = netlink.segment_at_sender(index);
+        }
         netlink.add_address(index, IpAddr::V4(self.v4), 24)?;
         netlink.add_default_route(index, ANY_V4, self.tcp)?;
         // A kernel may come without IPv6, or with it switched off; below 1280 bytes it does not run (RFC 8200 §5).

@@ -78,6 +78,18 @@ impl Netlink {
         self.change("bring an interface up", RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// Lets nothing larger than one packet be sent to an interface: TCP then sends segment by segment instead of in bursts
+    /// that are cut late.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn segment_at_sender(&mut self, index: u32) -> Result<(), LiveError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::GsoMaxSegs(1));
+        self.change("switch off segmentation offload", RouteNetlinkMessage::SetLink(message), 0)
+    }
+
     /// Gives an interface an address.
     ///
     /// # Errors

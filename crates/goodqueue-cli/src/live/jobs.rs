@@ -92,6 +92,11 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
         return Err(Diagnostic::new("a live run has one bottleneck, this scenario has a WiFi channel too")
             .help("leave `wifi` out, or simulate it"));
     }
+    if config.wifi.is_some() {
+        return Err(
+            Diagnostic::new("a live run has no WiFi channel").help("leave `wifi` out, or simulate it")
+        );
+    }
     if config.links.iter().any(|link| link.driver.is_some()) {
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
             .help("leave `driver` out, or simulate it"));
@@ -116,7 +121,10 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
     let (sysctls, tcp, remarks) = wishes.granted();
-    let ends = default_ends(mtu).map(|end| End { tcp, sysctls: sysctls.clone(), ..end });
+    // As measurements of AQMs advise (bufferbloat.net, "Best practices for benchmarking CoDel and FQ CoDel"): bursts that the
+    // sender's kernel makes are not what is compared.
+    let ends =
+        default_ends(mtu).map(|end| End { tcp, segment_at_sender: true, sysctls: sysctls.clone(), ..end });
     let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None };
     let session = Session {
         bottleneck,

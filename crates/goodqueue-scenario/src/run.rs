@@ -289,10 +289,10 @@ fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
         HopQdisc::Compared => compared,
     };
     let mac = |direction: usize| match wifi.mac[direction] {
-        WifiMac::Fifo => MacConfig::Driver(DriverConfig {
+        WifiMac::Fifo => MacConfig::Driver(Box::new(DriverConfig {
             qdisc: qdiscs[direction].config.clone(),
             limit: wifi.driver[direction],
-        }),
+        })),
         WifiMac::Fq => {
             MacConfig::Fq(FqMacConfig { airtime_fairness: wifi.airtime_fairness, ..FqMacConfig::default() })
         }

@@ -101,7 +101,7 @@ impl RadioConfig {
 #[derive(Clone, PartialEq, Debug)]
 pub enum MacConfig {
     /// A queue discipline above a driver with a buffer of its own.
-    Driver(DriverConfig),
+    Driver(Box<DriverConfig>),
     /// Flow queueing and airtime fairness in the MAC, no discipline.
     Fq(FqMacConfig),
 }
@@ -568,7 +568,7 @@ impl<P: Packet + Flow> Medium<P> {
 impl<P: Packet + Flow> Station<P> {
     fn new(node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], seed: u64) -> Self {
         let mac = match mac {
-            MacConfig::Driver(config) => Mac::Driver(Driver::new(config.clone(), radios.len(), seed)),
+            MacConfig::Driver(config) => Mac::Driver(Driver::new((**config).clone(), radios.len(), seed)),
             MacConfig::Fq(config) => {
                 let peers: Vec<Peer> = radios
                     .iter()

@@ -118,7 +118,7 @@ fn qdisc(name: &str, settings: &Settings) -> AnyConfig {
 
 fn driver(limit: u32) -> MacConfig {
     let pfifo = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(1000)));
-    MacConfig::Driver(DriverConfig { qdisc: pfifo, limit })
+    MacConfig::Driver(Box::new(DriverConfig { qdisc: pfifo, limit }))
 }
 
 fn client(radio: RadioConfig) -> ClientConfig {
@@ -386,7 +386,7 @@ fn packets_below_the_discipline_wait_for_the_whole_drivers_buffer() {
     // The discipline is a FIFO of one packet: all that waits, waits in the driver.
     let one = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(1)));
     for limit in [64, 123, 224] {
-        let access_point = MacConfig::Driver(DriverConfig { qdisc: one.clone(), limit });
+        let access_point = MacConfig::Driver(Box::new(DriverConfig { qdisc: one.clone(), limit }));
         let radio = RadioConfig::new(ht(7, false));
         let (seen, _) =
             run(&channel(access_point, vec![client(radio)]), &[Sender::at(Direction::Down, 0, 100)], 10_000);
@@ -468,7 +468,7 @@ fn a_shaper_above_the_driver_is_obeyed() {
         .with("rate", Value::Rate(Rate::from_bps(5_000_000)))
         .with("burst", Value::Bytes(10_000))
         .with("limit", Value::Bytes(100_000));
-    let access_point = MacConfig::Driver(DriverConfig { qdisc: qdisc("tbf", &tbf), limit: 123 });
+    let access_point = MacConfig::Driver(Box::new(DriverConfig { qdisc: qdisc("tbf", &tbf), limit: 123 }));
     let radio = RadioConfig::new(ht(7, false));
     let (seen, _) =
         run(&channel(access_point, vec![client(radio)]), &[Sender::at(Direction::Down, 0, 50)], 10_000);
@@ -484,7 +484,10 @@ fn every_packet_arrives_or_is_dropped_with_a_reason_whatever_the_load() {
         let macs = |random: &mut Xoshiro256PlusPlus| match pick(random, 4) {
             0 => MacConfig::Fq(FqMacConfig { limit: 40, ..FqMacConfig::default() }),
             1 => MacConfig::Fq(FqMacConfig { airtime_fairness: false, ..FqMacConfig::default() }),
-            2 => MacConfig::Driver(DriverConfig { qdisc: qdisc("fq_codel", &Settings::new()), limit: 50 }),
+            2 => MacConfig::Driver(Box::new(DriverConfig {
+                qdisc: qdisc("fq_codel", &Settings::new()),
+                limit: 50,
+            })),
             _ => driver(1 + pick(random, 300)),
         };
         let clients: Vec<ClientConfig> = (0..1 + pick(&mut random, 5))

@@ -145,7 +145,7 @@ fn directions(rest: &str) -> (&[Direction], &str) {
 /// A change that is known to be good.
 pub(crate) enum Change {
     /// Another discipline.
-    Qdisc(Direction, AnyConfig),
+    Qdisc(Direction, Box<AnyConfig>),
     /// Another rate.
     Capacity(Direction, Capacity),
 }
@@ -158,7 +158,7 @@ impl Change {
         };
         let (link, observers) = bottleneck.link_mut(direction);
         match self {
-            Self::Qdisc(_, config) => link.reconfigure(now, config, observers),
+            Self::Qdisc(_, config) => link.reconfigure(now, *config, observers),
             Self::Capacity(_, capacity) => link.set_capacity(now, capacity, observers),
         }
         observers.reconfigured(now, direction);
@@ -176,7 +176,7 @@ pub(crate) fn read_change(bottleneck: &Bottleneck, line: &str) -> Result<Vec<Cha
                 None => LinkDefaults::default(),
             };
             let config = tc::parse(text, &defaults).map_err(|error| error.in_argument("qdisc", text))?;
-            Ok(Change::Qdisc(direction, config))
+            Ok(Change::Qdisc(direction, Box::new(config)))
         }
         "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::Unlimited)),
         "rate" => {

@@ -432,7 +432,7 @@ impl Default for Names<'_> {
 }
 
 /// Congestion controls known without asking `goodqueue-tcp`.
-pub const CONGESTION_CONTROLS: &[&str] = &["new_reno", "cubic"];
+pub const CONGESTION_CONTROLS: &[&str] = &["newreno", "cubic"];
 /// TCP profiles known without asking `goodqueue-tcp`.
 pub const PROFILES: &[&str] =
     &["rfc", "linux", "linux314", "linux32", "ns2_sack1", "ns2_newreno", "ns2_fulltcp"];

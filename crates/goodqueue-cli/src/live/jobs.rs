@@ -224,7 +224,7 @@ fn kind(
 /// What the kernel calls a congestion control.
 fn kernel_name(name: &str) -> &str {
     match name {
-        "new_reno" => "reno",
+        "newreno" => "reno",
         "tcp_lp" => "lp",
         "cubic_linux" => "cubic",
         other => other,

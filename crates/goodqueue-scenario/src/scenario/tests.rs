@@ -94,7 +94,7 @@ fn the_options_of_the_command_line_win_over_the_file() {
             time: Some("30s".into()),
             seeds: Some("3".into()),
             qdiscs: vec!["codel target 13ms".into(), "pfifo limit 9".into()],
-            set: vec!["tcp.iw=3".into(), "tcp.cc = new_reno".into(), "output.json=\"a.json\"".into()],
+            set: vec!["tcp.iw=3".into(), "tcp.cc = newreno".into(), "output.json=\"a.json\"".into()],
             ..Overrides::default()
         })
         .unwrap();
@@ -105,7 +105,7 @@ fn the_options_of_the_command_line_win_over_the_file() {
     assert_eq!(scenario.link.rtt, Duration::from_millis(10));
     assert_eq!(scenario.duration, Duration::from_secs(30));
     assert_eq!((scenario.seeds, scenario.qdiscs.len()), (3, 2));
-    assert_eq!((scenario.tcp.iw, scenario.tcp.cc.as_str()), (3, "new_reno"));
+    assert_eq!((scenario.tcp.iw, scenario.tcp.cc.as_str()), (3, "newreno"));
     assert_eq!(scenario.output.json.as_deref(), Some("a.json"));
     assert_eq!(scenario.flows.iter().map(|group| group.count).collect::<Vec<_>>(), [2, 2, 1]);
 }
@@ -231,7 +231,7 @@ fn values_out_of_range_are_refused_with_the_range() {
     load.toml:2:10: `cc`: `cubik` is unknown
       2 | tcp.cc = "cubik"
         |          ^^^^^^^
-      allowed: new_reno, cubic
+      allowed: newreno, cubic
       help: did you mean `cubic`?
     "#);
     insta::assert_snapshot!(message("tcp.mss = 1500"), @r"

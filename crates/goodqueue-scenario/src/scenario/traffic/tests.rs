@@ -40,7 +40,7 @@ fn times_and_sizes_may_be_drawn() {
         (Drawn::LogNormal { median: 9, sigma: 1.5 }, Drawn::LogNormal { median: second, sigma: 2.0 })
     );
     let all = flow(
-        "size = 9\nthink = \"0s\"\nrequest = 7\npersistent = true\ntransfers = 3\niw = 4\ncc = \"new_reno\"",
+        "size = 9\nthink = \"0s\"\nrequest = 7\npersistent = true\ntransfers = 3\niw = 4\ncc = \"newreno\"",
     );
     assert_eq!((all.request, all.persistent, all.transfers, all.tcp.iw), (7, true, Some(3), 4));
 }

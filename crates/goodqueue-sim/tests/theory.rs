@@ -326,3 +326,26 @@ fn a_ring_below_the_discipline_hides_its_packets_from_it() {
     let extra = bql.in_flight.packets - without.in_flight.packets;
     assert!(extra <= 2, "byte queue limits leave {extra} in the ring");
 }
+
+#[test]
+fn every_profile_of_linux_fills_a_line_without_flooding_it() {
+    // A window taken from what is outstanding instead of from the window once let it grow with every timeout.
+    for name in ["linux", "linux314", "linux32"] {
+        let profile = goodqueue_tcp::Profile::by_name(name).expect("listed");
+        let traffic = Traffic::Tcp(TcpSettings {
+            direction: Direction::Down,
+            size: None,
+            config: profile.settings,
+            congestion_control: profile.controller("cubic").expect("listed"),
+        });
+        let codel = AnyConfig::from_settings("codel", &Settings::new(), &Link::default());
+        let down = LinkConfig::new(
+            Capacity::Constant(Rate::from_bps(10_000_000)),
+            codel.expect("listed").expect("valid"),
+        );
+        let outcome = simulate(down, vec![flow(traffic, 50, Instant::ZERO)], 20);
+        let (sent, dropped) = (outcome.links[0].sent, outcome.links[0].stats.dropped().packets);
+        assert!(sent.bytes * 8 > 20 * 8_000_000, "{name}: {} bytes in 20 s of 10 Mbit/s", sent.bytes);
+        assert!(dropped * 50 < sent.packets, "{name}: {dropped} of {} packets", sent.packets);
+    }
+}

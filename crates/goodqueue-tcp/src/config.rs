@@ -68,7 +68,11 @@ pub enum Growth {
     Abc,
     /// By one segment's worth, whatever it acknowledges (ns-2; Linux up to 3.12).
     PerAck,
-    /// By all segments that it says were delivered, selectively or not (Linux from 3.13 on).
+    /// In slow start by all that it acknowledges, up to the threshold; beyond it by one segment's worth (Linux 3.13 to
+    /// 3.19).
+    SlowStart,
+    /// By all segments that it says were delivered, selectively or not, what slow start did not use counts beyond it
+    /// (Linux from 4.0 on).
     Delivered,
 }
 

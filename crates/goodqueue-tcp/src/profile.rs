@@ -71,7 +71,7 @@ const PROFILES: &[Profile] = &[
         settings: LINUX_314,
         controllers: LINUX_CONTROLLERS,
         sources: &[
-            "RACK came with Linux 4.4; slow start counts delivered segments since 3.13; PRR since 3.2",
+            "RACK came with Linux 4.4; slow start counts acknowledged segments since 3.13, avoidance since 4.0; PRR since 3.2",
             "tail loss probes (3.10) exist here only together with RACK and are left out",
         ],
     },
@@ -163,7 +163,7 @@ const LINUX_314: Config = Config {
     loss_detection: LossDetection::Sacked,
     tail_loss_probe: false,
     undo: false,
-    whole_segments: false,
+    growth: Growth::SlowStart,
     sack_delay: Duration::ZERO,
     ..LINUX
 };

@@ -584,7 +584,7 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.probed = None;
         self.phase = Phase::Loss;
         self.cwnd = self.mss; // LW
-        if self.config.whole_segments {
+        if self.config.whole_segments && self.config.rack() {
             self.cwnd += self.scoreboard.pipe();
         }
         self.recovery_point = self.snd_nxt;

@@ -119,7 +119,7 @@ impl<C: CongestionControl> Sender<C> {
             self.cwnd = self.cwnd.min(self.ssthresh);
         } else if news.acked > 0 && !was_in_recovery && self.phase != Phase::Recovery {
             let may_grow = !echo && pipe_before + self.mss > self.cwnd;
-            let acked = if self.config.growth == Growth::PerAck { self.mss } else { news.acked };
+            let acked = self.counted(&news);
             self.grow(now, &news, acked, may_grow, echo);
         }
     }
@@ -200,11 +200,23 @@ impl<C: CongestionControl> Sender<C> {
                 pipe_before + self.mss > self.cwnd
             };
             let acked = match self.config.growth {
-                Growth::Abc => news.acked,
-                Growth::PerAck => self.mss,
                 Growth::Delivered => news.delivered,
+                _ => self.counted(&news),
             };
             self.grow(now, &news, acked, may_grow, echo);
+        }
+    }
+
+    /// What an ACK counts for the growth of the window, in bytes.
+    #[inline]
+    fn counted(&self, news: &News) -> u64 {
+        match self.config.growth {
+            Growth::Abc | Growth::Delivered => news.acked,
+            Growth::PerAck => self.mss,
+            Growth::SlowStart => {
+                let room = self.ssthresh.saturating_sub(self.cwnd);
+                if room > 0 { news.acked.min(room.max(self.mss)) } else { self.mss }
+            }
         }
     }
 
@@ -217,7 +229,7 @@ impl<C: CongestionControl> Sender<C> {
             rtt: news.rtt,
             ssthresh: self.ssthresh,
             mss: narrow(self.mss),
-            whole: self.config.growth == Growth::Delivered,
+            whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
             may_grow,
             ecn_echo: echo,
         };

@@ -96,22 +96,9 @@ impl IpPacket {
     pub const fn headers(&self) -> &Headers {
         &self.headers
     }
-}
 
-impl Packet for IpPacket {
-    fn len(&self) -> u32 {
-        self.len
-    }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.headers.tos)
-    }
-
-    fn set_ce(&mut self) -> bool {
-        if !self.ecn().is_capable() {
-            return false;
-        }
-        let tos = self.headers.tos | Ecn::Ce.bits();
+    /// Writes the TOS byte, or the traffic class; false where there is none.
+    fn set_tos(&mut self, tos: u8) -> bool {
         let at = self.headers.ip;
         match (self.headers.version, self.buffer.bytes_mut().get_mut(at..at + IPV4_HEADER)) {
             (4, Some(header)) => {
@@ -130,6 +117,23 @@ impl Packet for IpPacket {
         }
         self.headers.tos = tos;
         true
+    }
+}
+
+impl Packet for IpPacket {
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.headers.tos)
+    }
+
+    fn set_ce(&mut self) -> bool {
+        if !self.ecn().is_capable() {
+            return false;
+        }
+        self.set_tos(self.headers.tos | Ecn::Ce.bits())
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -159,6 +163,10 @@ impl Flow for IpPacket {
 
     fn dscp(&self) -> u8 {
         self.headers.tos >> 2
+    }
+
+    fn clear_dscp(&mut self) {
+        self.set_tos(self.headers.tos & 3);
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {

@@ -14,8 +14,10 @@
 //! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a preset may
 //! stand for that of a discipline; parameters behind it replace those of the preset.
 
-use goodqueue::config::{Child, Children, ConfigError, Kind, Link, Parameter, Settings, Unit, Value};
-use goodqueue::registry::{AnyConfig, KINDS, PRESETS};
+use goodqueue::config::{
+    Child, Children, ConfigError, Keyword, Kind, Link, Parameter, Settings, Unit, Value,
+};
+use goodqueue::registry::{self, AnyConfig, KINDS, PRESETS};
 
 pub use statistics::{statistics, statistics_of};
 
@@ -62,10 +64,16 @@ impl Word<'_> {
 }
 
 fn find_kind<'k>(name: Word<'_>, kinds: &'k [Kind]) -> Result<&'k Kind, Diagnostic> {
-    kinds
-        .iter()
-        .find(|kind| kind.name == name.text)
-        .ok_or_else(|| unknown("the queue discipline", name.text, &kind_names(kinds)).at(name.span()))
+    let found = kinds.iter().find(|kind| kind.name == name.text);
+    found.ok_or_else(|| no_such_discipline(name, &kind_names(kinds)))
+}
+
+fn no_such_discipline(name: Word<'_>, known: &[&str]) -> Diagnostic {
+    let message = unknown("the queue discipline", name.text, known).at(name.span());
+    match ELSEWHERE.iter().find(|(names, _)| names.contains(&name.text)) {
+        Some((_, help)) => message.help(*help),
+        None => message,
+    }
 }
 
 fn kind_names(kinds: &[Kind]) -> Vec<&'static str> {
@@ -79,9 +87,17 @@ fn all_names() -> Vec<&'static str> {
 
 fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagnostic> {
     let mut settings = Settings::new();
+    // What a word stood for may still be set otherwise, as in tc, where the later word counts.
+    let mut implied = Vec::new();
     while let Some((&word, after)) = words.split_first() {
+        if let Some(keyword) = registry::keywords(kind.name).iter().find(|keyword| keyword.name == word.text)
+        {
+            implied.extend(apply(keyword, &mut settings));
+            words = after;
+            continue;
+        }
         let (name, value, rest) = read_setting(kind, word, after)?;
-        if let Some(earlier) = settings.get(name) {
+        if let Some(earlier) = settings.get(name).filter(|_| !implied.contains(&name)) {
             let how = if earlier == value { "" } else { ", with another value" };
             return Err(Diagnostic::new(format!("`{name}` of {} is given twice{how}", kind.name))
                 .at(word.span())
@@ -91,6 +107,21 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
         words = read_followers(kind, name, rest, &mut settings)?;
     }
     Ok(settings)
+}
+
+/// Sets what `keyword` stands for; the names of what it set.
+fn apply(keyword: &Keyword, settings: &mut Settings) -> Vec<&'static str> {
+    let mut set = Vec::new();
+    for &(name, value) in keyword.sets {
+        settings.set(name, value);
+        set.push(name);
+    }
+    if let Some((name, more)) = keyword.adds {
+        let before = if let Some(Value::Integer(number)) = settings.get(name) { number } else { 0 };
+        settings.set(name, Value::Integer(before.saturating_add(more)));
+        set.push(name);
+    }
+    set
 }
 
 /// Values that tc writes behind that of `name` without names of their own.
@@ -260,6 +291,7 @@ fn parameter_words(kind: &Kind) -> Vec<&'static str> {
             words.push(off);
         }
     }
+    words.extend(registry::keywords(kind.name).iter().map(|keyword| keyword.name));
     if !kind.variants.is_empty() {
         words.push(VARIANT);
     }
@@ -402,6 +434,18 @@ const HAS_CELLS: &[&str] = &["burst", "cburst", "mtu"];
 
 /// Words behind a parameter that say nothing.
 const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];
+
+/// Disciplines of Linux that a line may name and that are not here, and what to do.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["mq", "mqprio"], "it only spreads packets over the queues of a device: give the discipline below it"),
+    (&["noqueue"], "this device has no queue: give the discipline of the device that is slow"),
+    (&["fq"], "it paces what a host sends: at a bottleneck, fq_codel or sfq shares the line"),
+    (
+        &["ingress", "clsact"],
+        "it queues nothing: give the discipline of the device that packets are sent on to",
+    ),
+    (&["hfsc", "ets", "cbq"], "htb, drr and prio share a line between classes"),
+];
 
 /// Printed by `tc qdisc show` for RED and its kin, but not accepted by `tc qdisc add`.
 const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];

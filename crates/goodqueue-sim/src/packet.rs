@@ -91,6 +91,12 @@ impl Ends {
         self.marks & 63
     }
 
+    /// The same, with code point 0.
+    #[must_use]
+    pub const fn without_dscp(self) -> Self {
+        Self { marks: self.marks & 64, ..self }
+    }
+
     /// True if the client is the sender.
     #[must_use]
     pub const fn is_up(self) -> bool {
@@ -169,6 +175,10 @@ impl Flow for Packet {
 
     fn dscp(&self) -> u8 {
         self.ends.dscp()
+    }
+
+    fn clear_dscp(&mut self) {
+        self.ends = self.ends.without_dscp();
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {

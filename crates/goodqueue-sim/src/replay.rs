@@ -131,6 +131,10 @@ impl Flow for Arrival {
     fn dscp(&self) -> u8 {
         self.tos >> 2
     }
+
+    fn clear_dscp(&mut self) {
+        self.tos &= 3;
+    }
 }
 
 /// Where the TOS byte is in a frame.

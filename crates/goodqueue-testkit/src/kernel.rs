@@ -103,6 +103,10 @@ impl Flow for RecordedPacket {
     fn dscp(&self) -> u8 {
         self.tos >> 2
     }
+
+    fn clear_dscp(&mut self) {
+        self.tos &= 3;
+    }
 }
 
 impl Recording {

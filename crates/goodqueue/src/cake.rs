@@ -26,25 +26,27 @@
 //! | `besteffort`, `diffserv3`, `diffserv4`, `diffserv8`, `precedence` | flags | `diffserv3` | tc-cake(8) | one of them |
 //! | `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`, `dual-srchost`, `dual-dsthost`, `triple-isolate` | flags | `triple-isolate` | tc-cake(8) | one of them |
 //! | `rtt` | time | 100 ms | tc-cake(8) | 1 us to 4294 s; the target is a twentieth of it |
-//! | `overhead` | bytes | none (`raw`) | tc-cake(8) | 0 to 256 beyond the IP packet |
+//! | `overhead`, `raw` | bytes, flag | `raw` | tc-cake(8) | 0 to 256 beyond the IP packet; beyond the whole packet if `raw` |
 //! | `mpu` | bytes | 0 | tc-cake(8) | 0 to 256 |
 //! | `atm`, `ptm` | flags | `noatm` | tc-cake(8) | one of them |
 //! | `ack-filter`, `ack-filter-aggressive` | flags | off | tc-cake(8) | one of them |
 //! | `ingress` | flag | off (`egress`) | tc-cake(8) | |
 //! | `memlimit` | bytes | 4 × bandwidth × rtt, at least 4 MiB, at most 10240 × MTU | Linux sch_cake | 1 to 2^32 - 1 |
-//! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | `wash`, `nat`: off only |
+//! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | |
 //! | `variant` | | `linux` | | `linux`, `paper`: how COBALT begins |
+//!
+//! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings of these.
 //!
 //! # Deviations
 //! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers, and of several longest
-//! queues the first loses. Not there: `autorate-ingress`, `fwmark`, `wash`, `nat`, negative overhead, names for round-trip
-//! times; packets are never aggregates, so `split-gso` changes nothing. A class chosen by the caller picks the tin, as
+//! queues the first loses. Not there: `autorate-ingress`, `fwmark`, negative overhead. Packets are never aggregates and
+//! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
 //! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and
 //! [`Flow::destination_hash`]; for packets that know no hosts each flow has its own. The ACK filter knows what
 //! [`Flow::tcp_ack`] tells. A packet of no bytes is charged for one.
 //! As in Linux, a flow can be reordered when more than eight flows share a set of the hash, for one of them then loses its
 //! queue to another. A change of the classes, the isolation or the variant puts what is queued where it belongs, where
-//! Linux leaves it and drops what is in tins that are no more. Where a quantum is far smaller than the packets
+//! Linux leaves it and drops what is in tins that are no more; what was washed belongs to best effort then. Where a quantum is far smaller than the packets
 //! (many flows of one host), rounds that serve nobody are made up at once, without dithering.
 //!
 //! # Cost
@@ -62,6 +64,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+pub(crate) use keywords::KEYWORDS;
 
 use crate::cobalt::{CobaltParams, CobaltVariant, CobaltVars, VARIANTS};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
@@ -113,7 +117,11 @@ pub struct CakeConfig {
     cells: Cells,
     ingress: bool,
     split_gso: bool,
-    overhead: Option<u32>,
+    wash: bool,
+    nat: bool,
+    /// What the link adds to what a packet has: the IP packet, or where `raw`, the whole of it.
+    overhead: u32,
+    raw: bool,
     mpu: u32,
     rtt: Duration,
     memory_limit: Option<u64>,
@@ -466,12 +474,12 @@ impl CakeConfig {
 
     /// What a packet of `bytes`, Ethernet header included, has without what the link adds.
     const fn on_the_network(&self, bytes: u32) -> u32 {
-        if self.overhead.is_some() { bytes.saturating_sub(ETHERNET_HEADER) } else { bytes }
+        if self.raw { bytes } else { bytes.saturating_sub(ETHERNET_HEADER) }
     }
 
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
     fn on_the_link(&self, bytes: u32) -> u32 {
-        let bytes = self.on_the_network(bytes).saturating_add(self.overhead.unwrap_or(0));
+        let bytes = self.on_the_network(bytes).saturating_add(self.overhead);
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {
             Cells::None => bytes,
@@ -497,15 +505,7 @@ impl Configure for CakeConfig {
         if bandwidth.is_some() && settings.flag("unlimited") == Some(true) {
             return Err(ConfigError::new("unlimited", "", "either `bandwidth` or `unlimited`"));
         }
-        for name in ["wash", "nat"] {
-            if settings.flag(name) == Some(true) {
-                return Err(ConfigError::new(name, "", alloc::format!("`no{name}` only")));
-            }
-        }
         let overhead = small("overhead")?;
-        if overhead.is_some() && settings.flag("raw") == Some(true) {
-            return Err(ConfigError::new("raw", "", "either `raw` or `overhead`"));
-        }
         let rtt = settings.number("rtt", 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
         Ok(Self {
             rate: bandwidth.map_or(0, |bits| bits / 8),
@@ -516,7 +516,10 @@ impl Configure for CakeConfig {
             cells: one_of(settings, &Cells::ALL, Cells::None)?,
             ingress: settings.flag("ingress").unwrap_or(false),
             split_gso: settings.flag("split-gso").unwrap_or(true),
-            overhead,
+            wash: settings.flag("wash").unwrap_or(false),
+            nat: settings.flag("nat").unwrap_or(false),
+            overhead: overhead.unwrap_or(0),
+            raw: settings.flag("raw").unwrap_or(overhead.is_none()),
             mpu: small("mpu")?.unwrap_or(0),
             rtt: Duration::from_micros((rtt / 1_000).max(1)),
             memory_limit: settings.number("memlimit", 1, u64::from(u32::MAX))?,
@@ -541,13 +544,17 @@ impl Configure for CakeConfig {
             settings.set(flag, Value::Flag(true));
         }
         settings.set("rtt", Value::Time(self.rtt));
-        match self.overhead {
-            Some(overhead) => settings.set("overhead", Value::Integer(u64::from(overhead))),
-            None => settings.set("raw", Value::Flag(true)),
+        if self.raw {
+            settings.set("raw", Value::Flag(true));
+        }
+        if self.overhead > 0 || !self.raw {
+            settings.set("overhead", Value::Integer(u64::from(self.overhead)));
         }
         settings.set("mpu", Value::Integer(u64::from(self.mpu)));
         settings.set("ingress", Value::Flag(self.ingress));
         settings.set("split-gso", Value::Flag(self.split_gso));
+        settings.set("wash", Value::Flag(self.wash));
+        settings.set("nat", Value::Flag(self.nat));
         if let Some(limit) = self.memory_limit {
             settings.set("memlimit", Value::Bytes(limit));
         }
@@ -1049,10 +1056,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 
     /// Puts a packet that came at `at` into its queue.
-    fn insert(&mut self, at: Instant, packet: P, drops: &mut impl Drops<P>) {
+    fn insert(&mut self, at: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         let (now, isolation) = (self.now, self.config.isolation);
         let bytes = packet.len();
         let tin_index = self.tin_of(&packet);
+        if self.config.wash {
+            packet.clear_dscp();
+        }
         let (tag, hosts) = self.tags_of(&packet);
         let Some(tin) = self.tins.get_mut(tin_index) else { return };
         let index = tin.queue_of(tag, hosts, isolation);
@@ -1499,8 +1509,13 @@ const KIND: Kind = Kind {
             range: "1 to 4294967295",
             doc: "bytes that all queues together hold",
         },
-        flag("wash", Some("nowash"), "nowash", "clear the DSCP: not there"),
-        flag("nat", Some("nonat"), "nonat", "look behind address translation: not there"),
+        flag("wash", Some("nowash"), "nowash", "clear the DSCP of each packet once its tin is chosen"),
+        flag(
+            "nat",
+            Some("nonat"),
+            "nonat",
+            "look behind address translation: there is none here, so this changes nothing",
+        ),
         flag("split-gso", Some("no-split-gso"), "split-gso", "split aggregates: there are none here"),
     ],
 };
@@ -1525,6 +1540,8 @@ const FRUITLESS_TINS: u32 = 4_096;
 const FRUITLESS_FLOWS: u32 = 16_384;
 /// "No node" of the pool.
 const NIL_NODE: u32 = u32::MAX;
+
+mod keywords;
 
 #[cfg(test)]
 mod tests;

@@ -104,6 +104,9 @@ pub trait Flow {
         0
     }
 
+    /// Clears the Differentiated Services code point, as a border of a domain does (RFC 2475 §2.3.3). The default leaves it.
+    fn clear_dscp(&mut self) {}
+
     /// The priority that a classless scheduler of bands goes by, from 0 to 15, as Linux's `skb->priority`. The default
     /// follows the TOS byte as Linux's routers have it (tc-prio(8)): bulk 2, interactive 6, both 4, else 0.
     fn priority(&self) -> u8 {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::config::{Build, ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
 use crate::gauge::Observation;
 use crate::qdisc::{Drops, NextLen, Qdisc, Stats};
 use crate::random::Source;
@@ -222,6 +222,12 @@ pub fn names() -> Vec<&'static str> {
 #[must_use]
 pub fn find(name: &str) -> Option<Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
+}
+
+/// The words of the discipline called `name` that stand for settings of other parameters.
+#[must_use]
+pub fn keywords(name: &str) -> &'static [Keyword] {
+    if name == "cake" { crate::cake::KEYWORDS } else { &[] }
 }
 
 /// A name for a discipline with certain settings, which may stand where the discipline's own name stands.

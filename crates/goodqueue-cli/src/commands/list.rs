@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use goodqueue::config::{Children, Kind, Parameter, Unit};
+use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::{library, reproduce};
@@ -96,6 +96,11 @@ fn qdisc_json(kind: &Kind) -> Value {
         "name": kind.name, "summary": kind.summary, "reference": kind.reference,
         "variants": variants, "parameters": parameters_json(kind.parameters),
     });
+    let keywords = registry::keywords(kind.name);
+    if !keywords.is_empty() {
+        let one = |keyword: &Keyword| json!({"name": keyword.name, "doc": keyword.doc});
+        entry["keywords"] = keywords.iter().map(one).collect();
+    }
     if let Children::Classes(parameters) = kind.children {
         entry["class_parameters"] = parameters_json(parameters);
     }
@@ -124,6 +129,9 @@ fn qdisc_text(kind: &Kind) -> String {
         }
     }
     text.push_str(&parameters_text("  ", kind.parameters));
+    for keyword in registry::keywords(kind.name) {
+        let _ = writeln!(text, "  {:21}  {}", keyword.name, keyword.doc);
+    }
     match kind.children {
         Children::One => text.push_str("  [QDISC] holds another discipline\n"),
         Children::Bands => text.push_str("  [BAND: QDISC] holds a discipline for each band, from 1\n"),

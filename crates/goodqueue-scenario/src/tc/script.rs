@@ -12,8 +12,8 @@ use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
 use goodqueue::registry::{AnyConfig, KINDS, Preset, find_preset};
 
 use super::{
-    VARIANT, Word, all_names, find_kind, read_settings, refused, switch_off_what_is_not_shown, tc_class,
-    without_value,
+    VARIANT, Word, all_names, find_kind, no_such_discipline, read_settings, refused,
+    switch_off_what_is_not_shown, tc_class, without_value,
 };
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 
@@ -498,8 +498,7 @@ impl<'a> Builder<'a> {
         }
         let preset = find_preset(name.text);
         let meant = preset.map_or(name, |preset| Word { text: preset.kind, ..name });
-        let kind = find_kind(meant, KINDS)
-            .map_err(|_| unknown("the queue discipline", name.text, &all_names()).at(name.span()))?;
+        let kind = find_kind(meant, KINDS).map_err(|_| no_such_discipline(name, &all_names()))?;
         let given = cursor.until_mark();
         let settings = read_settings(kind, &given)?;
         let mut node = Node { name, kind, preset, settings, given, handle: None, children: Vec::new() };
@@ -690,7 +689,7 @@ impl Tree<'_> {
                 let class = Kind { parameters, variants: &[], ..*kind };
                 Err(refused(&class, &error, &slot.given).at(slot.at.span()))
             }
-            None => Err(unknown("the queue discipline", name.text, &all_names()).at(name.span())),
+            None => Err(no_such_discipline(name, &all_names())),
         }
     }
 }

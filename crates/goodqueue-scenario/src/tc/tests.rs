@@ -431,3 +431,35 @@ fn what_tc_writes_in_several_words_is_read_and_written_again() {
         assert!(said.contains(complaint), "{line}: {said}");
     }
 }
+
+/// What an SQM router prints and what its owner wrote.
+#[test]
+fn lines_of_a_router_with_cake_are_taken_as_they_are() {
+    let tc = |line| to_tc(&parse(line, &Link::default()).expect(line));
+    let shown = "qdisc cake 8001: dev eth0 root refcnt 9 bandwidth 18Mbit besteffort dual-dsthost nat wash ingress \
+                 no-ack-filter split-gso rtt 100ms noatm overhead 44 mpu 84";
+    let written = "cake bandwidth 18mbit besteffort dual-dsthost nat wash ingress overhead 44 mpu 84";
+    assert_eq!(tc(shown), tc(written));
+    let shown = "qdisc cake 8002: root bandwidth 9Mbit diffserv3 triple-isolate nonat nowash no-ack-filter split-gso rtt \
+                 100ms raw overhead 0";
+    assert_eq!(tc(shown), tc("cake bandwidth 9mbit"));
+}
+
+#[test]
+fn words_for_links_and_distances_stand_for_what_tc_sets() {
+    let tc = |line| to_tc(&parse(line, &Link::default()).expect(line));
+    assert_eq!(tc("cake docsis"), tc("cake overhead 18 mpu 64 noatm"));
+    assert_eq!(tc("cake pppoe-ptm ether-vlan regional"), tc("cake overhead 34 ptm rtt 30ms"));
+    assert_eq!(tc("cake ethernet ether-vlan ether-vlan"), tc("cake overhead 46 mpu 84"));
+    assert_eq!(tc("cake conservative"), tc("cake overhead 48 atm"));
+    assert_eq!(tc("cake docsis overhead 22"), tc("cake overhead 22 mpu 64"), "what comes later counts");
+    assert_eq!(tc("cake raw pppoe-vcmux"), tc("cake raw overhead 32 atm"));
+    let error = parse("cake docsis rtt 10ms rtt 20ms", &Link::default()).expect_err("twice").to_string();
+    assert!(error.contains("given twice"), "{error}");
+}
+
+#[test]
+fn what_only_spreads_packets_says_where_the_queue_is() {
+    let error = parse("qdisc mq 0: dev eth0 root", &Link::default()).expect_err("not a queue").to_string();
+    assert!(error.contains("give the discipline below it"), "{error}");
+}

@@ -40,6 +40,9 @@ impl Flow for Frame {
     fn dscp(&self) -> u8 {
         self.dscp
     }
+    fn clear_dscp(&mut self) {
+        self.dscp = 0;
+    }
     fn tcp_ack(&self) -> Option<TcpAck> {
         self.ack
     }
@@ -257,7 +260,7 @@ fn acks_that_say_something_of_their_own_are_kept() {
 
 #[test]
 fn flags_that_exclude_each_other_are_refused() {
-    for pair in [["besteffort", "diffserv4"], ["flows", "hosts"], ["atm", "ptm"], ["wash", "flows"]] {
+    for pair in [["besteffort", "diffserv4"], ["flows", "hosts"], ["atm", "ptm"]] {
         assert!(CakeConfig::from_settings(&flags(&pair), &Link::default()).is_err(), "{pair:?}");
     }
 }
@@ -275,4 +278,29 @@ fn defaults_are_those_of_tc() {
     // 1 Mbit/s: a packet takes 12 ms, the target is one and a half of that.
     let slow: TestCake = cake(&add(&bandwidth(1), &["besteffort"]));
     assert_eq!((slow.tins[0].flow_quantum, slow.tins[0].cobalt.target.as_nanos() / 100_000), (300, 181));
+}
+
+/// tc-cake(8): the tin is chosen first.
+#[test]
+fn washing_clears_the_code_point_behind_the_choice_of_the_tin() {
+    for (words, left) in [(vec!["wash"], 0), (vec![], 46)] {
+        let mut queue = cake(&flags(&words));
+        let voice = Frame { dscp: 46, bytes: 200, ..Frame::of(1) };
+        put(&mut queue, voice);
+        assert_eq!(queue.tins[2].backlog, 200, "voice");
+        let sent = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("queued");
+        assert_eq!(sent.dscp, left);
+    }
+}
+
+/// tc-cake(8): `raw` counts from the packet that the kernel reports, its Ethernet header included.
+#[test]
+fn overhead_counts_from_the_ip_packet_unless_raw() {
+    let bytes = |settings: &Settings| {
+        CakeConfig::from_settings(settings, &Link::default()).expect("valid").on_the_link(1514)
+    };
+    let overhead = || Settings::new().with("overhead", Value::Integer(38));
+    assert_eq!(bytes(&Settings::new()), 1514);
+    assert_eq!(bytes(&overhead()), 1500 + 38);
+    assert_eq!(bytes(&overhead().with("raw", on())), 1514 + 38);
 }

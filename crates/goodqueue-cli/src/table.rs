@@ -7,6 +7,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::summary::Estimate;
+use goodqueue_scenario::tc::brief;
 
 /// All runs, one line for each discipline (and sweep point): means over seeds.
 pub(crate) fn render(results: &Results) -> String {
@@ -64,7 +65,7 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
         |run| run.bottleneck.up.sojourn_s.p50.map(|s| s * 1e3),
     ];
     for (simulated, live) in &lines {
-        let mut cells = vec![Cell::new(&simulated.runs[0].qdisc)];
+        let mut cells = vec![simulated.name()];
         cells.extend(figures.iter().map(|figure| {
             Cell::new(match (simulated.mean(figure), live.mean(figure)) {
                 (Some(one), Some(other)) if one > 0.0 => {
@@ -132,6 +133,9 @@ const TIMED: [Timed; 3] = [
     },
 ];
 
+/// Columns for the name of a discipline: the rest of the table has 100 at most.
+const WIDEST_NAME: usize = 42;
+
 fn one_table(runs: &[&Run]) -> Table {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for run in runs {
@@ -179,6 +183,19 @@ fn one_table(runs: &[&Run]) -> Table {
 }
 
 impl Line<'_> {
+    /// The discipline; a long line of tc's takes several of the table.
+    fn name(&self) -> Cell {
+        let mut lines = vec![String::new()];
+        for word in brief(&self.runs[0].qdisc).split(' ') {
+            match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
+                Some(line) if line.is_empty() => line.push_str(word),
+                Some(line) => line.extend([" ", word]),
+                None => lines.push(format!("  {word}")),
+            }
+        }
+        Cell::new(lines.join("\n"))
+    }
+
     fn times(&self, column: &Timed) -> Cell {
         let times = column.times.iter().map(|time| three_figures(self.mean(time).map(|s| s * 1e3)));
         Cell::new(times.collect::<Vec<_>>().join("/"))
@@ -201,7 +218,7 @@ impl Line<'_> {
 
         let grade = self.mean(|run| run.induced_latency_s.mean).map(goodqueue_scenario::measure::grade);
         vec![
-            Cell::new(&self.runs[0].qdisc),
+            self.name(),
             Cell::new(format!(
                 "{}/{}",
                 self.estimated(|run| Some(run.goodput.down / 1e6), |value| number(Some(value), 2)),

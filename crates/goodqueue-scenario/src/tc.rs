@@ -49,6 +49,33 @@ pub fn to_tc(config: &AnyConfig) -> String {
     write_tree(&config.kind(), &config.to_settings())
 }
 
+/// What is of interest of a pasted `line`: without `tc qdisc add dev eth0 root` and what else stands before the discipline.
+/// Anything else is left as it is, as are scripts of several commands.
+#[must_use]
+pub fn brief(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let pasted = matches!(words.first(), Some(&("tc" | "sudo" | "qdisc"))) && !line.contains([';', '\n']);
+    let named = words.iter().position(|word| all_names().contains(word));
+    let Some(from) = named.filter(|_| pasted) else { return words.join(" ") };
+    let mut left = vec![words[from]];
+    let mut rest = words[from + 1..].iter().peekable();
+    while let Some(word) = rest.next_if(|word| **word == "root" || PLACE.contains(word) || is_handle(word)) {
+        if PLACE.contains(word) {
+            rest.next();
+        }
+    }
+    left.extend(rest);
+    left.join(" ")
+}
+
+/// `8001:`, which `tc qdisc show` prints behind the name of a discipline.
+fn is_handle(word: &str) -> bool {
+    word.strip_suffix(':').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// Words of tc, each with a value, that say where a discipline is.
+const PLACE: &[&str] = &["dev", "parent", "handle", "refcnt"];
+
 /// A word, and where it stands in what was given, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Word<'a> {

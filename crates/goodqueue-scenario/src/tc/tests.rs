@@ -463,3 +463,14 @@ fn what_only_spreads_packets_says_where_the_queue_is() {
     let error = parse("qdisc mq 0: dev eth0 root", &Link::default()).expect_err("not a queue").to_string();
     assert!(error.contains("give the discipline below it"), "{error}");
 }
+
+#[test]
+fn a_pasted_line_is_shown_from_its_discipline_on() {
+    assert_eq!(brief("tc qdisc replace dev eth0 root fq_codel limit 100"), "fq_codel limit 100");
+    assert_eq!(
+        brief("qdisc cake 8001: dev eth0 root refcnt 9 bandwidth 8Mbit nat"),
+        "cake bandwidth 8Mbit nat"
+    );
+    assert_eq!(brief("tbf  rate 9mbit burst 5000 [fq_codel]"), "tbf rate 9mbit burst 5000 [fq_codel]");
+    assert_eq!(brief("mixed"), "mixed");
+}

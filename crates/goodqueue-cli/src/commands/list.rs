@@ -22,6 +22,7 @@ use crate::output;
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
     /// What to list.
+    #[arg(value_name = "qdiscs|tcps|scenarios|claims")]
     what: What,
     /// Only the one of this name.
     name: Option<String>,

@@ -1,4 +1,6 @@
-//! The table that `compare` and `run` print.
+//! The tables that `compare` and `run` print: one of the main figures, others of what more there is to say.
+
+mod more;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +28,11 @@ pub(crate) fn render(results: &Results) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{}", point.join(", "));
         }
-        let _ = writeln!(text, "{}", one_table(&runs));
+        let lines = lines(&runs);
+        let _ = writeln!(text, "{}", one_table(&lines));
+        for more in more::tables(&lines) {
+            let _ = writeln!(text, "\n{more}");
+        }
     }
     text
 }
@@ -136,7 +142,7 @@ const TIMED: [Timed; 3] = [
 /// Columns for the name of a discipline: the rest of the table has 100 at most.
 const WIDEST_NAME: usize = 42;
 
-fn one_table(runs: &[&Run]) -> Table {
+fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for run in runs {
         match lines.iter_mut().find(|line| line.runs[0].qdisc == run.qdisc) {
@@ -144,8 +150,13 @@ fn one_table(runs: &[&Run]) -> Table {
             None => lines.push(Line { runs: vec![run] }),
         }
     }
+    lines
+}
+
+fn one_table(lines: &[Line<'_>]) -> Table {
+    let runs = || lines.iter().flat_map(|line| &line.runs);
     let mut table = plain_table();
-    let has_calls = runs.iter().any(|run| run.probes.voip.is_some());
+    let has_calls = runs().any(|run| run.probes.voip.is_some());
     let mut header = vec![
         "\n\nqdisc",
         "goodput\nMbit/s\ndown/up",
@@ -160,13 +171,12 @@ fn one_table(runs: &[&Run]) -> Table {
     if has_calls {
         header.insert(header.len() - 1, "voice\n%, ms, MOS\nlost/one way/score");
     }
-    let timed: Vec<&Timed> =
-        TIMED.iter().filter(|timed| runs.iter().any(|run| (timed.is_there)(run))).collect();
+    let timed: Vec<&Timed> = TIMED.iter().filter(|timed| runs().any(|run| (timed.is_there)(run))).collect();
     for column in &timed {
         header.insert(header.len() - 1, column.heading);
     }
     table.set_header(header);
-    for line in &lines {
+    for line in lines {
         let mut cells = line.cells();
         if has_calls {
             cells.insert(cells.len() - 1, line.calls());
@@ -202,9 +212,6 @@ impl Line<'_> {
     }
 
     fn cells(&self) -> Vec<Cell> {
-        let down_up = |down: Option<f64>, up: Option<f64>, digits| {
-            format!("{}/{}", number(down, digits), number(up, digits))
-        };
         let milliseconds =
             |values: [Option<f64>; 3]| values.map(|s| three_figures(s.map(|s| s * 1e3))).join("/");
         let sojourn = |of: fn(&Run) -> &goodqueue_scenario::results::Summary| {
@@ -269,6 +276,10 @@ impl Line<'_> {
         let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
         values.map(|values| values.iter().sum::<f64>() / count(values.len() as u64))
     }
+}
+
+fn down_up(down: Option<f64>, up: Option<f64>, digits: usize) -> String {
+    format!("{}/{}", number(down, digits), number(up, digits))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]

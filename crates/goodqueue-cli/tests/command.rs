@@ -44,6 +44,8 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
     let output = goodqueue(folder().path(), &["compare", "--time", "2s"]);
     assert!(output.status.success());
     let text = stdout(&output);
+    let (text, losses) = text.split_once("\n\n").expect("a second table");
+    assert_eq!(losses.lines().filter(|line| line.contains('/')).count(), 7, "{losses}");
     for discipline in ["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"] {
         assert_eq!(
             text.lines().filter(|line| line.trim_start().starts_with(&format!("{discipline} "))).count(),
@@ -65,6 +67,44 @@ fn the_readme_shows_what_the_command_prints() {
     let lines =
         |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
     assert_eq!(lines(shown.expect("the README opens with an example")), lines(&printed));
+}
+
+#[test]
+fn tables_tell_what_a_scenario_has_beside_the_main_figures() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("air.toml"),
+        "duration = \"2s\"\nqdiscs = [\"pfifo limit 100\"]\nlink.down = \"100mbit\"\n[wifi]\nmcs = 7\n\
+         [[flows]]\nclient = 1\n[[flows]]\nclient = 2\n[output]\nspikes = [15000]\n",
+    )
+    .expect("written");
+    let printed = stdout(&goodqueue(folder.path(), &["compare", "air.toml"]));
+    for heading in ["down above 15000 B", "WiFi down", "airtime of station", "loss events", "synchronized"] {
+        assert!(printed.contains(heading), "no `{heading}` in\n{printed}");
+    }
+    let plain = stdout(&goodqueue(folder.path(), &["compare", "--time", "2s", "--qdisc", "pfifo"]));
+    assert!(!plain.contains("above") && !plain.contains("WiFi") && !plain.contains("airtime"), "{plain}");
+}
+
+#[test]
+fn series_of_several_seeds_have_their_pointwise_mean_in_the_results_if_series_are_asked_for() {
+    let folder = folder();
+    let args = ["compare", "--time", "2s", "--qdisc", "pie", "--seeds", "3", "--json", "-"];
+    let results = |more: &[&str]| -> Value {
+        let printed = stdout(&goodqueue(folder.path(), &[&args, more].concat()));
+        serde_json::from_str(&printed).expect("nothing but JSON")
+    };
+    let with = results(&["--series", "100ms"]);
+    let series = &with["summary"][0]["series"];
+    let step = |run: usize| with["runs"][run]["series"]["queues"]["up"]["throughput_bps"][15].as_f64();
+    let mean = [0, 1, 2].map(|run| step(run).expect("a rate")).iter().sum::<f64>() / 3.0;
+    let got = series["queues"]["up"]["throughput_bps"]["mean"][15].as_f64().expect("a mean");
+    assert!((got - mean).abs() < 1e-6, "{got} {mean}");
+    assert_eq!(series["goodput"]["down"]["mean"].as_array().map(Vec::len), Some(20));
+    assert!(series["ping_s"]["mean"].as_array().expect("pings").iter().any(Value::is_number));
+    let report = folder.path().join("r.html");
+    let without = results(&["--report", report.to_str().expect("UTF-8")]);
+    assert!(without["summary"][0]["figures"].is_object() && without["summary"][0]["series"].is_null());
 }
 
 #[test]

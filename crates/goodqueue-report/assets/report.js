@@ -117,12 +117,16 @@
     const customValues = ticks.filter((v) => v >= min * 0.9999 && v <= max * 1.0001);
     return { type: "log", min, max, ticks: customValues };
   };
+  /** What of a sample has to be on the chart: it, and the top of its band. */
+  const withBand = ([, v, half]) => (v !== null && half != null ? [v, v + half] : [v]);
   /** On a log scale what is below the floor is drawn there. */
   const floored = (v) => (v === null ? null : state.scale === "log" ? Math.max(v, FLOOR) : v);
   const line = (d, data) => ({
     type: "line", name: charts.disciplines[d], data, showSymbol: false, color: colour(d), connectNulls: false,
     lineStyle: { width: 1.5, type: dash(d) }, emphasis: { focus: "series", lineStyle: { width: 2.5 } }, blur: { lineStyle: { opacity: 0.15 } },
   });
+  /** Instead of a line, where neighbours are no continuation of each other. */
+  const dots = (d) => ({ showSymbol: true, symbol: "circle", symbolSize: 4, lineStyle: { width: 0 }, itemStyle: { color: colour(d), opacity: 0.6, borderWidth: 0 } });
   /** A tooltip over the x axis that looks up each line's own nearest sample. */
   const nearest = (lines, title, value, dim = 0) => ({
     trigger: "axis",
@@ -141,15 +145,30 @@
 
   const overTime = (lines, limits, name) => ({
     ...base(),
+    // The buttons stand above whatever is at the upper edge.
+    grid: { ...base().grid, top: 42 },
     toolbox: {
       right: 16, top: -4, itemSize: 13, iconStyle: { borderColor: css("--soft") },
-      feature: { dataZoom: { yAxisIndex: "none", title: { zoom: "Zoom into a stretch of time", back: "Zoom back" } } },
+      feature: { dataZoom: { yAxisIndex: "none", filterMode: "none", title: { zoom: "Zoom into a stretch of time", back: "Zoom back" } } },
     },
-    tooltip: { ...base().tooltip, ...nearest(lines, seconds, (p) => (!p ? "–" : p[1] === null ? (name === "RTT" ? "lost" : "–") : time(p[1]))) },
+    tooltip: { ...base().tooltip, ...nearest(lines, seconds, (p) => (!p ? "–" : p[1] === null ? (name === "RTT" ? "lost" : "–") : time(p[1]) + (p[2] == null ? "" : ` ± ${time(p[2])}`))) },
     xAxis: axis("simulated time", seconds, { ...limits.x, splitLine: { show: false } }),
     yAxis: upright(name, time, limits.y),
-    series: lines.map(({ d, data }) => line(d, data.map(([t, v]) => [t, floored(v)]))),
+    series: [...lines.map(({ d, data, joined }) => ({ ...line(d, data.map(([t, v]) => [t, floored(v)])), ...(joined === false ? dots(d) : {}) })), ...lines.flatMap(bands)],
   });
+  /** The confidence band of a mean: for each stretch without a gap an outline, filled. */
+  const bands = ({ d, data }) => {
+    const stretches = [[]];
+    for (const [t, v, half] of data) {
+      if (v === null || half == null) stretches.push([]);
+      else stretches.at(-1).push([t, floored(v + half), floored(Math.max(0, v - half))]);
+    }
+    return stretches.filter((s) => s.length > 1).map((s) => ({
+      type: "line", silent: true, showSymbol: false, color: colour(d), z: 1, tooltip: { show: false }, lineStyle: { width: 0 }, emphasis: { disabled: true },
+      data: [...s.map(([t, high]) => [t, high]), ...s.map(([t, , low]) => [t, low]).reverse(), [s[0][0], s[0][1]]],
+      areaStyle: { opacity: 0.13, origin: s[0][1] },
+    }));
+  };
 
   const distribution = (lines, name) => {
     const x = timeScale(lines.flatMap((l) => l.data.map((p) => p[0])));
@@ -213,9 +232,9 @@
     },
 
     ping() {
-      const lines = shown().map(({ d, run }) => ({ d, data: run.pings })).filter((l) => l.data.length);
+      const lines = shown().map(({ d, run }) => ({ d, data: run.pings, joined: run.joined })).filter((l) => l.data.length);
       if (!lines.length) return "No pings in these results.";
-      const values = lines.flatMap((l) => l.data.map((p) => p[1]));
+      const values = lines.flatMap((l) => l.data.flatMap(withBand));
       const y = timeScale(values);
       const top = y.max ?? extent(values.filter((v) => v !== null))[1];
       const option = overTime(lines, { x: span(lines), y }, "RTT");
@@ -229,10 +248,10 @@
 
     sojourn() {
       const lines = shown()
-        .map(({ d, run }) => ({ d, data: run[state.link][state.sojourn].map((v, i) => [i * run.step_s, v]) }))
+        .map(({ d, run }) => ({ d, data: run[state.link][state.sojourn][0].map((v, i) => [i * run.step_s, v, run[state.link][state.sojourn][1][i]]) }))
         .filter((l) => l.data.some((p) => p[1] !== null));
       if (!lines.length) return "No series of sojourn times in these results.";
-      return overTime(lines, { x: span(lines), y: timeScale(lines.flatMap((l) => l.data.map((p) => p[1]))) }, "sojourn time");
+      return overTime(lines, { x: span(lines), y: timeScale(lines.flatMap((l) => l.data.flatMap(withBand))) }, "sojourn time");
     },
 
     "sojourn-cdf"() {
@@ -389,7 +408,7 @@
   const caption = (figure, seeded) => {
     const p = point();
     if (!p) return;
-    const seeds = seeded ? [...new Set(shown().map(({ run }) => run.seed))].map((s) => `seed ${s}`).join(", ") : p.seeds;
+    const seeds = seeded ? [...new Set(shown().map(({ run }) => run.says))].join(", ") : p.seeds;
     const lines = cells().map(({ cell, d }) => el("li", {}, swatch(d), cell.qdisc[state.link]));
     const open = figure.querySelector("figcaption details")?.open;
     const details = el("details", open ? { open: "" } : {}, el("summary", {}, [p.label, p.words, seeds].filter(Boolean).join(" · ")));

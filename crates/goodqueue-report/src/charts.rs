@@ -1,6 +1,7 @@
 //! What `assets/report.js` draws: milliseconds and Mbit/s, rounded, and few enough numbers for a file to mail.
 
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
+use goodqueue_scenario::summary::series::{Band, pings_per_step};
 use serde::Serialize;
 
 use crate::ellipse::{self, Ellipse};
@@ -56,25 +57,35 @@ struct Cloud {
     ellipse: Vec<(Short, Short)>,
 }
 
-/// Series of one run.
+/// Series of one run, or the pointwise mean of those of several seeds.
 #[derive(Serialize)]
 struct Shown {
+    /// As in a menu of seeds.
     seed: String,
+    /// In a sentence.
+    says: String,
     step_s: f64,
     /// Step of the goodput: what TCP delivers after a loss comes in lumps, which say nothing at a finer scale.
     goodput_step_s: f64,
     down: Queue,
     up: Queue,
     goodput: PerDirection<Vec<Flow>>,
-    pings: Vec<(Short, Option<Short>)>,
+    /// When sent, round-trip time; of a mean half the width of its confidence interval as well.
+    pings: Vec<(Short, Option<Short>, Option<Short>)>,
+    /// The pings are those of one flow (or a mean), so that a line may join them.
+    joined: bool,
     quantiles: Quantiles,
 }
 
 #[derive(Serialize)]
 struct Queue {
-    mean: Vec<Option<Short>>,
-    max: Vec<Option<Short>>,
+    mean: Line,
+    max: Line,
 }
+
+/// Values at the steps, and of a mean half the width of the confidence interval at each; otherwise none.
+#[derive(Serialize)]
+struct Line(Vec<Option<Short>>, Vec<Option<Short>>);
 
 #[derive(Serialize)]
 struct Flow {
@@ -97,8 +108,11 @@ impl Charts {
         let budget = Budget::new(grouped);
         let shown = columns(grouped);
         let metrics = shown.iter().map(|m| {
-            let of =
-                if m.group == "Sojourn time" { format!(" {}", grouped.link.name()) } else { String::new() };
+            let of = if m.group == crate::metric::SOJOURN {
+                format!(" {}", grouped.link.name())
+            } else {
+                String::new()
+            };
             MetricName { name: format!("{}{of}, {}", m.group, m.name), unit: m.unit }
         });
         let cell = |runs: &Vec<&Run>| cell(runs, grouped.link, &shown, log_latency, budget);
@@ -122,13 +136,17 @@ impl Charts {
     }
 }
 
-fn cell(runs: &[&Run], main: Link, columns: &[&Metric], log: bool, budget: Budget) -> Option<Cell> {
+fn cell(runs: &[&Run], main: Link, columns: &[Metric], log: bool, budget: Budget) -> Option<Cell> {
     let first = runs.first()?;
-    let metric = |of: fn(&Run, Link) -> Option<f64>| {
-        let s = Spread::of(runs.iter().map(|r| of(r, main)))?;
+    let mean = |metric: &Metric| {
+        let s = Spread::of(runs.iter().map(|r| (metric.of)(r, main)))?;
         Some((Short::new(s.mean)?, s.ci95.and_then(Short::new)))
     };
-    let with_series = runs.iter().filter_map(|r| Some((*r, r.series.as_ref()?)));
+    let with_series: Vec<(&Run, &Series)> =
+        runs.iter().filter_map(|r| Some((*r, r.series.as_ref()?))).collect();
+    let pointwise =
+        (with_series.len() > 1).then(|| Shown::mean(&with_series, budget.steps.min(MAX_MEAN_STEPS)));
+    let alone = with_series.iter().take(budget.seeds).map(|(r, s)| Shown::new(r, s, budget.steps));
     Some(Cell {
         qdisc: PerDirection {
             down: clip(&first.bottleneck.down.qdisc, 400),
@@ -136,8 +154,8 @@ fn cell(runs: &[&Run], main: Link, columns: &[&Metric], log: bool, budget: Budge
         },
         down: Cloud::new(runs, log, |r| r.goodput.down),
         up: Cloud::new(runs, log, |r| r.goodput.up),
-        metrics: columns.iter().map(|m| metric(m.of)).collect(),
-        shown: with_series.take(budget.seeds).map(|(r, s)| Shown::new(r, s, budget.steps)).collect(),
+        metrics: columns.iter().map(mean).collect(),
+        shown: pointwise.into_iter().chain(alone).collect(),
     })
 }
 
@@ -166,62 +184,171 @@ impl Cloud {
 
 impl Shown {
     fn new(run: &Run, series: &Series, max_steps: usize) -> Self {
-        let steps = steps(series);
-        let bucket = thin::bucket(steps, max_steps);
-        let goodput_bucket = thin::bucket(steps, max_steps.min(MAX_GOODPUT_STEPS));
+        let steps = Steps::new(series, max_steps);
+        let flows = |direction| flows(run, series, direction, steps.goodput).into_iter().map(Flow::new);
         Self {
             seed: run.seed.to_string(),
-            step_s: series.step_s * crate::metric::count(bucket),
-            goodput_step_s: series.step_s * crate::metric::count(goodput_bucket),
-            down: Queue::new(&series.queues.down, bucket),
-            up: Queue::new(&series.queues.up, bucket),
-            goodput: PerDirection {
-                down: flows(run, series, "down", goodput_bucket),
-                up: flows(run, series, "up", goodput_bucket),
-            },
+            says: format!("seed {}", run.seed),
+            step_s: series.step_s * crate::metric::count(steps.all),
+            goodput_step_s: series.step_s * crate::metric::count(steps.goodput),
+            down: Queue::new(&series.queues.down, steps.all),
+            up: Queue::new(&series.queues.up, steps.all),
+            goodput: PerDirection { down: flows("down").collect(), up: flows("up").collect() },
             pings: thin::pings(&series.pings, max_steps)
                 .into_iter()
-                .filter_map(|(t, rtt)| Some((Short::with_digits(t, 7)?, rtt.and_then(ms))))
+                .filter_map(|(t, rtt)| Some((Short::with_digits(t, 7)?, rtt.and_then(ms), None)))
                 .collect(),
-            quantiles: Quantiles {
-                p: series.quantiles.probabilities.iter().copied().map(Short::or_zero).collect(),
-                down: all_ms(&series.quantiles.sojourn_down_s),
-                up: all_ms(&series.quantiles.sojourn_up_s),
-                ping: all_ms(&series.quantiles.ping_s),
-            },
+            joined: run.flows.iter().filter(|flow| flow.kind == "ping").count() < 2,
+            quantiles: Quantiles::new(&series.quantiles),
         }
+    }
+
+    /// The pointwise mean of several runs.
+    fn mean(runs: &[(&Run, &Series)], max_steps: usize) -> Self {
+        let series = runs[0].1;
+        let steps = Steps::new(series, max_steps);
+        let queue = |of: fn(&Series) -> &QueueSeries| {
+            let line = |values: fn(&QueueSeries, usize) -> Vec<Option<f64>>| {
+                let all: Vec<_> = runs.iter().map(|(_, series)| values(of(series), steps.all)).collect();
+                Line::of(&Band::of(&all))
+            };
+            Queue { mean: line(thinned_mean), max: line(thinned_max) }
+        };
+        let goodput = |direction: &str| {
+            let all: Vec<_> =
+                runs.iter().map(|(run, series)| flows(run, series, direction, steps.goodput)).collect();
+            let flow = |number: usize, name: &str| {
+                let alike: Vec<_> =
+                    all.iter().filter_map(|run| run.get(number)).map(|flow| flow.1.clone()).collect();
+                Flow::new((name.to_owned(), Band::of(&alike).mean))
+            };
+            all[0].iter().enumerate().map(|(number, (name, _))| flow(number, name)).collect()
+        };
+        let all = self::steps(series);
+        // Of pings further apart than the steps there would be more gaps than points.
+        let apart = all.div_ceil(series.pings.len().clamp(1, max_steps)).max(steps.all);
+        let apart_s = series.step_s * crate::metric::count(apart);
+        let pings = Band::of(
+            &runs
+                .iter()
+                .map(|(_, series)| pings_per_step(&series.pings, apart_s, all.div_ceil(apart)))
+                .collect::<Vec<_>>(),
+        );
+        let at = (0..).map(|step| (crate::metric::count(step) + 0.5) * apart_s);
+        Self {
+            seed: format!("all {}: mean", runs.len()),
+            says: format!("pointwise mean over {} seeds", runs.len()),
+            step_s: series.step_s * crate::metric::count(steps.all),
+            goodput_step_s: series.step_s * crate::metric::count(steps.goodput),
+            down: queue(|series| &series.queues.down),
+            up: queue(|series| &series.queues.up),
+            goodput: PerDirection { down: goodput("down"), up: goodput("up") },
+            pings: at
+                .zip(pings.mean.iter().zip(&pings.ci95))
+                .filter_map(|(t, (mean, half))| {
+                    Some((Short::with_digits(t, 7)?, Some((*mean)?).and_then(ms), half.and_then(ms)))
+                })
+                .collect(),
+            joined: true,
+            quantiles: Quantiles::pooled(runs),
+        }
+    }
+}
+
+/// How many steps of a series become one in the charts.
+#[derive(Clone, Copy)]
+struct Steps {
+    all: usize,
+    goodput: usize,
+}
+
+impl Steps {
+    fn new(series: &Series, max: usize) -> Self {
+        let steps = steps(series);
+        Self { all: thin::bucket(steps, max), goodput: thin::bucket(steps, max.min(MAX_GOODPUT_STEPS)) }
     }
 }
 
 impl Queue {
     fn new(queue: &QueueSeries, bucket: usize) -> Self {
-        let ms = |values: Vec<Option<f64>>| values.into_iter().map(|v| v.and_then(ms)).collect();
         Self {
-            mean: ms(thin::means(&queue.sojourn_mean_s, bucket)),
-            max: ms(thin::maxima(&queue.sojourn_max_s, bucket)),
+            mean: Line(in_ms(&thinned_mean(queue, bucket)), Vec::new()),
+            max: Line(in_ms(&thinned_max(queue, bucket)), Vec::new()),
         }
     }
 }
 
-/// The flows of a direction; beyond `MAX_FLOWS` the rest is summed up.
-fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<Flow> {
+fn thinned_mean(queue: &QueueSeries, bucket: usize) -> Vec<Option<f64>> {
+    thin::means(&queue.sojourn_mean_s, bucket)
+}
+
+fn thinned_max(queue: &QueueSeries, bucket: usize) -> Vec<Option<f64>> {
+    thin::maxima(&queue.sojourn_max_s, bucket)
+}
+
+impl Line {
+    fn of(band: &Band) -> Self {
+        Self(in_ms(&band.mean), in_ms(&band.ci95))
+    }
+}
+
+impl Flow {
+    fn new((name, mbit): (String, Vec<Option<f64>>)) -> Self {
+        Self { name, mbit: mbit.into_iter().map(|v| v.and_then(Short::new)).collect() }
+    }
+}
+
+impl Quantiles {
+    fn new(of: &goodqueue_scenario::results::Quantiles) -> Self {
+        Self {
+            p: of.probabilities.iter().copied().map(Short::or_zero).collect(),
+            down: all_ms(&of.sojourn_down_s),
+            up: all_ms(&of.sojourn_up_s),
+            ping: all_ms(&of.ping_s),
+        }
+    }
+
+    /// Of all runs together, each with the same weight.
+    fn pooled(runs: &[(&Run, &Series)]) -> Self {
+        type Of = fn(&goodqueue_scenario::results::Quantiles) -> &[f64];
+        let probabilities = &runs[0].1.quantiles.probabilities;
+        let pool = |of: Of| -> Vec<f64> {
+            let mut all: Vec<f64> =
+                runs.iter().flat_map(|(_, series)| of(&series.quantiles)).copied().collect();
+            all.sort_by(f64::total_cmp);
+            let last = all.len().saturating_sub(1);
+            let steps = probabilities.len().saturating_sub(1).max(1);
+            let rank = |step: usize| all.get((step * last + steps / 2) / steps).copied();
+            (0..probabilities.len()).filter_map(rank).collect()
+        };
+        Self::new(&goodqueue_scenario::results::Quantiles {
+            probabilities: probabilities.clone(),
+            sojourn_down_s: pool(|of| &of.sojourn_down_s),
+            sojourn_up_s: pool(|of| &of.sojourn_up_s),
+            ping_s: pool(|of| &of.ping_s),
+        })
+    }
+}
+
+/// The flows of a direction, in Mbit/s; beyond `MAX_FLOWS` the rest is summed up.
+fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<(String, Vec<Option<f64>>)> {
     let of_direction = |f: &&goodqueue_scenario::results::FlowSeries| {
         run.flows.iter().any(|known| known.id == f.id && known.direction == direction)
     };
     let mine: Vec<_> = series.goodput_bps.iter().filter(of_direction).collect();
     let mbit = |values: &[f64]| {
         let some: Vec<Option<f64>> = values.iter().map(|v| Some(v / 1e6)).collect();
-        thin::means(&some, bucket).into_iter().map(|v| v.and_then(Short::new)).collect()
+        thin::means(&some, bucket)
     };
     let own = if mine.len() > MAX_FLOWS { MAX_FLOWS - 1 } else { mine.len() };
     let (alone, rest) = mine.split_at(own);
-    let mut out: Vec<Flow> = alone
+    let mut out: Vec<(String, Vec<Option<f64>>)> = alone
         .iter()
         .map(|f| {
             let cc = run.flows.iter().find(|known| known.id == f.id).and_then(|known| known.cc.as_deref());
             let name =
                 cc.map_or_else(|| format!("flow {}", f.id), |cc| format!("flow {} ({})", f.id, clip(cc, 24)));
-            Flow { name, mbit: mbit(&f.values) }
+            (name, mbit(&f.values))
         })
         .collect();
     if !rest.is_empty() {
@@ -229,7 +356,7 @@ fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<Flow
         for flow in rest {
             sum.iter_mut().zip(&flow.values).for_each(|(s, v)| *s += v);
         }
-        out.push(Flow { name: format!("{} other flows", rest.len()), mbit: mbit(&sum) });
+        out.push((format!("{} other flows", rest.len()), mbit(&sum)));
     }
     out
 }
@@ -250,8 +377,10 @@ impl Budget {
         let most_seeds = cells().map(Vec::len).max().unwrap_or(0);
         let fits = |b: Budget| {
             let numbers = |cell: &Vec<&Run>| {
-                let shown = cell.iter().filter_map(|r| r.series.as_ref()).take(b.seeds);
-                shown.map(|s| numbers(s, b.steps)).sum::<usize>()
+                let series = || cell.iter().filter_map(|r| r.series.as_ref());
+                // With several there is their mean, and its confidence band.
+                let mean = series().nth(1).map_or(0, |s| 2 * numbers(s, b.steps));
+                mean + series().take(b.seeds).map(|s| numbers(s, b.steps)).sum::<usize>()
             };
             cells().map(numbers).sum::<usize>() <= MAX_NUMBERS
         };
@@ -293,12 +422,19 @@ fn ms(seconds: f64) -> Option<Short> {
     Short::new(seconds * 1e3)
 }
 
+fn in_ms(seconds: &[Option<f64>]) -> Vec<Option<Short>> {
+    seconds.iter().map(|s| s.and_then(ms)).collect()
+}
+
 fn all_ms(seconds: &[f64]) -> Vec<Short> {
     seconds.iter().map(|s| Short::or_zero(s * 1e3)).collect()
 }
 
 /// Steps of a chart of goodput, which is a third of the page wide.
 const MAX_GOODPUT_STEPS: usize = 75;
+
+/// Steps of a mean over seeds: with more the confidence bands of several disciplines hide each other.
+const MAX_MEAN_STEPS: usize = 120;
 
 /// Flows drawn on their own per direction.
 const MAX_FLOWS: usize = 12;
@@ -328,8 +464,30 @@ mod tests {
             (0..40).map(|id| goodqueue_scenario::results::FlowSeries { id, values: vec![1e6; 4] }).collect();
         let drawn = flows(&r, r.series.as_ref().unwrap(), "down", 1);
         assert_eq!(drawn.len(), MAX_FLOWS);
-        assert_eq!(drawn[11].name, "29 other flows");
-        assert_eq!(drawn[11].mbit[0], Short::new(29.0));
+        assert_eq!(drawn[11], ("29 other flows".to_owned(), vec![Some(29.0); 4]));
+    }
+
+    #[test]
+    fn several_seeds_have_their_pointwise_mean_first_with_its_band() {
+        let mut runs: Vec<Run> = (1..=3).map(|seed| run("pie", seed, Some(series(8)))).collect();
+        for (run, wait) in runs.iter_mut().zip([0.010, 0.020, 0.030]) {
+            let series = run.series.as_mut().unwrap();
+            series.queues.down.sojourn_mean_s = vec![Some(wait); 8];
+            series.quantiles.probabilities = vec![0.0, 0.5, 1.0];
+            series.quantiles.sojourn_down_s = vec![wait; 3];
+        }
+        let charts = Charts::new(&Grouped::new(&runs));
+        let shown = &charts.points[0].cells[0].as_ref().unwrap().shown;
+        assert_eq!((shown.len(), shown[0].seed.as_str(), shown[1].seed.as_str()), (4, "all 3: mean", "1"));
+        let Line(mean, half) = &shown[0].down.mean;
+        // Standard deviation 10 ms, standard error 5.7735 ms, t(2) = 4.3027.
+        assert_eq!((mean[7], half[7]), (Short::new(20.0), Short::new(24.84)));
+        assert!(shown[1].down.mean.1.is_empty(), "a run has no band");
+        let pooled: Vec<_> = [10.0, 20.0, 30.0].into_iter().map(Short::or_zero).collect();
+        assert_eq!(shown[0].quantiles.down, pooled);
+        // All but the lost ones, which are the same in every run.
+        assert_eq!(shown[0].pings.len(), 7);
+        assert_eq!(shown[0].pings[0].1, Short::new(54.0));
     }
 
     #[test]

@@ -1,24 +1,59 @@
 //! The figures of the table and of the sweep chart, each defined once.
 
-use goodqueue_scenario::results::{LinkResult, Run, VoipResult};
+use goodqueue_scenario::results::{FlowResult, LinkResult, Run, SpikeResult, Summary, VoipResult};
 
 use goodqueue_scenario::summary::Estimate;
 
+use crate::escape::clip;
 use crate::group::{Grouped, Link};
 
 /// One column.
-#[derive(Clone, Copy)]
 pub(crate) struct Metric {
     /// Heading above several columns.
-    pub(crate) group: &'static str,
+    pub(crate) group: String,
     /// Heading of the column.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// Unit, or empty.
     pub(crate) unit: &'static str,
     /// Which end of the column is good.
     pub(crate) better: Better,
+    /// How many digits it has.
+    pub(crate) digits: Digits,
+    /// The table that it is in.
+    pub(crate) table: Table,
     /// The figure in this unit.
-    pub(crate) of: fn(&Run, Link) -> Option<f64>,
+    pub(crate) of: Of,
+}
+
+type Of = Box<dyn Fn(&Run, Link) -> Option<f64>>;
+
+/// What stands together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Table {
+    /// What people look at first: latency, goodput, what users of the traffic see.
+    Main,
+    /// How packets were lost, and what share of things was whose.
+    Losses,
+    /// How long queues held more than they should.
+    Spikes,
+    /// The queues that are not at the bottleneck.
+    Queues,
+    /// Who was in the air.
+    Air,
+}
+
+impl Table {
+    /// In the order of the page.
+    pub(crate) const ALL: [Self; 5] = [Self::Main, Self::Losses, Self::Spikes, Self::Queues, Self::Air];
+}
+
+/// How many digits a figure has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Digits {
+    /// Three that say something.
+    Three,
+    /// So many after the point.
+    AfterPoint(usize),
 }
 
 /// Which end of a column is good.
@@ -33,58 +68,182 @@ pub(crate) enum Better {
 }
 
 /// All columns, left to right.
-const METRICS: [Metric; 22] = [
-    metric("Goodput", "down", "Mbit/s", Better::High, |r, _| Some(r.goodput.down / 1e6)),
-    metric("Goodput", "up", "Mbit/s", Better::High, |r, _| Some(r.goodput.up / 1e6)),
-    metric("Induced latency", "mean", "ms", Better::Low, |r, _| ms(r.induced_latency_s.mean)),
-    metric("Induced latency", "p95", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p95)),
-    metric("Induced latency", "p99", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p99)),
-    metric("Sojourn time", "p50", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p50)),
-    metric("Sojourn time", "p95", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p95)),
-    metric("Sojourn time", "p99", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p99)),
-    metric("Packets", "dropped", "", Better::Neither, |r, _| packets(r, |l| l.packets.dropped)),
-    metric("Packets", "marked", "", Better::Neither, |r, _| packets(r, |l| l.packets.marked)),
-    metric("Fairness", "Jain", "", Better::High, |r, l| match l {
-        Link::Down => r.fairness.jain_goodput,
-        Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
-    }),
-    metric(VOICE, "lost", "%", Better::Low, |r, _| voice(r)?.loss.map(|share| share * 1e2)),
-    metric(VOICE, "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
-    metric(VOICE, "jitter", "ms", Better::Low, |r, _| ms(voice(r)?.jitter_s)),
-    metric(VOICE, "MOS", "", Better::High, |r, _| voice(r)?.mos),
-    metric(PAGES, "p50", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p50)),
-    metric(PAGES, "p95", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p95)),
-    metric(TRANSFERS, "p50", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p50)),
-    metric(TRANSFERS, "p95", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p95)),
-    metric(TRANSFERS, "p99", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p99)),
-    metric(GROUPS, "mean", "ms", Better::Low, |r, _| ms(r.mean_response_s())),
-    metric(GROUPS, "max", "ms", Better::Low, |r, _| ms(r.max_response_s())),
-];
+fn metrics(grouped: &Grouped<'_>) -> Vec<Metric> {
+    let mut all = main();
+    all.extend(losses());
+    all.extend(spikes(grouped));
+    all.extend(queues(grouped));
+    all.extend(air(grouped));
+    all
+}
 
+fn main() -> Vec<Metric> {
+    let main = |group, name, unit, better, of: fn(&Run, Link) -> Option<f64>| Metric {
+        group: String::from(group),
+        name: String::from(name),
+        unit,
+        better,
+        digits: match group {
+            PACKETS => Digits::AfterPoint(0),
+            FAIRNESS => Digits::AfterPoint(3),
+            VOICE if better == Better::High => Digits::AfterPoint(2),
+            _ => Digits::Three,
+        },
+        table: Table::Main,
+        of: Box::new(of),
+    };
+    vec![
+        main("Goodput", "down", "Mbit/s", Better::High, |r, _| Some(r.goodput.down / 1e6)),
+        main("Goodput", "up", "Mbit/s", Better::High, |r, _| Some(r.goodput.up / 1e6)),
+        main("Induced latency", "mean", "ms", Better::Low, |r, _| ms(r.induced_latency_s.mean)),
+        main("Induced latency", "p95", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p95)),
+        main("Induced latency", "p99", "ms", Better::Low, |r, _| ms(r.induced_latency_s.p99)),
+        main(SOJOURN, "p50", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p50)),
+        main(SOJOURN, "p95", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p95)),
+        main(SOJOURN, "p99", "ms", Better::Low, |r, l| ms(link(r, l).sojourn_s.p99)),
+        main(PACKETS, "dropped", "", Better::Neither, |r, _| packets(r, |l| l.packets.dropped)),
+        main(PACKETS, "marked", "", Better::Neither, |r, _| packets(r, |l| l.packets.marked)),
+        main(FAIRNESS, "goodput", "", Better::High, |r, l| match l {
+            Link::Down => r.fairness.jain_goodput,
+            Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
+        }),
+        main(VOICE, "lost", "%", Better::Low, |r, _| percent(voice(r)?.loss)),
+        main(VOICE, "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
+        main(VOICE, "jitter", "ms", Better::Low, |r, _| ms(voice(r)?.jitter_s)),
+        main(VOICE, "MOS", "", Better::High, |r, _| voice(r)?.mos),
+        main(PAGES, "p50", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p50)),
+        main(PAGES, "p95", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p95)),
+        main(TRANSFERS, "p50", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p50)),
+        main(TRANSFERS, "p95", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p95)),
+        main(TRANSFERS, "p99", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p99)),
+        main(GROUPS, "mean", "ms", Better::Low, |r, _| ms(r.mean_response_s())),
+        main(GROUPS, "max", "ms", Better::Low, |r, _| ms(r.max_response_s())),
+    ]
+}
+
+fn losses() -> Vec<Metric> {
+    let more = |group: &str, name: &str, unit, better, of: fn(&Run, Link) -> Option<f64>| {
+        beside(Table::Losses, group, name, unit, better, Box::new(of))
+    };
+    let of_link = |group: &'static str| {
+        vec![
+            more(group, "events per flow", "", Better::Neither, |r, l| r.loss_events(l.name())),
+            more(group, "packets per event", "", Better::Neither, |r, l| r.packets_per_loss_event(l.name())),
+            more(group, "synchronized", "%", Better::Low, |r, l| {
+                percent(match l {
+                    Link::Down => r.loss_synchronization.down,
+                    Link::Up => r.loss_synchronization.up,
+                })
+            }),
+        ]
+    };
+    let mut all = of_link(LOSSES);
+    all.push(Metric {
+        digits: Digits::AfterPoint(3),
+        ..more("Jain index", "drops", "", Better::High, |r, _| r.fairness.jain_drop_share)
+    });
+    all.push(more("Mean queue", "of limit", "%", Better::Neither, |r, l| percent(link(r, l).queue_share)));
+    all.push(more("Share of TCP", "in bytes", "%", Better::Neither, |r, _| {
+        let other = |flow: &FlowResult| flow.cc.is_none() && flow.kind != "ping" && flow.bytes_delivered > 0;
+        if r.flows.iter().any(other) { percent(r.tcp_share) } else { None }
+    }));
+    all
+}
+
+/// For each number of bytes above which the time was to be told.
+fn spikes(grouped: &Grouped<'_>) -> Vec<Metric> {
+    let watched = runs(grouped).map(|run| &run.bottleneck.down.spikes).max_by_key(|spikes| spikes.len());
+    let of_one = |(number, spike): (usize, &SpikeResult)| {
+        let group = format!("Queue above {} B", spike.above_bytes);
+        let metric = |name: &str, time: fn(&SpikeResult) -> f64| {
+            let of = move |run: &Run, l: Link| Some(time(link(run, l).spikes.get(number)?) * 1e3);
+            beside(Table::Spikes, &group, name, "ms", Better::Low, Box::new(of))
+        };
+        [metric("longest", |spike| spike.longest_s), metric("in all", |spike| spike.total_s)]
+    };
+    watched.into_iter().flatten().enumerate().flat_map(of_one).collect()
+}
+
+/// Time in the queues that are not at the bottleneck.
+fn queues(grouped: &Grouped<'_>) -> Vec<Metric> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in runs(grouped).flat_map(Run::other_queues) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of_one = |name: &&str| {
+        let group = format!("Sojourn time in {}", clip(name, 40));
+        let metric = |which: &str, quantile: fn(&Summary) -> Option<f64>| {
+            let name = (*name).to_owned();
+            let of = move |run: &Run, link: Link| {
+                let queues = run.other_queues();
+                let sojourn = queues.iter().find(|queue| queue.0 == name)?.1;
+                ms(quantile(match link {
+                    Link::Down => sojourn.down,
+                    Link::Up => sojourn.up,
+                }))
+            };
+            beside(Table::Queues, &group, which, "ms", Better::Low, Box::new(of))
+        };
+        [metric("p50", |of| of.p50), metric("p95", |of| of.p95), metric("p99", |of| of.p99)]
+    };
+    names.iter().take(MOST_QUEUES).flat_map(of_one).collect()
+}
+
+/// Shares of the stations of a WiFi channel in the airtime.
+fn air(grouped: &Grouped<'_>) -> Vec<Metric> {
+    let stations = runs(grouped).filter_map(|run| run.wifi.as_ref()).max_by_key(|wifi| wifi.stations.len());
+    let Some(channel) = stations.filter(|wifi| wifi.stations.len() > 1) else { return Vec::new() };
+    let jain = |run: &Run, _| run.wifi.as_ref()?.jain_airtime();
+    let mut all = vec![Metric {
+        digits: Digits::AfterPoint(3),
+        ..beside(Table::Air, AIRTIME, "Jain index", "", Better::High, Box::new(jain))
+    }];
+    all.extend(channel.stations.iter().take(MOST_STATIONS).enumerate().map(|(number, station)| {
+        let name = format!("station {}", station.client);
+        let of = move |run: &Run, _| percent(run.wifi.as_ref()?.stations.get(number)?.airtime_share);
+        beside(Table::Air, AIRTIME, &name, "%", Better::Neither, Box::new(of))
+    }));
+    all
+}
+
+fn beside(table: Table, group: &str, name: &str, unit: &'static str, better: Better, of: Of) -> Metric {
+    let (group, name) = (group.to_owned(), name.to_owned());
+    Metric { group, name, unit, better, digits: Digits::Three, table, of }
+}
+
+pub(crate) const SOJOURN: &str = "Sojourn time";
+pub(crate) const LOSSES: &str = "Losses";
+pub(crate) const PACKETS: &str = "Packets";
+const FAIRNESS: &str = "Jain index";
 const VOICE: &str = "Voice";
 const PAGES: &str = "Page fetch";
 const TRANSFERS: &str = "Flow completion";
 const GROUPS: &str = "Group response";
+const AIRTIME: &str = "Airtime";
 /// About traffic that only some scenarios have.
 const OF_SOME_TRAFFIC: [&str; 4] = [VOICE, PAGES, TRANSFERS, GROUPS];
+/// More columns than these nobody reads.
+const MOST_STATIONS: usize = 16;
+const MOST_QUEUES: usize = 5;
 
 /// The columns that this report has: those about which any of its runs says something, and those about the link always.
-pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<&'static Metric> {
-    let says = |metric: &&Metric| {
-        let mut runs = grouped.points.iter().flat_map(|point| point.runs.iter().flatten());
-        !OF_SOME_TRAFFIC.contains(&metric.group) || runs.any(|run| (metric.of)(run, grouped.link).is_some())
-    };
-    METRICS.iter().filter(says).collect()
+pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<Metric> {
+    let mut all = metrics(grouped);
+    all.retain(|metric| {
+        let always = metric.table == Table::Main && !OF_SOME_TRAFFIC.contains(&metric.group.as_str());
+        always || runs(grouped).any(|run| (metric.of)(run, grouped.link).is_some())
+    });
+    all
 }
 
-const fn metric(
-    group: &'static str,
-    name: &'static str,
-    unit: &'static str,
-    better: Better,
-    of: fn(&Run, Link) -> Option<f64>,
-) -> Metric {
-    Metric { group, name, unit, better, of }
+fn runs<'g>(grouped: &'g Grouped<'g>) -> impl Iterator<Item = &'g Run> {
+    grouped.points.iter().flat_map(|point| point.runs.iter().flatten()).copied()
+}
+
+fn percent(share: Option<f64>) -> Option<f64> {
+    share.map(|share| share * 1e2)
 }
 
 /// A metric over the seeds.

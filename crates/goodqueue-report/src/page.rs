@@ -1,6 +1,7 @@
 //! The page as a whole: `assets/report.html` with its blanks filled in.
 
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::summary::Aggregate;
 use serde::Serialize;
 
 use crate::Options;
@@ -28,6 +29,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "scenario" => scenario(results, options),
         "tables" => tables(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
+        "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),
         "link" => grouped.link.name().to_owned(),
         "css" => CSS.to_owned(),
         "notice" => format!("{NOTICE}\n{LICENSE_D3}"),
@@ -63,11 +65,19 @@ fn data(results: &Results, grouped: &Grouped<'_>) -> String {
         goodqueue: results.goodqueue.clone(),
         scenario: results.scenario.clone(),
         runs: results.runs.iter().map(without_series).collect(),
-        summary: results.summary.clone(),
+        summary: results.summary.iter().map(|all| Aggregate { series: None, ..all.clone() }).collect(),
     };
     let data = Data { results: &results, charts: Charts::new(grouped) };
     json_in_script(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
 }
+
+/// True if there are series of several seeds of something.
+fn has_means(grouped: &Grouped<'_>) -> bool {
+    let with_series = |runs: &&Vec<&Run>| runs.iter().filter(|run| run.series.is_some()).count() > 1;
+    grouped.points.iter().any(|point| point.runs.iter().any(|runs| with_series(&runs)))
+}
+
+const MEAN: &str = " Of all seeds: the pointwise mean, with its 95 % confidence band.";
 
 fn made(results: &Results, grouped: &Grouped<'_>) -> String {
     let mut parts = vec![many(results.runs.len(), "run")];

@@ -1,4 +1,4 @@
-//! The table: a row per discipline, a column per figure. Plain HTML, to read and to copy without JavaScript.
+//! The tables: a row per discipline, a column per figure. Plain HTML, to read and to copy without JavaScript.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,20 @@ use goodqueue_scenario::results::Run;
 use crate::escape::{clip, html};
 use crate::grade::Grades;
 use crate::group::{Grouped, Link, Point};
-use crate::metric::{Better, Metric, Spread, columns};
+use crate::metric::{self, Better, Digits, Metric, Spread, Table, columns};
 use crate::number::{decimals, time};
 use crate::words;
 
-/// One table per sweep point.
+/// One table per sweep point, and a second where there is more to say.
 pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
+    let columns = columns(grouped);
+    let of_point = |point: &Point<'_>| -> String {
+        let table = |which: Table| {
+            let metrics: Vec<&Metric> = columns.iter().filter(|metric| metric.table == which).collect();
+            if metrics.is_empty() { String::new() } else { table(grouped, point, &metrics, which) }
+        };
+        Table::ALL.into_iter().map(table).collect()
+    };
     grouped.points.iter().enumerate().fold(String::new(), |mut out, (i, point)| {
         let title = if point.label.is_empty() {
             String::new()
@@ -24,7 +32,7 @@ pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
             "<section class=\"point\" data-point=\"{i}\">\n{title}<p class=\"words\">{}, {}</p>\n{}</section>\n",
             html(&words::parameters(point)),
             html(&words::seeds(point)),
-            table(grouped, point)
+            of_point(point)
         );
         out
     })
@@ -35,16 +43,23 @@ fn colour(discipline: usize) -> String {
     format!("d{} t{}", discipline % 8, discipline / 8 % 3)
 }
 
-fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
+fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&Metric], which: Table) -> String {
+    let graded = which == Table::Main;
     let mut shown: Vec<Column<'_>> = Vec::new();
-    for metric in columns(grouped) {
+    for metric in metrics {
         let starts = shown.last().is_none_or(|before| before.metric.group != metric.group);
         shown.push(Column::new(metric, starts, point, grouped.link));
     }
-    let mut out = String::from(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures per discipline\">\n<table>\n",
-    );
-    out += &head(grouped.link, &shown);
+    let what = match which {
+        Table::Main => "Figures per discipline",
+        Table::Losses => "Losses and shares per discipline",
+        Table::Spikes => "Time with a long queue per discipline",
+        Table::Queues => "Sojourn time beside the bottleneck per discipline",
+        Table::Air => "Airtime per discipline",
+    };
+    let mut out =
+        format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{what}\">\n<table>\n",);
+    out += &head(grouped.link, &shown, graded);
     out += "<tbody>\n";
     for (d, runs) in point.runs.iter().enumerate() {
         let Some(first) = runs.first() else { continue };
@@ -54,7 +69,7 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
             colour(d),
             html(&clip(&first.qdisc_resolved, 400)),
             html(&grouped.labels[d]),
-            grade(runs)
+            if graded { grade(runs) } else { String::new() }
         );
         for column in &shown {
             out += &column.cell(d);
@@ -65,36 +80,51 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
     out
 }
 
-fn head(link: Link, columns: &[Column]) -> String {
-    let mut groups = String::from(
-        "<thead>\n<tr><th scope=\"col\" rowspan=\"2\">Discipline</th><th scope=\"col\" rowspan=\"2\">Grade</th>",
-    );
+fn head(link: Link, columns: &[Column<'_>], graded: bool) -> String {
+    let mut groups = String::from("<thead>\n<tr><th scope=\"col\" rowspan=\"2\">Discipline</th>");
+    if graded {
+        groups += "<th scope=\"col\" rowspan=\"2\" class=\"grade\">Grade</th>";
+    }
     let mut names = String::from("<tr>");
     for (i, column) in columns.iter().enumerate() {
         let m = column.metric;
-        if m.group == "Fairness" {
-            groups += "<th scope=\"col\" rowspan=\"2\" class=\"group\">Jain index</th>";
-            continue;
-        }
-        let starts = i == 0 || columns[i - 1].metric.group != m.group;
-        if starts {
-            let span = columns.iter().filter(|c| c.metric.group == m.group).count();
-            let what = match m.group {
-                "Sojourn time" => format!("Sojourn time {}, {}", link.name(), m.unit),
-                "Packets" => "Packets, both links".to_owned(),
-                "Voice" => "Voice: % lost, ms, ms, score".to_owned(),
-                group => format!("{group}, {}", m.unit),
+        if column.starts {
+            let same: Vec<&Metric> =
+                columns[i..].iter().map(|c| c.metric).take_while(|other| other.group == m.group).collect();
+            let group = html(&m.group);
+            let of = match m.group.as_str() {
+                metric::SOJOURN | metric::LOSSES => format!("{group} {}", link.name()),
+                metric::PACKETS => format!("{group}, both links"),
+                of if of.starts_with("Queue above")
+                    || of.starts_with("Sojourn time in ")
+                    || of == "Mean queue" =>
+                {
+                    format!("{group}, {}", link.name())
+                }
+                _ => group,
             };
-            let _ = write!(groups, "<th scope=\"colgroup\" colspan=\"{span}\" class=\"group\">{what}</th>");
+            // A unit that all share stands above them, otherwise each has its own.
+            let shared = if same.iter().all(|other| other.unit == m.unit) { unit(m) } else { String::new() };
+            let _ = write!(
+                groups,
+                "<th scope=\"colgroup\" colspan=\"{}\" class=\"group\">{of}{shared}</th>",
+                same.len()
+            );
         }
+        let alike = columns.iter().filter(|c| c.metric.group == m.group).all(|c| c.metric.unit == m.unit);
         let _ = write!(
             names,
-            "<th scope=\"col\"{}>{}</th>",
-            if starts { " class=\"group\"" } else { "" },
-            m.name
+            "<th scope=\"col\"{}>{}{}</th>",
+            if column.starts { " class=\"group\"" } else { "" },
+            html(&m.name),
+            if alike { String::new() } else { unit(m) }
         );
     }
     format!("{groups}</tr>\n{names}</tr>\n</thead>\n")
+}
+
+fn unit(metric: &Metric) -> String {
+    if metric.unit.is_empty() { String::new() } else { format!(", {}", metric.unit) }
 }
 
 fn grade(runs: &[&Run]) -> String {
@@ -139,12 +169,10 @@ impl<'a> Column<'a> {
     }
 
     fn digits(&self, mean: f64) -> usize {
-        match self.metric.group {
-            "Packets" => 0,
-            "Fairness" => 3,
-            "Voice" if self.metric.better == Better::High => 2,
-            _ if mean == 0.0 => 0,
-            _ => decimals(mean),
+        match self.metric.digits {
+            Digits::AfterPoint(digits) => digits,
+            Digits::Three if mean == 0.0 => 0,
+            Digits::Three => decimals(mean),
         }
     }
 

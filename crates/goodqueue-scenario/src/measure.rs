@@ -239,15 +239,15 @@ fn flow_result(
     }
 }
 
-fn losses(outcome: &FlowOutcome) -> FlowLosses {
-    let sim::losses::FlowLosses { packets, events, span } = outcome.losses;
+fn losses(outcome: &FlowOutcome) -> Option<FlowLosses> {
+    let sim::losses::FlowLosses { packets, events, span } = outcome.losses?;
     let sent = outcome.tally.sent;
-    FlowLosses {
+    Some(FlowLosses {
         share: (sent > 0).then(|| float(packets) / float(sent)),
         events,
         packets_per_event: (events > 0).then(|| float(packets) / float(events)),
         interval_s: (events > 1).then(|| seconds(span) / float(events - 1)),
-    }
+    })
 }
 
 /// All calls as one.
@@ -465,7 +465,9 @@ fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Ser
             values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),
         })
         .collect();
-    let (pings, _) = pings(config, outcome);
+    let (mut pings, _) = pings(config, outcome);
+    // Flow by flow so far; a series is in the order of time.
+    pings.sort_by_key(|ping| ping.sent_at);
     let probabilities: Vec<f64> = (0..=QUANTILE_STEPS).map(|n| float(n) / float(QUANTILE_STEPS)).collect();
     let of_histogram = |histogram: &Histogram<u64>| -> Vec<f64> {
         if histogram.is_empty() {

@@ -97,6 +97,45 @@ impl Run {
         let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
         crate::measure::exact_summary(&times?).max
     }
+
+    /// Loss events of a TCP flow `down` or `up`, mean over these flows; `None` without any, or if nobody watched.
+    #[must_use]
+    pub fn loss_events(&self, direction: &str) -> Option<f64> {
+        let events: Option<Vec<f64>> =
+            self.tcp(direction).map(|flow| flow.losses.map(|losses| float(losses.events))).collect();
+        crate::measure::exact_summary(&events?).mean
+    }
+
+    /// Packets dropped in a loss event of these flows, mean over the events; `None` without any.
+    #[must_use]
+    pub fn packets_per_loss_event(&self, direction: &str) -> Option<f64> {
+        let losses = || self.tcp(direction).filter_map(|flow| flow.losses);
+        let events: f64 = losses().map(|losses| float(losses.events)).sum();
+        let packets: f64 = losses().filter_map(|of| Some(float(of.events) * of.packets_per_event?)).sum();
+        (events > 0.0).then(|| packets / events)
+    }
+
+    /// The queues beside those of the bottleneck: what they are called, and the time in them, down and up. Those of hops,
+    /// then the one of the WiFi channel; what takes no time at all is left out.
+    #[must_use]
+    pub fn other_queues(&self) -> Vec<(&str, PerDirection<&Summary>)> {
+        let hops = self.hops.iter().map(|hop| {
+            let (down, up) = (&hop.down.sojourn_s, &hop.up.sojourn_s);
+            (hop.name.as_str(), PerDirection { down, up })
+        });
+        let air = self.wifi.iter().map(|wifi| {
+            let (down, up) = (&wifi.down.sojourn_s, &wifi.up.sojourn_s);
+            ("WiFi", PerDirection { down, up })
+        });
+        let takes_time = |both: &PerDirection<&Summary>| {
+            [both.down, both.up].into_iter().any(|sojourn| sojourn.max.is_some_and(|longest| longest > 0.0))
+        };
+        hops.chain(air).filter(|(_, both)| takes_time(both)).collect()
+    }
+
+    fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
+        self.flows.iter().filter(move |flow| flow.cc.is_some() && flow.direction == direction)
+    }
 }
 
 /// A value for each direction.
@@ -154,6 +193,15 @@ pub struct WifiQueueResult {
     pub packets: Packets,
     /// Dropped packets by reason, `lost` in the air included; only reasons that occurred.
     pub drops: BTreeMap<String, u64>,
+}
+
+impl WifiResult {
+    /// Jain's index of the airtime of the stations; `None` with fewer than two, or if none sent anything.
+    #[must_use]
+    pub fn jain_airtime(&self) -> Option<f64> {
+        let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.airtime_share).collect();
+        crate::measure::jain(&shares)
+    }
 }
 
 /// A client of a WiFi channel.
@@ -294,9 +342,9 @@ pub struct FlowResult {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// How its data was lost at queues (RFC 7928 §2.3).
+    /// How its data was lost at queues (RFC 7928 §2.3); `null` if nobody watched, as in a live run.
     #[serde(default)]
-    pub losses: FlowLosses,
+    pub losses: Option<FlowLosses>,
     /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a single TCP connection that
     /// got so far.
     #[serde(default)]
@@ -510,4 +558,9 @@ pub struct Quantiles {
     pub sojourn_up_s: Vec<f64>,
     /// Ping round-trip time at each.
     pub ping_s: Vec<f64>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
+const fn float(number: u64) -> f64 {
+    number as f64
 }

@@ -1,10 +1,13 @@
 //! Figures over seeds: their mean, and how far off it may be.
 
+pub mod series;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::series::MeanSeries;
 use crate::results::Run;
 
 /// A figure over several runs that differ in their seed only.
@@ -45,6 +48,9 @@ pub struct Aggregate {
     /// By the path of each figure in a run, such as `bottleneck.down.sojourn_s.p95`. Those of single flows are not among
     /// them.
     pub figures: BTreeMap<String, Estimate>,
+    /// Pointwise means of the time series; left out of JSON unless these are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<MeanSeries>,
 }
 
 /// The figures of `runs` over their seeds; nothing if there is one seed only.
@@ -81,6 +87,7 @@ fn aggregate(runs: &[&Run]) -> Aggregate {
         sweep: runs[0].sweep.clone(),
         seeds: runs.len() as u64,
         figures: values.into_iter().filter_map(|(key, all)| Some((key, Estimate::of(&all)?))).collect(),
+        series: MeanSeries::of(runs),
     }
 }
 

@@ -37,7 +37,7 @@ fn a_full_queue_is_a_spike_of_its_whole_time_and_its_whole_limit() {
             assert!((spike.longest_s - seconds).abs() < 1e-9, "{spike:?}");
             assert!((spike.total_s - seconds).abs() < 1e-9, "{spike:?}");
         }
-        let losses = run.flows[0].losses;
+        let losses = run.flows[0].losses.expect("watched");
         assert!((losses.share.expect("sent") - 0.5).abs() < 0.02, "{losses:?}");
         // Every round-trip time a new loss event, with half of the packets of 50 ms.
         assert!((losses.interval_s.expect("events") - 0.05).abs() < 0.003, "{losses:?}");

@@ -144,8 +144,8 @@ pub struct FlowOutcome {
     pub tally: Tally,
     /// At the bottleneck, in the time measured.
     pub counters: FlowCounters,
-    /// Drops of packets in the direction of its data, in the time measured.
-    pub losses: FlowLosses,
+    /// Drops of packets in the direction of its data, in the time measured; `None` if nobody watched.
+    pub losses: Option<FlowLosses>,
     /// When its receiver got the first byte; absolute, and known for single TCP connections only.
     pub first_delivery: Option<Instant>,
     /// How much of the time measured the flow was active.
@@ -420,7 +420,7 @@ impl<'a> Simulation<'a> {
                 offered: seen.offered - seen_before.offered,
                 dropped: seen.dropped - seen_before.dropped,
             },
-            losses: self.network.losses.of(index),
+            losses: Some(self.network.losses.of(index)),
             first_delivery: source.first_delivery(),
             active: until.since(from),
             round_trips: round_trips.copied().collect(),

@@ -184,6 +184,9 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
         for run in &mut results.runs {
             run.series = None;
         }
+        for over_seeds in &mut results.summary {
+            over_seeds.series = None;
+        }
     }
     if let Some(path) = &scenario.json {
         output::write_json("--json", path, &results)?;

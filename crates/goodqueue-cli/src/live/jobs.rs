@@ -315,7 +315,7 @@ fn flow_outcome(
     sim::FlowOutcome {
         tally: tally(before, after),
         counters: sim::network::FlowCounters { offered: seen.offered, dropped: seen.dropped },
-        losses: sim::losses::FlowLosses::default(),
+        losses: None,
         first_delivery: None,
         active,
         round_trips: match traffic {

@@ -258,3 +258,44 @@ fn the_data_block_is_the_results_again() {
 fn a_blank_in_a_value_is_not_filled() {
     assert_eq!(fill("a{{x}}b{{y}}c", |b| if b == "x" { "{{y}}".into() } else { "Y".into() }), "a{{y}}bYc");
 }
+
+#[test]
+fn what_only_some_scenarios_have_stands_in_tables_of_its_own() {
+    use goodqueue_scenario::results::{SpikeResult, StationResult, WifiResult};
+
+    let plain = html(&results(vec![run("pie", 1, None)]), &Options::default());
+    assert!(!plain.contains("Queue above") && !plain.contains("Airtime</th>"));
+    let mut busy = run("pie", 1, None);
+    busy.bottleneck.down.spikes = vec![SpikeResult { above_bytes: 15000, longest_s: 0.4321, total_s: 1.25 }];
+    let station =
+        |client, share| StationResult { client, airtime_share: Some(share), ..StationResult::default() };
+    let down =
+        goodqueue_scenario::results::WifiQueueResult { sojourn_s: summary(0.0777), ..Default::default() };
+    busy.wifi = Some(WifiResult {
+        down,
+        stations: vec![station(1, 0.25), station(2, 0.75)],
+        ..WifiResult::default()
+    });
+    let page = html(&results(vec![busy]), &Options::default());
+    for text in [
+        "Queue above 15000 B, down, ms",
+        ">432<",
+        ">1250<",
+        "Sojourn time in WiFi, down, ms",
+        ">77.7<",
+        "Airtime",
+        "station 2, %",
+        ">75.0<",
+        ">0.800<",
+    ] {
+        assert!(page.contains(text), "no {text}");
+    }
+}
+
+#[test]
+fn means_over_seeds_are_spoken_of_only_where_there_are_several() {
+    let one = html(&results(vec![run("pie", 1, Some(series(4)))]), &Options::default());
+    assert!(!one.contains("pointwise mean"), "one seed");
+    let two = [1, 2].map(|seed| run("pie", seed, Some(series(4)))).to_vec();
+    assert!(html(&results(two), &Options::default()).contains("pointwise mean over 2 seeds"));
+}

@@ -1,0 +1,179 @@
+//! Time series over seeds: their pointwise mean, as papers draw them, and how far off it may be.
+
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use crate::results::{PerDirection, QueueSeries, Run};
+
+/// Pointwise means of the time series of runs that differ in their seed only.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct MeanSeries {
+    /// Length of a step, as in the series of the runs.
+    pub step_s: f64,
+    /// The two queues.
+    pub queues: PerDirection<QueueMeans>,
+    /// Goodput of all flows over TCP of a direction together, in bit/s.
+    pub goodput: PerDirection<Band>,
+    /// Goodput of each of them, in bit/s.
+    pub goodput_bps: Vec<FlowMeans>,
+    /// Round-trip time of the pings sent in a step: of each run their mean.
+    pub ping_s: Band,
+}
+
+/// One queue over time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct QueueMeans {
+    /// Of the mean sojourn time of the packets that left in the step.
+    pub sojourn_mean_s: Band,
+    /// Of the longest of them.
+    pub sojourn_max_s: Band,
+    /// Of the packets queued at the end of the step.
+    pub queue_packets: Band,
+    /// Of the bits sent per second.
+    pub throughput_bps: Band,
+    /// Of the packets dropped in the step.
+    pub drops: Band,
+}
+
+/// One flow over time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowMeans {
+    /// The flow.
+    pub id: u32,
+    /// Its values.
+    pub values: Band,
+}
+
+/// A mean with its confidence band.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Band {
+    /// At each step the mean over the runs that have a value there; `null` if none has.
+    pub mean: Vec<Option<f64>>,
+    /// Half the width of its 95 % confidence interval (Student's t); `null` with fewer than two values.
+    pub ci95: Vec<Option<f64>>,
+}
+
+impl Band {
+    /// Of several series of the same steps; as long as the longest.
+    #[must_use]
+    pub fn of(series: &[Vec<Option<f64>>]) -> Self {
+        let steps = series.iter().map(Vec::len).max().unwrap_or(0);
+        let at = |step: usize| {
+            let present: Vec<f64> =
+                series.iter().filter_map(|values| *values.get(step)?).filter(|v| v.is_finite()).collect();
+            Estimate::of(&present)
+        };
+        let (mean, ci95) = (0..steps)
+            .map(at)
+            .map(|estimate| (estimate.map(|of| of.mean), estimate.and_then(|of| of.ci95)))
+            .unzip();
+        Self { mean, ci95 }
+    }
+}
+
+impl MeanSeries {
+    /// Of runs of one discipline at one point of a sweep; `None` with fewer than two that have series.
+    #[must_use]
+    pub fn of(runs: &[&Run]) -> Option<Self> {
+        let all: Vec<_> = runs.iter().filter_map(|run| Some((*run, run.series.as_ref()?))).collect();
+        let (first, one) = *all.first().filter(|_| all.len() > 1)?;
+        let queue = |side: fn(&PerDirection<QueueSeries>) -> &QueueSeries| {
+            let band = |values: fn(&QueueSeries) -> Vec<Option<f64>>| {
+                Band::of(&all.iter().map(|(_, series)| values(side(&series.queues))).collect::<Vec<_>>())
+            };
+            QueueMeans {
+                sojourn_mean_s: band(|queue| queue.sojourn_mean_s.clone()),
+                sojourn_max_s: band(|queue| queue.sojourn_max_s.clone()),
+                queue_packets: band(|queue| present(&queue.queue_packets)),
+                throughput_bps: band(|queue| present(&queue.throughput_bps)),
+                drops: band(|queue| queue.drops.iter().map(|drops| Some(super::float(*drops))).collect()),
+            }
+        };
+        let total = |direction: &str| {
+            let of_run = |(run, _): &(&Run, _)| total(run, direction);
+            Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
+        };
+        let flow = |id: u32| {
+            let of_run = |series: &crate::results::Series| {
+                let flow = series.goodput_bps.iter().find(|flow| flow.id == id);
+                flow.map_or_else(Vec::new, |flow| present(&flow.values))
+            };
+            let values = Band::of(&all.iter().map(|(_, series)| of_run(series)).collect::<Vec<_>>());
+            FlowMeans { id, values }
+        };
+        let steps = one.queues.down.throughput_bps.len();
+        let pings = |pings: &[(f64, Option<f64>)]| pings_per_step(pings, one.step_s, steps);
+        debug_assert!(all.iter().all(|(run, _)| run.qdisc == first.qdisc), "runs of one discipline");
+        Some(Self {
+            step_s: one.step_s,
+            queues: PerDirection { down: queue(|both| &both.down), up: queue(|both| &both.up) },
+            goodput: PerDirection { down: total("down"), up: total("up") },
+            goodput_bps: one.goodput_bps.iter().map(|series| flow(series.id)).collect(),
+            ping_s: Band::of(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
+        })
+    }
+}
+
+/// Mean round-trip time of the answered pings that were sent in each of `steps` steps of `step_s` seconds.
+#[must_use]
+pub fn pings_per_step(pings: &[(f64, Option<f64>)], step_s: f64, steps: usize) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0_u64); steps];
+    for (sent_s, time_s) in pings {
+        // Of a ping at the very beginning of a step the quotient may come out just below it.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "times of a run over its step: a number of steps; what is off is of no step"
+        )]
+        let step = (sent_s / step_s + 1e-6).floor() as usize;
+        if let (Some(sum), Some(time_s)) = (sums.get_mut(step), time_s) {
+            *sum = (sum.0 + time_s, sum.1 + 1);
+        }
+    }
+    sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / super::float(count))).collect()
+}
+
+/// The goodput of all flows of a direction of which there are series, together.
+fn total(run: &Run, direction: &str) -> Vec<Option<f64>> {
+    let Some(series) = &run.series else { return Vec::new() };
+    let goes = |id: u32| run.flows.iter().any(|flow| flow.id == id && flow.direction == direction);
+    let mut sum: Vec<Option<f64>> = Vec::new();
+    for flow in series.goodput_bps.iter().filter(|flow| goes(flow.id)) {
+        sum.resize(sum.len().max(flow.values.len()), Some(0.0));
+        for (sum, value) in sum.iter_mut().zip(&flow.values) {
+            *sum = sum.map(|sum| sum + value);
+        }
+    }
+    sum
+}
+
+fn present(values: &[f64]) -> Vec<Option<f64>> {
+    values.iter().copied().map(Some).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_is_the_mean_of_what_is_there_at_each_step() {
+        let band = Band::of(&[
+            vec![Some(1.0), None, Some(5.0), None],
+            vec![Some(3.0), None, None],
+            vec![Some(2.0), None, Some(f64::NAN)],
+        ]);
+        assert_eq!(band.mean, [Some(2.0), None, Some(5.0), None]);
+        // Standard error 1/sqrt(3), t(2) = 4.3027.
+        assert!((band.ci95[0].unwrap() - 4.3027 / 3.0_f64.sqrt()).abs() < 1e-9);
+        assert_eq!(band.ci95[1..], [None, None, None]);
+        assert_eq!(Band::of(&[]), Band::default());
+    }
+
+    #[test]
+    fn pings_belong_to_the_step_in_which_they_were_sent() {
+        let pings = [(0.0, Some(0.05)), (0.1, Some(0.06)), (0.3, Some(0.08)), (0.35, None), (9.0, Some(1.0))];
+        let means = pings_per_step(&pings, 0.1, 5);
+        assert_eq!(means, [Some(0.05), Some(0.06), None, Some(0.08), None]);
+        assert_eq!(pings_per_step(&pings, 0.2, 1), [Some(0.055)]);
+    }
+}

@@ -69,7 +69,7 @@ pub(crate) use keywords::KEYWORDS;
 
 use crate::cobalt::{CobaltParams, CobaltVariant, CobaltVars, VARIANTS};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::flow_queue::Backlogs;
+use crate::flow_queue::Largest;
 use crate::gauge::{Gauge, Gauges, Observation, Part};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
@@ -86,7 +86,8 @@ pub struct Cake<P, R> {
     tins: Vec<Tin>,
     pool: Pool<P>,
     /// Bytes of each queue of each tin, a packet of no bytes counted as one.
-    backlogs: Backlogs,
+    backlogs: Vec<u64>,
+    longest: Largest,
     /// Their sum.
     used: u64,
     shaper: Pace,
@@ -851,7 +852,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             random,
             tins: Vec::new(),
             pool: Pool::default(),
-            backlogs: Backlogs::new(0),
+            backlogs: Vec::new(),
+            longest: Largest::default(),
             used: 0,
             shaper: Pace::default(),
             time_next: Instant::ZERO,
@@ -875,7 +877,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let config = self.config;
         if self.tins.len() != shares.len() {
             self.tins.resize_with(shares.len(), || Tin::new(&config));
-            self.backlogs = Backlogs::new(u32::try_from(shares.len() * QUEUES).unwrap_or(u32::MAX));
+            self.backlogs = vec![0; shares.len() * QUEUES];
+            self.longest = Largest::default();
         }
         for (tin, share) in self.tins.iter_mut().zip(shares) {
             tin.set_rate(&config, share);
@@ -964,7 +967,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// A packet of `bytes` has left a queue.
     fn forget(&mut self, tin: usize, index: u16, bytes: u32) {
         let charge = u64::from(bytes.max(1));
-        self.backlogs.subtract(tin * QUEUES + index as usize, charge);
+        self.change_backlog(tin, index, |backlog| backlog.saturating_sub(charge));
         self.used = self.used.saturating_sub(charge);
         if let Some(tin) = self.tins.get_mut(tin) {
             tin.backlog = tin.backlog.saturating_sub(charge);
@@ -973,9 +976,18 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.bytes = self.bytes.saturating_sub(u64::from(bytes));
     }
 
+    #[inline]
+    fn change_backlog(&mut self, tin: usize, index: u16, change: impl FnOnce(u64) -> u64) {
+        let place = tin * QUEUES + index as usize;
+        if let Some(backlog) = self.backlogs.get_mut(place) {
+            *backlog = change(*backlog);
+            self.longest.set(u32::try_from(place).unwrap_or(u32::MAX), *backlog);
+        }
+    }
+
     /// The memory is used up: the longest queue loses its oldest packet.
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
-        let longest = self.backlogs.fattest() as usize;
+        let longest = self.longest.find(self.backlogs.iter().copied()) as usize;
         let (tin, index) = (longest / QUEUES, longest % QUEUES);
         let Some(lost) = self.take(tin, u16::try_from(index).unwrap_or(NIL)) else { return false };
         let now = self.now;
@@ -1083,7 +1095,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let charge = u64::from(bytes.max(1));
         tin.backlog = tin.backlog.saturating_add(charge);
         self.used = self.used.saturating_add(charge);
-        self.backlogs.add(tin_index * QUEUES + index as usize, charge);
+        self.change_backlog(tin_index, index, |backlog| backlog.saturating_add(charge));
         self.len = self.len.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(bytes));
         if self.config.ack_filter != AckFilter::Off {

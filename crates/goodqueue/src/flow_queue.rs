@@ -48,12 +48,14 @@ pub trait FlowAqm: Clone {
 #[derive(Clone, Debug)]
 pub struct FlowQueues<P, A> {
     flows: Vec<FlowState<A>>,
-    backlogs: Backlogs,
+    fattest: Largest,
     pool: Pool<P>,
     /// Packets of one overflow on their way out; empty between calls.
     victims: Vec<P>,
-    new_flows: FlowList,
-    old_flows: FlowList,
+    /// The flows to be served, by number. Rings and not links from flow to flow: so the processor knows which flow comes
+    /// next before it has the one at hand in its cache.
+    new_flows: Turns,
+    old_flows: Turns,
     /// All that was ever queued, and all that is queued no longer.
     entered: Count,
     left: Count,
@@ -65,24 +67,25 @@ pub struct FlowQueues<P, A> {
     pub tally: CodelTally,
 }
 
-/// One flow. How many bytes it holds is written elsewhere, where all flows can be looked at together.
-///
-/// Begins with a line of the cache, so that CoDel's flows take one line each.
+/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct FlowState<A> {
     packets: Chain,
+    listed: bool,
     /// Bytes that the flow may still send in this round; may go below zero by one packet.
     deficit: i64,
+    /// Bytes queued; a packet of no bytes counts as one.
+    backlog: u64,
     aqm: A,
-    /// The flow behind this one on its list.
-    next: u32,
-    listed: bool,
 }
 
-/// First-in first-out list of flows, linked through `FlowState::next`.
-#[derive(Clone, Copy, Debug)]
-struct FlowList {
+/// Flows in the order of their turns, each at most once: a ring with room for all.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    /// As many as a power of two.
+    ring: Vec<u32>,
+    /// Where the first one is and where the next is to be put; both wrap.
     head: u32,
     tail: u32,
 }
@@ -94,14 +97,14 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// `flows` empty queues, each with an AQM that is in the state `aqm`.
     #[must_use]
     pub fn new(flows: u32, aqm: A) -> Self {
-        let flow = FlowState { packets: Chain::default(), deficit: 0, aqm, next: NIL, listed: false };
+        let flow = FlowState { packets: Chain::default(), listed: false, deficit: 0, backlog: 0, aqm };
         Self {
             flows: vec![flow; flows as usize],
-            backlogs: Backlogs::new(flows),
+            fattest: Largest::default(),
             pool: Pool::default(),
             victims: Vec::new(),
-            new_flows: FlowList::EMPTY,
-            old_flows: FlowList::EMPTY,
+            new_flows: Turns::of(flows),
+            old_flows: Turns::of(flows),
             entered: Count::default(),
             left: Count::default(),
             activations: 0,
@@ -135,17 +138,17 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
         let bytes = packet.len();
         self.entered.add(bytes);
-        if let Some(flow) = self.flows.get_mut(index as usize) {
-            self.pool.push_back(&mut flow.packets, now, packet);
-            if !flow.listed {
-                // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its AQM remembers.
-                flow.listed = true;
-                self.activations = self.activations.wrapping_add(1);
-                flow.deficit = i64::from(quantum);
-                self.new_flows.push_back(&mut self.flows, index);
-            }
+        let Some(flow) = self.flows.get_mut(index as usize) else { return };
+        flow.backlog = flow.backlog.wrapping_add(charge(bytes));
+        self.fattest.set(index, flow.backlog);
+        if !flow.listed {
+            // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its AQM remembers.
+            flow.listed = true;
+            flow.deficit = i64::from(quantum);
+            self.activations = self.activations.wrapping_add(1);
+            self.new_flows.push(index);
         }
-        self.backlogs.add(index as usize, charge(bytes));
+        self.pool.push_back(&mut flow.packets, now, packet);
     }
 
     /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
@@ -161,11 +164,13 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         // The old flow that was the first to be denied in this call: when its turn comes again, a whole round was in vain.
         let mut first_denied = NIL;
         loop {
-            let from_new = self.new_flows.head != NIL;
-            let index = if from_new { self.new_flows.head } else { self.old_flows.head };
+            let (from_new, index) = match self.new_flows.first() {
+                Some(index) => (true, index),
+                None => (false, self.old_flows.first()?),
+            };
             let flow = self.flows.get_mut(index as usize)?;
             if flow.deficit <= 0 {
-                flow.deficit = flow.deficit.saturating_add(i64::from(quantum));
+                flow.deficit = flow.deficit.wrapping_add(i64::from(quantum));
                 self.rotate(from_new, index);
                 if first_denied == index {
                     self.skip_fruitless_rounds(i64::from(quantum.max(1)));
@@ -175,38 +180,38 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 }
                 continue;
             }
-            let sends = match self.pool.front(&flow.packets) {
-                Some(queued) => {
-                    let bytes = queued.packet.len();
+            match self.pool.oldest(&mut flow.packets) {
+                Some(oldest) => {
+                    let bytes = oldest.bytes();
                     let behind = if whole {
                         self.entered.bytes.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
                     } else {
-                        self.backlogs.of(index as usize).saturating_sub(charge(bytes))
+                        flow.backlog.saturating_sub(charge(bytes))
                     };
-                    let head = Head { at: queued.at, bytes, bytes_behind: behind };
-                    flow.aqm.passes(now, params, head) || self.decide(now, index, params, whole, drops)
+                    let head = Head { at: oldest.at(), bytes, bytes_behind: behind };
+                    if flow.aqm.passes(now, params, head) {
+                        self.tally.max_packet = self.tally.max_packet.max(bytes);
+                        self.left.add(bytes);
+                        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+                        self.fattest.set(index, flow.backlog);
+                        flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
+                        return oldest.take();
+                    }
+                    let sent = self.decide(now, index, params, whole, drops);
+                    if sent.is_some() {
+                        return sent;
+                    }
                 }
-                None => {
-                    flow.aqm.emptied(params);
-                    false
-                }
-            };
-            let served = self.flows.get_mut(index as usize)?;
-            if sends {
-                let bytes = self.pool.front(&served.packets)?.packet.len();
-                self.tally.max_packet = self.tally.max_packet.max(bytes);
-                self.backlogs.subtract(index as usize, charge(bytes));
-                self.left.add(bytes);
-                served.deficit = served.deficit.saturating_sub(i64::from(bytes.max(1)));
-                return self.pool.pop_front(&mut served.packets);
+                None => flow.aqm.emptied(params),
             }
-            if from_new && self.old_flows.head != NIL {
+            if from_new && !self.old_flows.is_empty() {
                 // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
                 // becoming new again and again.
                 self.rotate(from_new, index);
             } else {
-                served.listed = false;
-                self.unlink_head(from_new);
+                self.flows.get_mut(index as usize)?.listed = false;
+                let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
+                list.advance();
                 if first_denied == index {
                     first_denied = NIL;
                 }
@@ -214,7 +219,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
-    /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped.
+    /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped; takes the one that
+    /// is sent.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -223,12 +229,13 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         params: &A::Params,
         whole: bool,
         drops: &mut impl Drops<P>,
-    ) -> bool {
-        let Some(flow) = self.flows.get_mut(index as usize) else { return false };
+    ) -> Option<P> {
+        let flow = self.flows.get_mut(index as usize)?;
         let mut source = FlowSource {
             packets: &mut flow.packets,
-            index: index as usize,
-            backlogs: &mut self.backlogs,
+            backlog: &mut flow.backlog,
+            index,
+            fattest: &mut self.fattest,
             pool: &mut self.pool,
             entered: self.entered.bytes,
             left: &mut self.left,
@@ -237,7 +244,17 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             tally: &mut self.tally,
             drops,
         };
-        flow.aqm.decide(now, params, &mut source)
+        if !flow.aqm.decide(now, params, &mut source) {
+            return None;
+        }
+        let sent = self.pool.pop_front(&mut flow.packets)?;
+        let bytes = sent.len();
+        self.tally.max_packet = self.tally.max_packet.max(bytes);
+        self.left.add(bytes);
+        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+        self.fattest.set(index, flow.backlog);
+        flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
+        Some(sent)
     }
 
     /// A packet many quanta long would be waited for round by round; the rounds in which no flow with packets can get to
@@ -246,27 +263,23 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: i64) {
         let mut rounds = i64::MAX;
-        let mut index = self.old_flows.head;
-        while let Some(flow) = self.flows.get(index as usize) {
-            if !flow.packets.is_empty() {
+        for index in self.old_flows.iter() {
+            if let Some(flow) = self.flows.get(index as usize).filter(|flow| !flow.packets.is_empty()) {
                 rounds =
                     rounds.min(if flow.deficit > 0 { 0 } else { flow.deficit.saturating_neg() / quantum });
             }
-            index = flow.next;
         }
-        index = self.old_flows.head;
-        while let Some(flow) = self.flows.get_mut(index as usize) {
-            if flow.deficit <= 0 {
+        for index in self.old_flows.iter() {
+            if let Some(flow) = self.flows.get_mut(index as usize).filter(|flow| flow.deficit <= 0) {
                 flow.deficit = flow.deficit.saturating_add(rounds.saturating_mul(quantum)).min(quantum);
             }
-            index = flow.next;
         }
     }
 
     /// The flow with the most bytes, the first of equals, and its bytes as [`Self::backlog`] counts them.
     pub fn fattest(&mut self) -> (u32, u64) {
-        let index = self.backlogs.fattest();
-        (index, self.backlogs.of(index as usize))
+        let index = self.fattest.find(self.flows.iter().map(|flow| flow.backlog));
+        (index, self.backlog(index))
     }
 
     /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`, until half of its bytes
@@ -278,8 +291,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         last_first: bool,
         drops: &mut impl Drops<P>,
     ) -> (u32, u32) {
-        let index = self.backlogs.fattest();
-        let backlog = self.backlogs.of(index as usize);
+        let (index, backlog) = self.fattest();
         let Some(flow) = self.flows.get_mut(index as usize) else { return (index, 0) };
         let (mut dropped, mut charged) = (0_u32, 0_u64);
         while dropped < batch && (dropped == 0 || charged < backlog / 2) {
@@ -298,7 +310,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         while let Some(victim) = self.victims.pop() {
             drops.dropped(victim, why);
         }
-        self.backlogs.subtract(index as usize, charged);
+        flow.backlog = flow.backlog.saturating_sub(charged);
+        self.fattest.set(index, flow.backlog);
         (index, dropped)
     }
 
@@ -310,11 +323,11 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 drops.dropped(packet, DropReason::Purged);
             }
             flow.aqm = aqm.clone();
-            flow.listed = false;
-            flow.next = NIL;
+            (flow.listed, flow.backlog) = (false, 0);
         }
-        self.backlogs = Backlogs::new(u32::try_from(self.flows.len()).unwrap_or(u32::MAX));
-        (self.new_flows, self.old_flows) = (FlowList::EMPTY, FlowList::EMPTY);
+        self.fattest = Largest::default();
+        self.new_flows.clear();
+        self.old_flows.clear();
         self.left = self.entered;
     }
 }
@@ -354,7 +367,7 @@ impl<P, A> FlowQueues<P, A> {
     /// Bytes queued in flow `index`; a packet of no bytes counts as one.
     #[must_use]
     pub fn backlog(&self, index: u32) -> u64 {
-        self.backlogs.of(index as usize)
+        self.flows.get(index as usize).map_or(0, |flow| flow.backlog)
     }
 
     /// Flows that became new so far.
@@ -366,11 +379,7 @@ impl<P, A> FlowQueues<P, A> {
     /// Flows among the new ones, and among the old ones.
     #[must_use]
     pub fn listed(&self) -> (u64, u64) {
-        let count = |list: FlowList| {
-            let next = |index: &u32| self.flows.get(*index as usize).map(|flow| flow.next);
-            core::iter::successors(Some(list.head), next).take_while(|index| *index != NIL).count() as u64
-        };
-        (count(self.new_flows), count(self.old_flows))
+        (u64::from(self.new_flows.len()), u64::from(self.old_flows.len()))
     }
 
     /// The AQM of flow `index`.
@@ -390,36 +399,63 @@ impl<P, A> FlowQueues<P, A> {
     }
 
     /// Moves the flow at the head of its list to the tail of the old flows.
+    #[inline]
     fn rotate(&mut self, from_new: bool, index: u32) {
-        self.unlink_head(from_new);
-        self.old_flows.push_back(&mut self.flows, index);
-    }
-
-    fn unlink_head(&mut self, from_new: bool) {
         let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
-        list.pop_front(&self.flows);
+        list.advance();
+        self.old_flows.push(index);
     }
 }
 
-impl FlowList {
-    const EMPTY: Self = Self { head: NIL, tail: NIL };
-
-    fn push_back<A>(&mut self, flows: &mut [FlowState<A>], index: u32) {
-        if let Some(flow) = flows.get_mut(index as usize) {
-            flow.next = NIL;
-        }
-        match flows.get_mut(self.tail as usize) {
-            Some(last) => last.next = index,
-            None => self.head = index,
-        }
-        self.tail = index;
+impl Turns {
+    /// Nobody's turn; as many flows as `flows` may come.
+    pub(crate) fn of(flows: u32) -> Self {
+        Self { ring: vec![0; (flows as usize).next_power_of_two()], head: 0, tail: 0 }
     }
 
-    fn pop_front<A>(&mut self, flows: &[FlowState<A>]) {
-        self.head = flows.get(self.head as usize).map_or(NIL, |flow| flow.next);
-        if self.head == NIL {
-            self.tail = NIL;
+    #[inline]
+    const fn place(&self, at: u32) -> usize {
+        at as usize & self.ring.len().wrapping_sub(1)
+    }
+
+    /// Whose turn it is.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<u32> {
+        if self.is_empty() { None } else { self.ring.get(self.place(self.head)).copied() }
+    }
+
+    /// That turn is over.
+    #[inline]
+    pub(crate) const fn advance(&mut self) {
+        self.head = self.head.wrapping_add(1);
+    }
+
+    /// The turn of `flow` comes after all others.
+    #[inline]
+    pub(crate) fn push(&mut self, flow: u32) {
+        let place = self.place(self.tail);
+        if let Some(entry) = self.ring.get_mut(place) {
+            *entry = flow;
         }
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
+        let turns = self.tail.wrapping_sub(self.head);
+        (0..turns).filter_map(|turn| self.ring.get(self.place(self.head.wrapping_add(turn))).copied())
+    }
+
+    pub(crate) const fn clear(&mut self) {
+        self.head = self.tail;
+    }
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.head == self.tail
     }
 }
 
@@ -433,8 +469,9 @@ fn charge(bytes: u32) -> u64 {
 /// One flow's queue, as its AQM sees it.
 struct FlowSource<'a, P, D> {
     packets: &'a mut Chain,
-    index: usize,
-    backlogs: &'a mut Backlogs,
+    backlog: &'a mut u64,
+    index: u32,
+    fattest: &'a mut Largest,
     pool: &'a mut Pool<P>,
     /// Bytes that ever came to any flow.
     entered: u64,
@@ -454,7 +491,7 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
         let bytes_behind = if self.whole {
             self.entered.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
         } else {
-            self.backlogs.of(self.index).saturating_sub(charge(bytes))
+            self.backlog.saturating_sub(charge(bytes))
         };
         Some(Head { at: queued.at, bytes, bytes_behind })
     }
@@ -463,7 +500,8 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
         if let Some(packet) = self.pool.pop_front(self.packets) {
             let bytes = packet.len();
             self.tally.max_packet = self.tally.max_packet.max(bytes);
-            self.backlogs.subtract(self.index, charge(bytes));
+            *self.backlog = self.backlog.wrapping_sub(charge(bytes));
+            self.fattest.set(self.index, *self.backlog);
             self.left.add(bytes);
             self.stats.dropped_after.add(bytes);
             self.drops.dropped(packet, DropReason::Congested);
@@ -476,55 +514,33 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     }
 }
 
-/// The bytes of each flow, and which flow has the most of them.
-#[derive(Clone, Debug)]
-pub(crate) struct Backlogs {
-    bytes: Vec<u64>,
-    /// For each inner node of a binary tree over the flows (1 is the root, the children of `n` are `2n` and `2n + 1`) the
-    /// flow with the most bytes below it, the first one of equals. Means nothing while `kept` is 0.
+/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Largest {
+    /// Means nothing while `kept` is 0, nor does `winners`.
+    sizes: Vec<u64>,
+    /// For each inner node of a binary tree over the sizes (1 is the root, the children of `n` are `2n` and `2n + 1`) the
+    /// largest one below it, the first one of equals.
     winners: Vec<u32>,
     /// So many changes more the tree is kept up to date; an overflow sets it anew.
     kept: u32,
 }
 
-impl Backlogs {
-    pub(crate) fn new(flows: u32) -> Self {
-        Self { bytes: vec![0; flows as usize], winners: Vec::new(), kept: 0 }
-    }
-
+impl Largest {
+    /// Number `index` has become `size`.
     #[inline]
-    pub(crate) fn of(&self, index: usize) -> u64 {
-        self.bytes.get(index).copied().unwrap_or(0)
-    }
-
-    #[inline]
-    pub(crate) fn add(&mut self, index: usize, bytes: u64) {
-        if let Some(backlog) = self.bytes.get_mut(index) {
-            *backlog = backlog.saturating_add(bytes);
-        }
-        self.changed(index);
-    }
-
-    #[inline]
-    pub(crate) fn subtract(&mut self, index: usize, bytes: u64) {
-        if let Some(backlog) = self.bytes.get_mut(index) {
-            *backlog = backlog.saturating_sub(bytes);
-        }
-        self.changed(index);
-    }
-
-    #[inline]
-    fn changed(&mut self, index: usize) {
+    pub(crate) fn set(&mut self, index: u32, size: u64) {
         if self.kept > 0 {
-            self.kept = self.kept.saturating_sub(1);
-            self.climb(index);
+            self.climb(index as usize, size);
         }
     }
 
-    /// The flow with the most bytes, the first of equals.
-    pub(crate) fn fattest(&mut self) -> u32 {
+    /// The largest of `sizes`, the first of equals; `sizes` is looked at only if the tree is not up to date.
+    pub(crate) fn find(&mut self, sizes: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
-            let size = self.bytes.len().next_power_of_two();
+            self.sizes.clear();
+            self.sizes.extend(sizes);
+            let size = self.sizes.len().next_power_of_two();
             self.winners.resize(size, 0);
             for node in (1..size).rev() {
                 let winner = self.winner(node);
@@ -533,13 +549,22 @@ impl Backlogs {
                 }
             }
         }
-        // A tree costs about one comparison per flow: it is kept until that is spread over as many changes.
-        self.kept = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX).saturating_mul(2).max(16);
+        // A tree costs about one comparison per size: it is kept until that is spread over as many changes.
+        self.kept = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX).saturating_mul(2).max(16);
         self.winners.get(1).copied().unwrap_or(0)
     }
 
+    #[inline]
+    fn of(&self, index: usize) -> u64 {
+        self.sizes.get(index).copied().unwrap_or(0)
+    }
+
     #[inline(never)]
-    fn climb(&mut self, index: usize) {
+    fn climb(&mut self, index: usize, size: u64) {
+        self.kept = self.kept.saturating_sub(1);
+        if let Some(entry) = self.sizes.get_mut(index) {
+            *entry = size;
+        }
         let mut node = self.winners.len().saturating_add(index) / 2;
         while node > 0 {
             let winner = self.winner(node);
@@ -631,13 +656,13 @@ mod tests {
                 let (packets, deficit, listed) = &mut self.flows[flow];
                 if *deficit <= 0 {
                     *deficit += quantum;
-                    list.pop_front();
+                    list.advance();
                     self.old.push_back(flow);
                 } else if let Some(frame) = packets.pop_front() {
                     *deficit -= i64::from(frame.1.max(1));
                     return Some(frame);
                 } else {
-                    list.pop_front();
+                    list.advance();
                     if from_new && !self.old.is_empty() {
                         self.old.push_back(flow);
                     } else {
@@ -670,23 +695,21 @@ mod tests {
     }
 
     #[test]
-    fn the_fattest_flow_is_the_first_of_the_largest_however_it_got_there() {
+    fn the_largest_is_the_first_of_equals_however_it_got_there() {
         for flows in [1, 2, 3, 7, 8, 100] {
             let mut random = Xoshiro256PlusPlus::new(u64::from(flows));
-            let mut backlogs = Backlogs::new(flows);
+            let mut sizes = vec![0; flows as usize];
+            let mut largest = Largest::default();
             for step in 0..5_000 {
-                let index = random.below(flows) as usize;
-                let bytes = u64::from(random.below(4));
-                if random.below(2) == 0 {
-                    backlogs.add(index, bytes)
-                } else {
-                    backlogs.subtract(index, bytes)
-                }
+                let index = random.below(flows);
+                let size = u64::from(random.below(4));
+                sizes[index as usize] = size;
+                largest.set(index, size);
                 // Now often, now rarely, so that the tree is kept as well as forgotten.
                 if step % 1_500 < 700 {
-                    let largest = backlogs.bytes.iter().max().copied();
-                    let first = backlogs.bytes.iter().position(|bytes| Some(*bytes) == largest);
-                    assert_eq!(Some(backlogs.fattest() as usize), first);
+                    let most = sizes.iter().max();
+                    let first = sizes.iter().position(|size| Some(size) == most);
+                    assert_eq!(Some(largest.find(sizes.iter().copied()) as usize), first);
                 }
             }
         }

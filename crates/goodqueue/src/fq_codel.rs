@@ -293,6 +293,7 @@ impl<P: Packet + Flow> FqCodel<P> {
     }
 
     /// Why a packet must go, if one must.
+    #[inline]
     fn excess(&self) -> Option<DropReason> {
         if self.queues.len() + usize::from(self.taken_ahead) > self.config.limit as usize {
             Some(DropReason::Overlimit)
@@ -303,6 +304,7 @@ impl<P: Packet + Flow> FqCodel<P> {
         }
     }
 
+    #[inline(never)]
     fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
         while let Some(why) = self.excess() {
             // The kernel frees a batch from its last packet to its first.
@@ -336,7 +338,9 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
         self.queues.push(self.now, index, packet, self.config.quantum);
-        self.drop_excess(self.config.drop_batch, drops);
+        if self.excess().is_some() {
+            self.drop_excess(self.config.drop_batch, drops);
+        }
     }
 
     #[inline]

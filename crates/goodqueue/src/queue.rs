@@ -121,6 +121,48 @@ pub struct Chain {
     packets: u32,
 }
 
+/// The oldest packet of a FIFO, where it lies.
+#[derive(Debug)]
+pub struct Oldest<'a, P> {
+    node: &'a mut Node<P>,
+    free: &'a mut u32,
+    chain: &'a mut Chain,
+}
+
+impl<P> Oldest<'_, P> {
+    /// When it came.
+    #[must_use]
+    #[inline]
+    pub const fn at(&self) -> Instant {
+        self.node.at
+    }
+
+    /// The packet; always there.
+    #[inline]
+    pub const fn packet(&mut self) -> Option<&mut P> {
+        self.node.packet.as_mut()
+    }
+
+    /// Its length.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> u32
+    where
+        P: Packet,
+    {
+        self.node.packet.as_ref().map_or(0, Packet::len)
+    }
+
+    /// Takes it out of its FIFO.
+    #[inline]
+    pub const fn take(self) -> Option<P> {
+        self.chain.packets = self.chain.packets.wrapping_sub(1);
+        let index = core::mem::replace(&mut self.chain.head, self.node.next);
+        self.node.next = core::mem::replace(self.free, index);
+        self.node.packet.take()
+    }
+}
+
 /// "No node": pools stay far below 2^32 nodes because every discipline's packet limit does.
 const NIL: u32 = u32::MAX;
 
@@ -154,43 +196,47 @@ impl<P> Pool<P> {
     /// Appends to `chain`.
     #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
-        let node = Node { packet: Some(packet), at, next: NIL, before: chain.tail };
+        let before = chain.tail;
         let index = match self.nodes.get_mut(self.free as usize) {
-            Some(free) => {
-                let index = core::mem::replace(&mut self.free, free.next);
-                *free = node;
-                index
+            Some(node) => {
+                // Field by field, so that the packet is moved once.
+                node.packet = Some(packet);
+                (node.at, node.before) = (at, before);
+                core::mem::replace(&mut self.free, node.next)
             }
-            None => self.append(node),
+            None => self.append(Node { packet: Some(packet), at, next: NIL, before }),
         };
-        match self.nodes.get_mut(chain.tail as usize) {
-            Some(last) if chain.packets > 0 => last.next = index,
-            _ => chain.head = index,
-        }
         chain.tail = index;
-        chain.packets = chain.packets.saturating_add(1);
+        chain.packets = chain.packets.wrapping_add(1);
+        if chain.packets == 1 {
+            chain.head = index;
+        } else if let Some(last) = self.nodes.get_mut(before as usize) {
+            last.next = index;
+        }
     }
 
     #[cold]
+    #[inline(never)]
     fn append(&mut self, node: Node<P>) -> u32 {
         let index = u32::try_from(self.nodes.len()).unwrap_or(NIL);
         self.nodes.push(node);
         index
     }
 
-    /// Takes the oldest of `chain`.
+    /// The oldest of `chain`, to be looked at where it lies and then perhaps taken.
     #[inline]
-    pub fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
+    pub fn oldest<'a>(&'a mut self, chain: &'a mut Chain) -> Option<Oldest<'a, P>> {
         if chain.packets == 0 {
             return None;
         }
-        let index = chain.head;
-        let node = self.nodes.get_mut(index as usize)?;
-        chain.head = node.next;
-        chain.packets = chain.packets.saturating_sub(1);
-        node.next = self.free;
-        self.free = index;
-        node.packet.take()
+        let node = self.nodes.get_mut(chain.head as usize)?;
+        Some(Oldest { node, free: &mut self.free, chain })
+    }
+
+    /// Takes the oldest of `chain`.
+    #[inline]
+    pub fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
+        self.oldest(chain)?.take()
     }
 
     /// Takes the youngest of `chain`.

@@ -51,7 +51,7 @@ use crate::codel::{
     TARGET, mark,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::flow_queue::{Backlogs, FlowAqm};
+use crate::flow_queue::{FlowAqm, Largest};
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -62,8 +62,8 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Bins<P, A> {
     bins: Vec<Bin<A>>,
-    /// Packets in each bin, the last bin first: of equals the last is found.
-    packets: Backlogs,
+    /// The bin with the most packets, the last bin first: of equals the last is found.
+    longest: Largest,
     pool: Pool<P>,
     /// The bin to serve next.
     turn: u32,
@@ -103,7 +103,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         };
         Self {
             bins: vec![bin; bins as usize],
-            packets: Backlogs::new(bins),
+            longest: Largest::default(),
             pool: Pool::default(),
             turn: NIL,
             len: 0,
@@ -172,7 +172,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         if joins {
             (bin.listed, bin.new, bin.deficit) = (true, true, i64::from(quantum));
         }
-        self.packets.add(self.mirrored(index), 1);
+        let packets = bin.packets.len();
+        self.longest.set(self.mirrored(index), u64::from(packets));
         self.len = self.len.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(bytes));
         if joins {
@@ -275,7 +276,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 bin_packets: &mut bin.packets,
                 bin_bytes: &mut bin.bytes,
                 mirrored,
-                packets: &mut self.packets,
+                longest: &mut self.longest,
                 pool: &mut self.pool,
                 len: &mut self.len,
                 bytes: &mut self.bytes,
@@ -300,13 +301,13 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// The bin with the most packets loses its youngest.
     pub(crate) fn drop_from_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let mirrored = self.packets.fattest();
+        let mirrored = self.longest.find(self.bins.iter().rev().map(|bin| u64::from(bin.packets.len())));
         let index = self.mirrored(mirrored);
-        let Some(bin) = self.bins.get_mut(index) else { return false };
+        let Some(bin) = self.bins.get_mut(index as usize) else { return false };
         let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
         let bytes = lost.len();
         bin.bytes = bin.bytes.saturating_sub(u64::from(bytes));
-        self.packets.subtract(mirrored as usize, 1);
+        self.longest.set(mirrored, u64::from(bin.packets.len()));
         self.len = self.len.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(u64::from(bytes));
         self.stats.dropped_after.add(bytes);
@@ -327,8 +328,9 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     }
 
     /// The last bin first.
-    fn mirrored(&self, index: u32) -> usize {
-        self.bins.len().wrapping_sub(1).wrapping_sub(index as usize)
+    fn mirrored(&self, index: u32) -> u32 {
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        bins.wrapping_sub(1).wrapping_sub(index)
     }
 }
 
@@ -336,8 +338,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 struct BinSource<'a, P, D> {
     bin_packets: &'a mut Chain,
     bin_bytes: &'a mut u64,
-    mirrored: usize,
-    packets: &'a mut Backlogs,
+    mirrored: u32,
+    longest: &'a mut Largest,
     pool: &'a mut Pool<P>,
     len: &'a mut usize,
     bytes: &'a mut u64,
@@ -354,7 +356,8 @@ impl<P: Packet, D> BinSource<'_, P, D> {
         let len = self.pool.front(self.bin_packets).map_or(0, |queued| queued.packet.len());
         self.tally.max_packet = self.tally.max_packet.max(len);
         let bytes = u64::from(len);
-        self.packets.subtract(self.mirrored, 1);
+        // The packet is still there, and leaves next.
+        self.longest.set(self.mirrored, u64::from(self.bin_packets.len().saturating_sub(1)));
         *self.bin_bytes = self.bin_bytes.saturating_sub(bytes);
         *self.len = self.len.saturating_sub(1);
         *self.bytes = self.bytes.saturating_sub(bytes);

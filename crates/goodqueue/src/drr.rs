@@ -49,9 +49,10 @@ use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Gauge, Observation, Part};
-use crate::leaf::{self, Leaf};
+use crate::leaf::{self, ClassLeaf};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Pool, Turns};
 use crate::random::Source;
 use crate::registry::AnyConfig;
 use crate::time::Instant;
@@ -60,10 +61,13 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Drr<P> {
     config: DrrConfig,
-    /// In the order of their numbers.
+    /// In the order of their numbers, which are in `minors`.
     classes: Vec<Class<P>>,
+    minors: Vec<u32>,
+    /// Packets of those classes that hold a `pfifo`.
+    pool: Pool<P>,
     /// Classes with packets, by their place in `classes`; the one whose turn it is first.
-    active: VecDeque<u32>,
+    active: Turns,
     /// Latest time seen (contract rule 1): what one child is told, all know.
     now: Instant,
     salt: u32,
@@ -73,13 +77,15 @@ pub struct Drr<P> {
 }
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Class<P> {
-    minor: u32,
-    quantum: u32,
+    leaf: ClassLeaf<P>,
     deficit: u64,
+    quantum: u32,
     active: bool,
-    leaf: Leaf<P>,
 }
+
+const _: () = assert!(size_of::<Class<[u64; 10]>>() <= 64, "a thousand flows must stay in the cache");
 
 /// Configuration of [`Drr`].
 #[derive(Clone, PartialEq, Debug)]
@@ -177,7 +183,9 @@ impl<P: Packet + Flow> Drr<P> {
     pub fn new(config: DrrConfig, salt: u32, random: Source) -> Self {
         let mut drr = Self {
             classes: Vec::new(),
-            active: VecDeque::new(),
+            minors: Vec::new(),
+            pool: Pool::default(),
+            active: Turns::of(0),
             now: Instant::ZERO,
             salt,
             random,
@@ -185,49 +193,55 @@ impl<P: Packet + Flow> Drr<P> {
             config,
         };
         for class in drr.config.all_classes() {
+            drr.minors.push(class.minor);
             let added = drr.class(class);
             drr.classes.push(added);
         }
+        drr.active = Turns::of(u32::try_from(drr.classes.len()).unwrap_or(u32::MAX));
         drr
     }
 
     fn class(&mut self, class: DrrClass) -> Class<P> {
-        let leaf = Leaf::new(class.qdisc, class.minor, self.salt, &mut self.random);
-        Class { minor: class.minor, quantum: class.quantum, deficit: 0, active: false, leaf }
+        let leaf = ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random);
+        Class { leaf, deficit: 0, quantum: class.quantum, active: false }
     }
 
-    fn classify(&self, packet: &P) -> usize {
-        let chosen = packet
-            .class()
-            .and_then(|minor| self.classes.binary_search_by_key(&minor, |class| class.minor).ok());
+    #[inline]
+    fn classify(&self, packet: &P) -> u32 {
+        let chosen = packet.class().and_then(|minor| self.minors.binary_search(&minor).ok());
         let count = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);
-        chosen.unwrap_or_else(|| scale_hash(packet.flow_hash(self.salt), count) as usize)
+        match chosen.and_then(|index| u32::try_from(index).ok()) {
+            Some(index) => index,
+            None => scale_hash(packet.flow_hash(self.salt), count),
+        }
     }
 
     /// The disciplines that hold packets.
-    fn queued(&self) -> impl Iterator<Item = &Leaf<P>> {
-        self.active.iter().filter_map(|&index| self.classes.get(index as usize)).map(|class| &class.leaf)
+    fn queued(&self) -> impl Iterator<Item = &ClassLeaf<P>> {
+        self.active.iter().filter_map(|index| self.classes.get(index as usize)).map(|class| &class.leaf)
     }
 
     /// The class in turn goes behind all others.
     fn rotate(&mut self) {
-        if let Some(index) = self.active.pop_front() {
-            self.active.push_back(index);
+        if let Some(index) = self.active.first() {
+            self.active.advance();
+            self.active.push(index);
         }
     }
 
     /// A packet many quanta long would be waited for round by round; all but the last of these rounds are done at once.
+    #[cold]
     fn skip_fruitless_rounds(&mut self) {
         let mut rounds = u64::MAX;
-        for &index in &self.active {
+        for index in self.active.iter() {
             let Some(class) = self.classes.get(index as usize) else { continue };
-            let Some(len) = class.leaf.known_len() else { continue };
+            let Some(len) = class.leaf.known_len(&self.pool) else { continue };
             let lacking = charge(len).saturating_sub(class.deficit);
             rounds = rounds.min(lacking.div_ceil(u64::from(class.quantum)));
         }
-        for &index in &self.active {
+        for index in self.active.iter() {
             let Some(class) = self.classes.get_mut(index as usize) else { continue };
-            if class.leaf.known_len().is_some() && rounds < u64::MAX {
+            if class.leaf.known_len(&self.pool).is_some() && rounds < u64::MAX {
                 class.deficit = class.deficit.saturating_add(rounds.saturating_mul(u64::from(class.quantum)));
             }
         }
@@ -243,38 +257,40 @@ impl<P: Packet + Flow> Build<P, Source> for Drr<P> {
 impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     type Config = DrrConfig;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
         let index = self.classify(&packet);
-        let Some(class) = self.classes.get_mut(index) else {
+        let Some(class) = self.classes.get_mut(index as usize) else {
             self.beside.offered.add(packet.len());
             self.beside.dropped_before.add(packet.len());
             drops.dropped(packet, DropReason::Overlimit);
             return;
         };
-        class.leaf.enqueue(clock, packet, drops);
+        class.leaf.enqueue(&mut self.pool, clock, packet, drops);
         if !class.active && !class.leaf.is_empty() {
             class.active = true;
             class.deficit = u64::from(class.quantum);
-            self.active.push_back(u32::try_from(index).unwrap_or(0));
+            self.active.push(index);
         }
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let clock = self.now;
         let (mut short, mut waiting) = (0, 0);
         loop {
-            let index = *self.active.front()?;
+            let index = self.active.first()?;
             let class = self.classes.get_mut(index as usize)?;
-            match class.leaf.peek_len(clock, drops) {
+            match class.leaf.peek_len(&self.pool, clock, drops) {
                 Some(len) if charge(len) <= class.deficit => {
                     class.deficit -= charge(len);
-                    let packet = class.leaf.dequeue(clock, drops);
+                    let packet = class.leaf.dequeue(&mut self.pool, clock, drops);
                     if class.leaf.is_empty() {
                         class.active = false;
-                        self.active.pop_front();
+                        self.active.advance();
                     }
                     return packet;
                 }
@@ -286,7 +302,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
                 // It dropped all that it had.
                 None if class.leaf.is_empty() => {
                     class.active = false;
-                    self.active.pop_front();
+                    self.active.advance();
                 }
                 // It has packets, but not clock.
                 None => {
@@ -310,11 +326,11 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn len(&self) -> usize {
-        self.queued().map(Leaf::len).sum()
+        self.queued().map(ClassLeaf::len).sum()
     }
 
     fn backlog(&self) -> u64 {
-        self.queued().map(Leaf::backlog).sum()
+        self.queued().map(ClassLeaf::backlog).sum()
     }
 
     fn stats(&self) -> Stats {
@@ -326,10 +342,10 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 
     fn observe(&self, now: Instant, seen: &mut Observation) {
-        for class in &self.classes {
+        for (&minor, class) in self.minors.iter().zip(&self.classes) {
             let deficit = Gauge::Number(class.deficit);
-            seen.parts.push(Part { class: class.minor, parent: 0, gauges: vec![("deficit", deficit)] });
-            seen.children.push((class.minor, class.leaf.observe(now)));
+            seen.parts.push(Part { class: minor, parent: 0, gauges: vec![("deficit", deficit)] });
+            seen.children.push((minor, class.leaf.observe(now)));
         }
     }
 
@@ -340,43 +356,43 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         if config == self.config {
             return;
         }
-        let turns: Vec<u32> = self
-            .active
-            .drain(..)
-            .filter_map(|index| self.classes.get(index as usize).map(|class| class.minor))
-            .collect();
-        let mut old: VecDeque<Class<P>> = core::mem::take(&mut self.classes).into();
+        let turns: Vec<u32> =
+            self.active.iter().filter_map(|index| self.minors.get(index as usize).copied()).collect();
+        let minors = core::mem::take(&mut self.minors).into_iter();
+        let mut old: VecDeque<(u32, Class<P>)> = minors.zip(core::mem::take(&mut self.classes)).collect();
         self.config = config;
         for wanted in self.config.all_classes() {
-            while old.front().is_some_and(|class| class.minor < wanted.minor) {
-                let Some(gone) = old.pop_front() else { break };
+            while old.front().is_some_and(|(minor, _)| *minor < wanted.minor) {
+                let Some((_, gone)) = old.pop_front() else { break };
                 self.remove(clock, gone, drops);
             }
+            self.minors.push(wanted.minor);
             let class = match old.front() {
-                Some(class) if class.minor == wanted.minor => old.pop_front(),
+                Some((minor, _)) if *minor == wanted.minor => old.pop_front(),
                 _ => None,
             };
             let class = match class {
-                Some(mut class) => {
+                Some((_, mut class)) => {
                     class.quantum = wanted.quantum;
-                    class.leaf.reconfigure(clock, wanted.qdisc, drops);
+                    class.leaf.reconfigure(&mut self.pool, clock, wanted.qdisc, drops);
                     class
                 }
                 None => self.class(wanted),
             };
             self.classes.push(class);
         }
-        for gone in old {
+        for (_, gone) in old {
             self.remove(clock, gone, drops);
         }
         for class in &mut self.classes {
             class.active = false;
         }
+        self.active = Turns::of(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
         for minor in turns {
-            let Ok(index) = self.classes.binary_search_by_key(&minor, |class| class.minor) else { continue };
+            let Ok(index) = self.minors.binary_search(&minor) else { continue };
             if let Some(class) = self.classes.get_mut(index).filter(|class| !class.leaf.is_empty()) {
                 class.active = true;
-                self.active.push_back(u32::try_from(index).unwrap_or(0));
+                self.active.push(u32::try_from(index).unwrap_or(0));
             }
         }
     }
@@ -391,14 +407,14 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         self.active.clear();
         for class in &mut self.classes {
             class.active = false;
-            class.leaf.purge(clock, drops);
+            class.leaf.purge(&mut self.pool, clock, drops);
         }
     }
 }
 
 impl<P: Packet + Flow> Drr<P> {
     fn remove(&mut self, now: Instant, mut class: Class<P>, drops: &mut impl Drops<P>) {
-        class.leaf.purge(now, drops);
+        class.leaf.purge(&mut self.pool, now, drops);
         leaf::add(&mut self.beside, &class.leaf.stats());
     }
 }

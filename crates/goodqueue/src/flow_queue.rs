@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use crate::codel::{CodelTally, Head, Mark, Source, mark};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{Count, DropReason, Drops, Stats};
-use crate::queue::{Chain, Pool};
+use crate::queue::{Chain, Pool, Turns};
 use crate::time::Instant;
 
 /// An AQM of which every flow has its own state.
@@ -78,16 +78,6 @@ pub struct FlowState<A> {
     /// Bytes queued; a packet of no bytes counts as one.
     backlog: u64,
     aqm: A,
-}
-
-/// Flows in the order of their turns, each at most once: a ring with room for all.
-#[derive(Clone, Debug)]
-pub(crate) struct Turns {
-    /// As many as a power of two.
-    ring: Vec<u32>,
-    /// Where the first one is and where the next is to be put; both wrap.
-    head: u32,
-    tail: u32,
 }
 
 /// "No flow".
@@ -404,58 +394,6 @@ impl<P, A> FlowQueues<P, A> {
         let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
         list.advance();
         self.old_flows.push(index);
-    }
-}
-
-impl Turns {
-    /// Nobody's turn; as many flows as `flows` may come.
-    pub(crate) fn of(flows: u32) -> Self {
-        Self { ring: vec![0; (flows as usize).next_power_of_two()], head: 0, tail: 0 }
-    }
-
-    #[inline]
-    const fn place(&self, at: u32) -> usize {
-        at as usize & self.ring.len().wrapping_sub(1)
-    }
-
-    /// Whose turn it is.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<u32> {
-        if self.is_empty() { None } else { self.ring.get(self.place(self.head)).copied() }
-    }
-
-    /// That turn is over.
-    #[inline]
-    pub(crate) const fn advance(&mut self) {
-        self.head = self.head.wrapping_add(1);
-    }
-
-    /// The turn of `flow` comes after all others.
-    #[inline]
-    pub(crate) fn push(&mut self, flow: u32) {
-        let place = self.place(self.tail);
-        if let Some(entry) = self.ring.get_mut(place) {
-            *entry = flow;
-        }
-        self.tail = self.tail.wrapping_add(1);
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
-        let turns = self.tail.wrapping_sub(self.head);
-        (0..turns).filter_map(|turn| self.ring.get(self.place(self.head.wrapping_add(turn))).copied())
-    }
-
-    pub(crate) const fn clear(&mut self) {
-        self.head = self.tail;
-    }
-
-    pub(crate) const fn len(&self) -> u32 {
-        self.tail.wrapping_sub(self.head)
-    }
-
-    #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.head == self.tail
     }
 }
 

@@ -7,11 +7,12 @@
 
 use alloc::boxed::Box;
 
-use crate::config::{Child, ConfigError, Link, Settings};
+use crate::config::{Child, ConfigError, Configure, Link, Settings};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Chain, Pool};
 use crate::random::{Source, mix_64};
 use crate::registry::{AnyConfig, AnyQdisc, names};
 use crate::time::Instant;
@@ -32,7 +33,10 @@ impl<P: Packet + Flow> Leaf<P> {
     pub(crate) fn new(config: AnyConfig, index: u32, salt: u32, random: &mut Source) -> Self {
         let mixed = mix_64((u64::from(index) << 32 | u64::from(salt)) ^ CHILD);
         let own_salt = u32::try_from(mixed >> 32).unwrap_or(salt);
-        let qdisc = AnyQdisc::new(config, own_salt, random.fork(u64::from(index)));
+        Self::of(AnyQdisc::new(config, own_salt, random.fork(u64::from(index))))
+    }
+
+    fn of(qdisc: AnyQdisc<P>) -> Self {
         Self { qdisc: Box::new(qdisc), ahead: None, beside: Stats::default() }
     }
 
@@ -166,6 +170,214 @@ impl<P: Packet + Flow> Leaf<P> {
         take_back(&mut self.beside.dequeued, packet.len());
         self.beside.dropped_after.add(packet.len());
         drops.dropped(packet, why);
+    }
+}
+
+/// A discipline in a class among very many. A `pfifo`, which is what is in a class unless something else is asked for, has
+/// its packets in a pool that all classes share, so that a thousand classes with a few packets cost a thousand small
+/// entries.
+#[derive(Clone, Debug)]
+pub(crate) struct ClassLeaf<P> {
+    /// What a `pfifo` has queued, and its limit; 0: something else is in this class.
+    queue: Chain,
+    limit: u32,
+    /// All that was ever in `queue`, and bytes of what is there no longer.
+    entered: Count,
+    left: u64,
+    rest: Box<Rest<P>>,
+}
+
+/// What a `pfifo` in a class needs rarely.
+#[derive(Clone, Debug)]
+struct Rest<P> {
+    /// The discipline that is there in place of a `pfifo`.
+    leaf: Option<Leaf<P>>,
+    /// Drops of the `pfifo`.
+    stats: Stats,
+    /// The counters of disciplines that are no more.
+    beside: Stats,
+}
+
+impl<P: Packet + Flow> ClassLeaf<P> {
+    /// Child number `index` of a discipline that was built with `salt` and `random`.
+    pub(crate) fn new(config: AnyConfig, index: u32, salt: u32, random: &mut Source) -> Self {
+        let limit = limit_of(&config);
+        let leaf = Leaf::new(config, index, salt, random);
+        Self {
+            queue: Chain::default(),
+            limit,
+            entered: Count::default(),
+            left: 0,
+            rest: Box::new(Rest {
+                leaf: (limit == 0).then_some(leaf),
+                stats: Stats::default(),
+                beside: Stats::default(),
+            }),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, pool: &mut Pool<P>, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        if self.queue.len() < self.limit {
+            self.entered.add(packet.len());
+            pool.push_back(&mut self.queue, now, packet);
+        } else {
+            self.enqueue_otherwise(now, packet, drops);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_otherwise(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        if let Some(leaf) = &mut self.rest.leaf {
+            leaf.enqueue(now, packet, drops);
+        } else {
+            self.rest.stats.dropped_before.add(packet.len());
+            drops.dropped(packet, DropReason::Overlimit);
+        }
+    }
+
+    /// Length of the next packet. `None`: the discipline has none to give now.
+    #[inline]
+    pub(crate) fn peek_len(
+        &mut self,
+        pool: &Pool<P>,
+        now: Instant,
+        drops: &mut impl Drops<P>,
+    ) -> Option<u32> {
+        match pool.front(&self.queue) {
+            Some(oldest) => Some(oldest.packet.len()),
+            None => self.rest.leaf.as_mut()?.peek_len(now, drops),
+        }
+    }
+
+    /// Length of the next packet, if it is known without asking the discipline to dequeue.
+    pub(crate) fn known_len(&self, pool: &Pool<P>) -> Option<u32> {
+        match pool.front(&self.queue) {
+            Some(oldest) => Some(oldest.packet.len()),
+            None => self.rest.leaf.as_ref()?.known_len(),
+        }
+    }
+
+    /// Takes the next packet.
+    #[inline]
+    pub(crate) fn dequeue(
+        &mut self,
+        pool: &mut Pool<P>,
+        now: Instant,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        match pool.oldest(&mut self.queue) {
+            Some(oldest) => {
+                self.left = self.left.wrapping_add(u64::from(oldest.bytes()));
+                oldest.take()
+            }
+            None => self.rest.leaf.as_mut()?.dequeue(now, drops),
+        }
+    }
+
+    /// When the discipline may have a packet to give that it does not give at `now`.
+    pub(crate) fn next_event(&self, now: Instant) -> Option<Instant> {
+        self.rest.leaf.as_ref()?.next_event(now)
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        if self.limit > 0 { self.queue.len() as usize } else { self.other_len() }
+    }
+
+    #[inline(never)]
+    fn other_len(&self) -> usize {
+        self.rest.leaf.as_ref().map_or(0, Leaf::len)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.len() == 0
+    }
+
+    #[inline]
+    pub(crate) fn backlog(&self) -> u64 {
+        if self.limit > 0 {
+            self.entered.bytes.wrapping_sub(self.left)
+        } else {
+            self.rest.leaf.as_ref().map_or(0, Leaf::backlog)
+        }
+    }
+
+    /// What the discipline that is there now has done, and what those before it did.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = match &self.rest.leaf {
+            Some(leaf) => leaf.stats(),
+            None => {
+                let queued = Count { packets: self.len() as u64, bytes: self.backlog() };
+                self.rest.stats.with_queue(self.entered, queued)
+            }
+        };
+        add(&mut stats, &self.rest.beside);
+        stats
+    }
+
+    /// What there is to be seen of the discipline, a packet taken ahead counted as queued.
+    pub(crate) fn observe(&self, now: Instant) -> Observation {
+        let seen = match &self.rest.leaf {
+            Some(leaf) => leaf.observe(now),
+            None => Observation { kind: PfifoConfig::KIND.name, ..Observation::default() },
+        };
+        let (packets, bytes) = (self.len() as u64, self.backlog());
+        Observation { stats: self.stats(), packets, bytes, ..seen }
+    }
+
+    /// Another kind of discipline takes the place of this one; what was queued is dropped then.
+    pub(crate) fn reconfigure(
+        &mut self,
+        pool: &mut Pool<P>,
+        now: Instant,
+        config: AnyConfig,
+        drops: &mut impl Drops<P>,
+    ) {
+        let limit = limit_of(&config);
+        match &mut self.rest.leaf {
+            Some(leaf) if limit == 0 => leaf.reconfigure(now, config, drops),
+            None if limit > 0 => {
+                self.limit = limit;
+                while self.queue.len() > limit {
+                    let Some(youngest) = pool.pop_back(&mut self.queue) else { break };
+                    self.lose(youngest, DropReason::Overlimit, drops);
+                }
+            }
+            _ => {
+                self.purge(pool, now, drops);
+                let beside = self.stats();
+                let leaf = (limit == 0).then(|| Leaf::of(AnyQdisc::new(config, 0, Source::seeded(0))));
+                (self.limit, self.entered, self.left) = (limit, Count::default(), 0);
+                *self.rest = Rest { leaf, stats: Stats::default(), beside };
+            }
+        }
+    }
+
+    pub(crate) fn purge(&mut self, pool: &mut Pool<P>, now: Instant, drops: &mut impl Drops<P>) {
+        if let Some(leaf) = &mut self.rest.leaf {
+            leaf.purge(now, drops);
+        }
+        while let Some(oldest) = pool.pop_front(&mut self.queue) {
+            self.lose(oldest, DropReason::Purged, drops);
+        }
+    }
+
+    /// A packet that was queued is dropped.
+    fn lose(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        let bytes = packet.len();
+        self.left = self.left.wrapping_add(u64::from(bytes));
+        self.rest.stats.dropped_after.add(bytes);
+        drops.dropped(packet, why);
+    }
+}
+
+/// The limit of a `pfifo`; 0 of anything else.
+const fn limit_of(config: &AnyConfig) -> u32 {
+    match config {
+        AnyConfig::Pfifo(pfifo) => pfifo.limit(),
+        _ => 0,
     }
 }
 

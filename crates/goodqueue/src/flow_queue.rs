@@ -594,13 +594,13 @@ mod tests {
                 let (packets, deficit, listed) = &mut self.flows[flow];
                 if *deficit <= 0 {
                     *deficit += quantum;
-                    list.advance();
+                    list.pop_front();
                     self.old.push_back(flow);
                 } else if let Some(frame) = packets.pop_front() {
                     *deficit -= i64::from(frame.1.max(1));
                     return Some(frame);
                 } else {
-                    list.advance();
+                    list.pop_front();
                     if from_new && !self.old.is_empty() {
                         self.old.push_back(flow);
                     } else {

@@ -63,7 +63,7 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Chain, Pool};
+use crate::queue::{Chain, Pool, Turns};
 use crate::random::Random;
 use crate::red::linux::{Average, Law, Terms, filter_shift};
 use crate::red::{Signal, TWO_TO_32};
@@ -83,16 +83,15 @@ pub struct Sfq<P, R> {
     slots: Vec<Slot>,
     /// Slot of each bucket.
     table: Vec<u32>,
-    /// First slot of those holding as many packets as the index says; free slots at 0.
+    /// First slot of those holding as many packets as the index says, from 1 on.
     with: Vec<u32>,
+    /// First of the free slots, which are linked by `older`.
+    free: u32,
     deepest: u32,
-    /// The slot served last.
-    tail: u32,
-    active: u32,
+    /// The slots that have packets.
+    turns: Turns,
     len: usize,
     bytes: u64,
-    /// Bytes of each slot, which RED averages.
-    backlogs: Vec<u64>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
     /// Without what was offered and sent: that follows.
@@ -102,16 +101,17 @@ pub struct Sfq<P, R> {
 
 /// A bucket in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[repr(align(64))]
 struct Slot {
     chain: Chain,
     bucket: u32,
-    /// Next in the round.
-    next: u32,
     /// Neighbours among the slots with as many packets.
     newer: u32,
     older: u32,
     /// What it may still send in this round.
     allot: i64,
+    /// Its bytes, which RED averages.
+    backlog: u64,
     average: Average,
 }
 
@@ -327,12 +327,11 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             slots: Vec::new(),
             table: alloc::vec![NONE; config.divisor as usize],
             with: alloc::vec![NONE; config.depth as usize + 1],
+            free: NONE,
             deepest: 0,
-            tail: NONE,
-            active: 0,
+            turns: Turns::of(config.flows),
             len: 0,
             bytes: 0,
-            backlogs: Vec::new(),
             taken_ahead: false,
             stats: Stats::default(),
             tally: Tally::default(),
@@ -341,11 +340,12 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
 
     /// Flows that have packets queued.
     #[must_use]
-    pub fn active_flows(&self) -> u32 {
-        self.active
+    pub const fn active_flows(&self) -> u32 {
+        self.turns.len()
     }
 
     /// The bucket of `packet`: the class given by the caller where it names one, else the hash.
+    #[inline]
     fn bucket(&self, packet: &P) -> u32 {
         match packet.class() {
             Some(class) if (1..=self.config.divisor).contains(&class) => class - 1,
@@ -371,165 +371,185 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     }
 
     /// Puts every queued packet into the bucket it belongs to now, FIFO by FIFO, so that no flow is reordered.
+    #[cold]
+    #[inline(never)]
     fn rehash(&mut self, drops: &mut impl Drops<P>) {
         let mut pool = core::mem::take(&mut self.pool);
         let slots = core::mem::take(&mut self.slots);
-        let (mut last, mut todo) = (self.tail, self.active);
+        let turns = core::mem::replace(&mut self.turns, Turns::of(0));
         self.forget();
-        while todo > 0 {
-            let Some(old) = slots.get(last as usize).map(|slot| slot.next) else { break };
-            let mut chain = slots.get(old as usize).map(|slot| slot.chain).unwrap_or_default();
+        for index in turns.iter() {
+            let mut chain = slots.get(index as usize).map(|slot| slot.chain).unwrap_or_default();
             while let Some(at) = pool.front(&chain).map(|queued| queued.at) {
                 let Some(packet) = pool.pop_front(&mut chain) else { break };
-                if let Err(victim) = self.append(at, packet) {
-                    let (lost, why) = victim;
-                    self.stats.dropped_after.add(lost.len());
-                    drops.dropped(lost, why);
+                let bucket = self.bucket(&packet);
+                match self.slot_of(bucket, self.known_slot(bucket)) {
+                    Ok(slot) => self.append(slot, at, packet),
+                    Err(why) => {
+                        self.stats.dropped_after.add(packet.len());
+                        drops.dropped(packet, why);
+                    }
                 }
             }
-            last = old;
-            todo -= 1;
         }
     }
 
     /// Leaves the structures empty. What they held is the caller's business.
     fn forget(&mut self) {
         self.pool = Pool::default();
-        self.backlogs.clear();
         self.slots.clear();
         self.table.clear();
         self.table.resize(self.config.divisor as usize, NONE);
         self.with.clear();
         self.with.resize(self.config.depth as usize + 1, NONE);
-        (self.deepest, self.tail, self.active, self.len, self.bytes) = (0, NONE, 0, 0, 0);
+        self.turns = Turns::of(self.config.flows);
+        (self.free, self.deepest, self.len, self.bytes) = (NONE, 0, 0, 0);
     }
 
-    /// Queues `packet` at the end of its FIFO, or gives it back if no slot is free or the FIFO is full.
-    fn append(&mut self, at: Instant, packet: P) -> Result<(), (P, DropReason)> {
-        let bucket = self.bucket(&packet);
-        let bytes = packet.len();
-        let known = self.table.get(bucket as usize).copied().unwrap_or(NONE);
-        if self.config.variant == SfqVariant::Ns2 {
-            let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len());
-            let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
-            let left = limit.saturating_sub(self.len);
-            // ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than there are buckets.
-            if held as usize >= left / 2 || (left < buckets && held as usize > limit / buckets) {
-                return Err((packet, DropReason::FlowLimit));
-            }
+    /// The slot that `bucket` has, if it has one.
+    #[inline]
+    fn known_slot(&self, bucket: u32) -> u32 {
+        self.table.get(bucket as usize).copied().unwrap_or(NONE)
+    }
+
+    /// The slot for a packet of `bucket`, which has slot `known`; or why it gets none: no slot is free, or the FIFO is full.
+    #[inline(always)]
+    fn slot_of(&mut self, bucket: u32, known: u32) -> Result<u32, DropReason> {
+        if self.config.variant == SfqVariant::Ns2 && self.is_refused(known) {
+            return Err(DropReason::FlowLimit);
         }
-        let index = if known == NONE {
-            match self.take_slot(bucket) {
-                Some(index) => index,
-                None => return Err((packet, DropReason::Overlimit)),
-            }
-        } else {
-            known
-        };
-        let quantum = SfqConfig::charge(self.config.quantum);
-        let Some(slot) = self.slots.get_mut(index as usize) else {
-            return Err((packet, DropReason::Overlimit));
-        };
+        match self.slots.get(known as usize) {
+            Some(slot) if slot.chain.len() < self.config.depth => Ok(known),
+            Some(_) => Err(DropReason::FlowLimit),
+            None => self.take_slot(bucket).ok_or(DropReason::Overlimit),
+        }
+    }
+
+    /// ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than there are buckets.
+    #[inline(never)]
+    fn is_refused(&self, known: u32) -> bool {
+        let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
+        let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
+        let left = limit.saturating_sub(self.len);
+        held >= left / 2 || (left < buckets && held > limit / buckets)
+    }
+
+    /// Queues `packet` at the end of the FIFO in slot `index`.
+    #[inline(always)]
+    fn append(&mut self, index: u32, at: Instant, packet: P) {
+        let bytes = u64::from(packet.len());
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let before = slot.chain.len();
-        if before >= self.config.depth {
-            return Err((packet, DropReason::FlowLimit));
+        slot.backlog = slot.backlog.wrapping_add(bytes);
+        if before == 0 {
+            // It waits for all others.
+            slot.allot = SfqConfig::charge(self.config.quantum);
+            self.turns.push(index);
         }
         self.pool.push_back(&mut slot.chain, at, packet);
-        if let Some(backlog) = self.backlogs.get_mut(index as usize) {
-            *backlog = backlog.saturating_add(u64::from(bytes));
-        }
-        if before == 0 {
-            slot.allot = quantum;
-            self.active += 1;
-            self.join_round(index);
-        }
-        self.relist(index, before, before + 1);
         self.len += 1;
-        self.bytes += u64::from(bytes);
-        Ok(())
+        self.bytes = self.bytes.wrapping_add(bytes);
+        self.longer(index, before);
     }
 
-    /// Links slot `index` behind the slot served last: it waits for all others.
-    fn join_round(&mut self, index: u32) {
-        let first = match self.slots.get_mut(self.tail as usize) {
-            Some(tail) => core::mem::replace(&mut tail.next, index),
-            None => index,
-        };
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            slot.next = first;
-        }
-        self.tail = index;
-    }
-
-    /// Unlinks the slot behind `tail` from the round and forgets its bucket; it must be empty.
+    /// The slot whose turn it is leaves the round and forgets its bucket; it must be empty.
+    #[inline]
     fn leave_round(&mut self) {
-        let Some(index) = self.slots.get(self.tail as usize).map(|tail| tail.next) else { return };
-        let Some(slot) = self.slots.get(index as usize) else { return };
-        let (next, bucket) = (slot.next, slot.bucket);
-        if let Some(entry) = self.table.get_mut(bucket as usize) {
+        let Some(slot) = self.turns.first().and_then(|index| self.slots.get(index as usize)) else { return };
+        if let Some(entry) = self.table.get_mut(slot.bucket as usize) {
             *entry = NONE;
         }
-        self.active -= 1;
-        if next == index {
-            self.tail = NONE;
-        } else if let Some(tail) = self.slots.get_mut(self.tail as usize) {
-            tail.next = next;
-        }
+        self.turns.advance();
     }
 
     /// A free slot for `bucket`, if any is left.
+    #[inline]
     fn take_slot(&mut self, bucket: u32) -> Option<u32> {
-        let free = self.with.first().copied().unwrap_or(NONE);
-        let index = if free != NONE {
-            free
-        } else {
-            let index = u32::try_from(self.slots.len()).ok().filter(|&index| index < self.config.flows)?;
-            self.slots.push(Slot {
-                chain: Chain::default(),
-                bucket,
-                next: NONE,
-                newer: NONE,
-                older: NONE,
-                allot: 0,
-                average: Average::default(),
-            });
-            self.backlogs.push(0);
-            self.link(index, 0);
-            index
-        };
+        if self.free == NONE {
+            self.add_slot()?;
+        }
+        let index = self.free;
         let slot = self.slots.get_mut(index as usize)?;
+        self.free = slot.older;
         (slot.bucket, slot.average) = (bucket, Average::default());
         *self.table.get_mut(bucket as usize)? = index;
         Some(index)
     }
 
-    /// Moves slot `index` from the list of slots with `from` packets to that with `to`, which differ by one.
-    fn relist(&mut self, index: u32, from: u32, to: u32) {
-        let Some(slot) = self.slots.get(index as usize) else { return };
-        let (newer, older) = (slot.newer, slot.older);
-        if let Some(neighbour) = self.slots.get_mut(older as usize) {
-            neighbour.newer = newer;
-        }
-        if let Some(neighbour) = self.slots.get_mut(newer as usize) {
-            neighbour.older = older;
-        } else if let Some(head) = self.with.get_mut(from as usize) {
-            *head = older;
-        }
-        let was_last = newer == NONE && older == NONE;
-        if to > self.deepest || (from == self.deepest && was_last) {
-            self.deepest = to;
-        }
-        self.link(index, to);
+    /// Makes one more free slot, if there may be one.
+    #[cold]
+    #[inline(never)]
+    fn add_slot(&mut self) -> Option<()> {
+        let index = u32::try_from(self.slots.len()).ok().filter(|&index| index < self.config.flows)?;
+        self.slots.push(Slot {
+            chain: Chain::default(),
+            bucket: 0,
+            newer: NONE,
+            older: core::mem::replace(&mut self.free, index),
+            allot: 0,
+            backlog: 0,
+            average: Average::default(),
+        });
+        Some(())
     }
 
+    /// Slot `index` has got one more packet than the `before` it had.
+    #[inline]
+    fn longer(&mut self, index: u32, before: u32) {
+        if before > 0 {
+            self.unlink(index, before);
+        }
+        self.link(index, before + 1);
+        self.deepest = self.deepest.max(before + 1);
+    }
+
+    /// Slot `index` has got one packet less than the `before` it had; with none it is free.
+    #[inline]
+    fn shorter(&mut self, index: u32, before: u32) {
+        let others = self.unlink(index, before);
+        if before == self.deepest && !others {
+            self.deepest = before - 1;
+        }
+        if before > 1 {
+            self.link(index, before - 1);
+        } else if let Some(slot) = self.slots.get_mut(index as usize) {
+            slot.older = core::mem::replace(&mut self.free, index);
+        }
+    }
+
+    /// Takes a slot off the list of slots with `depth` packets; true if others are left there.
+    #[inline]
+    fn unlink(&mut self, index: u32, depth: u32) -> bool {
+        let Some(slot) = self.slots.get(index as usize) else { return false };
+        let (newer, older) = (slot.newer, slot.older);
+        if older != NONE
+            && let Some(neighbour) = self.slots.get_mut(older as usize)
+        {
+            neighbour.newer = newer;
+        }
+        if newer != NONE
+            && let Some(neighbour) = self.slots.get_mut(newer as usize)
+        {
+            neighbour.older = older;
+            return true;
+        }
+        if let Some(head) = self.with.get_mut(depth as usize) {
+            *head = older;
+        }
+        older != NONE
+    }
+
+    #[inline]
     fn link(&mut self, index: u32, depth: u32) {
         let Some(head) = self.with.get_mut(depth as usize) else { return };
         let older = core::mem::replace(head, index);
-        if let Some(slot) = self.slots.get_mut(older as usize) {
-            slot.newer = index;
-        }
         if let Some(slot) = self.slots.get_mut(index as usize) {
             (slot.newer, slot.older) = (NONE, older);
+        }
+        if older != NONE
+            && let Some(slot) = self.slots.get_mut(older as usize)
+        {
+            slot.newer = index;
         }
     }
 
@@ -537,36 +557,26 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn take(&mut self, index: u32, youngest: bool) -> Option<P> {
         let slot = self.slots.get_mut(index as usize)?;
         let before = slot.chain.len();
-        let leaving = if youngest { self.pool.back(&slot.chain)?.1 } else { self.pool.front(&slot.chain)? };
-        let bytes = leaving.packet.len();
-        self.loses(index, before, bytes);
-        let chain = &mut self.slots.get_mut(index as usize)?.chain;
-        if youngest { self.pool.pop_back(chain) } else { self.pool.pop_front(chain) }
-    }
-
-    /// Slot `index`, which holds `before` packets, is to lose one of `bytes`.
-    #[inline]
-    fn loses(&mut self, index: u32, before: u32, bytes: u32) {
-        self.lighten(index, bytes);
-        self.relist(index, before, before - 1);
+        let taken = if youngest {
+            self.pool.pop_back(&mut slot.chain)?
+        } else {
+            self.pool.pop_front(&mut slot.chain)?
+        };
+        let bytes = u64::from(taken.len());
+        slot.backlog = slot.backlog.wrapping_sub(bytes);
         self.len -= 1;
-        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
-    }
-
-    /// A packet of `bytes` has left slot `index`.
-    fn lighten(&mut self, index: u32, bytes: u32) {
-        if let Some(backlog) = self.backlogs.get_mut(index as usize) {
-            *backlog = backlog.saturating_sub(u64::from(bytes));
-        }
+        self.bytes = self.bytes.wrapping_sub(bytes);
+        self.shorter(index, before);
+        Some(taken)
     }
 
     /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may be a mark on it, or on
     /// the oldest one there.
+    #[inline(never)]
     fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
         let Some(red) = &self.config.red else { return true };
         let Some(slot) = self.slots.get_mut(index as usize) else { return true };
-        let backlog = self.backlogs.get(index as usize).copied().unwrap_or(0);
-        slot.average.sample(&red.terms, backlog);
+        slot.average.sample(&red.terms, slot.backlog);
         let signal = slot.average.signal(&red.terms, &mut self.random);
         let forced = match signal {
             Signal::None => return true,
@@ -599,6 +609,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     }
 
     /// A FIFO takes `packet` for its oldest one, if it is configured to; else the packet is dropped.
+    #[inline(never)]
     fn refuse(&mut self, index: u32, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
         // The FIFO keeps its length, hence its place in every list.
@@ -609,9 +620,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             let gone = oldest.len();
             self.pool.push_back(&mut slot.chain, self.now, packet);
             self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(gone));
-            if let Some(backlog) = self.backlogs.get_mut(index as usize) {
-                *backlog = (*backlog + u64::from(bytes)).saturating_sub(u64::from(gone));
-            }
+            slot.backlog = (slot.backlog + u64::from(bytes)).saturating_sub(u64::from(gone));
             self.stats.enqueued.add(bytes);
             self.stats.dropped_after.add(gone);
             drops.dropped(oldest, why);
@@ -622,12 +631,10 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     }
 
     /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next. False if all are empty.
+    #[inline(never)]
     fn drop_one(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let longest = if self.deepest > 1 {
-            self.with.get(self.deepest as usize).copied()
-        } else {
-            self.slots.get(self.tail as usize).map(|tail| tail.next)
-        };
+        let longest =
+            if self.deepest > 1 { self.with.get(self.deepest as usize).copied() } else { self.turns.first() };
         let Some(index) = longest else { return false };
         let alone = self.deepest <= 1;
         let Some(packet) = self.take(index, !self.config.head_drop) else { return false };
@@ -639,38 +646,17 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         true
     }
 
-    /// The slot whose turn it is, with allowance to send; `None` if nothing is queued.
-    fn turn(&mut self) -> Option<u32> {
-        let quantum = SfqConfig::charge(self.config.quantum);
-        let mut skipped = 0;
-        loop {
-            let index = self.slots.get(self.tail as usize)?.next;
-            let slot = self.slots.get_mut(index as usize)?;
-            if slot.allot > 0 {
-                return Some(index);
-            }
-            slot.allot += quantum;
-            self.tail = index;
-            skipped += 1;
-            if skipped == self.active {
-                self.skip_fruitless_rounds(quantum);
-            }
-        }
-    }
-
     /// A packet many quanta long would be waited for round by round; all but the last of these rounds are done at once.
+    #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: i64) {
         let mut rounds = i64::MAX;
-        let mut index = self.tail;
-        for _ in 0..self.active {
+        for index in self.turns.iter() {
             let Some(slot) = self.slots.get(index as usize) else { return };
             rounds = rounds.min(if slot.allot > 0 { 0 } else { -slot.allot / quantum });
-            index = slot.next;
         }
-        for _ in 0..self.active {
+        for index in self.turns.iter() {
             let Some(slot) = self.slots.get_mut(index as usize) else { return };
             slot.allot += rounds * quantum;
-            index = slot.next;
         }
     }
 }
@@ -684,23 +670,25 @@ impl<P: Packet + Flow, R: Random> Build<P, R> for Sfq<P, R> {
 impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     type Config = SfqConfig;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.advance(now, drops);
-        let bytes = packet.len();
-        let index = self.table.get(self.bucket(&packet) as usize).copied().unwrap_or(NONE);
-        if index != NONE && !self.red_admits(index, &mut packet) {
-            self.refuse(index, packet, DropReason::Congested, drops);
+        let bucket = self.bucket(&packet);
+        let known = self.known_slot(bucket);
+        if self.config.red.is_some() && known != NONE && !self.red_admits(known, &mut packet) {
+            self.refuse(known, packet, DropReason::Congested, drops);
             return;
         }
-        match self.append(self.now, packet) {
-            Ok(()) => {
-                self.stats.enqueued.add(bytes);
+        match self.slot_of(bucket, known) {
+            Ok(index) => {
+                self.stats.enqueued.add(packet.len());
+                self.append(index, self.now, packet);
                 if self.len + usize::from(self.taken_ahead) > self.config.limit as usize {
                     self.drop_one(DropReason::Overlimit, drops);
                 }
             }
             // Where no slot is free there is no FIFO that could give up its oldest packet.
-            Err((refused, why)) => self.refuse(index, refused, why, drops),
+            Err(why) => self.refuse(known, packet, why, drops),
         }
     }
 
@@ -722,21 +710,41 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         seen.number("forced_drop", hard_drop);
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.advance(now, drops);
-        let index = self.turn()?;
-        let slot = self.slots.get_mut(index as usize)?;
-        let bytes = self.pool.front(&slot.chain)?.packet.len();
-        slot.allot -= match self.config.variant {
-            SfqVariant::Linux => SfqConfig::charge(bytes),
-            SfqVariant::McKenney1990 | SfqVariant::Ns2 => SfqConfig::charge(self.config.quantum),
-        };
-        let packets = slot.chain.len();
-        self.loses(index, packets, bytes);
-        if packets == 1 {
-            self.leave_round();
+        let quantum = SfqConfig::charge(self.config.quantum);
+        let mut skipped = 0;
+        loop {
+            let index = self.turns.first()?;
+            let slot = self.slots.get_mut(index as usize)?;
+            if slot.allot <= 0 {
+                slot.allot += quantum;
+                self.turns.advance();
+                self.turns.push(index);
+                skipped += 1;
+                if skipped == self.turns.len() {
+                    self.skip_fruitless_rounds(quantum);
+                }
+                continue;
+            }
+            let packets = slot.chain.len();
+            let oldest = self.pool.oldest(&mut slot.chain)?;
+            let bytes = oldest.bytes();
+            slot.allot -= match self.config.variant {
+                SfqVariant::Linux => SfqConfig::charge(bytes),
+                SfqVariant::McKenney1990 | SfqVariant::Ns2 => quantum,
+            };
+            slot.backlog = slot.backlog.wrapping_sub(u64::from(bytes));
+            self.bytes = self.bytes.wrapping_sub(u64::from(bytes));
+            let sent = oldest.take();
+            self.len -= 1;
+            if packets == 1 {
+                self.leave_round();
+            }
+            self.shorter(index, packets);
+            return sent;
         }
-        self.pool.pop_front(&mut self.slots.get_mut(index as usize)?.chain)
     }
 
     fn len(&self) -> usize {
@@ -773,7 +781,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        while let Some(index) = self.slots.get(self.tail as usize).map(|tail| tail.next) {
+        while let Some(index) = self.turns.first() {
             let Some(packet) = self.take(index, false) else { break };
             if self.slots.get(index as usize).is_some_and(|slot| slot.chain.is_empty()) {
                 self.leave_round();

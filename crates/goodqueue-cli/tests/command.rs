@@ -284,9 +284,33 @@ fn a_sweep_that_was_run_before_is_not_run_again() {
 }
 
 #[test]
+fn a_program_that_was_built_anew_runs_anew() {
+    let folder = folder();
+    std::fs::write(folder.path().join("small.toml"), "duration = \"1s\"\nqdiscs = \"pfifo\"\n")
+        .expect("written");
+    // Bytes behind the end change the file, and nothing else.
+    let rebuilt = folder.path().join("rebuilt");
+    let mut program = std::fs::read(env!("CARGO_BIN_EXE_goodqueue")).expect("the program");
+    program.push(0);
+    std::fs::copy(env!("CARGO_BIN_EXE_goodqueue"), &rebuilt).expect("copied");
+    std::fs::write(&rebuilt, program).expect("written");
+    let run = |program: &Path| {
+        let mut command = Command::new(program);
+        let args = ["run", "small.toml", "--out", "out"];
+        let output = command.args(args).current_dir(folder.path()).output().expect("it starts");
+        let kept = std::fs::read_dir(folder.path().join("out/runs")).expect("there").count();
+        (stdout(&output), kept)
+    };
+    let (shown, kept) = run(Path::new(env!("CARGO_BIN_EXE_goodqueue")));
+    assert_eq!(kept, 1);
+    assert_eq!(run(Path::new(env!("CARGO_BIN_EXE_goodqueue"))), (shown.clone(), 1));
+    assert_eq!(run(&rebuilt), (shown, 2));
+}
+
+#[test]
 fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
     let folder = folder();
-    let args = ["reproduce", "jk-table2-codel-1+1", "jk-iw-fraction", "--json", "claims.json"];
+    let args = ["reproduce", "jk-table2-codel-1+1", "gbw-pie-autotune", "--json", "claims.json"];
     let output = goodqueue(folder.path(), &args);
     let text = stdout(&output);
     assert!(text.contains("jk-table2-codel-1+1") && text.contains("reproduced"), "{text}");
@@ -298,8 +322,8 @@ fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
             assert!(claim.get(key).is_some(), "{key} of {claim}");
         }
     }
-    assert_eq!(claims[0]["expected"], 0.09);
-    assert_eq!((&claims[1]["verdict"], &claims[1]["got"]), (&Value::from("not run"), &Value::Null));
+    assert_eq!(claims[1]["expected"], 0.09);
+    assert_eq!((&claims[0]["verdict"], &claims[0]["got"]), (&Value::from("not run"), &Value::Null));
     let runs =
         std::fs::read_dir(folder.path().join("goodqueue-results/runs")).expect("runs are kept").count();
     assert_eq!(runs, 100, "one cell of the table, and all of its replications");

@@ -9,9 +9,20 @@ use std::path::Path;
 /// # Errors
 /// The folder cannot be written, the disk is full, or `path` is a folder.
 pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    write(path, contents, true)
+}
+
+/// The same without waiting for the disk: after a power failure the file may be there and empty. For what can be made again.
+pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
+    write(path, contents, false)
+}
+
+fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
     let mut file = tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path))?;
     file.write_all(contents)?;
-    file.as_file().sync_all()?;
+    if synced {
+        file.as_file().sync_all()?;
+    }
     allow_reading(file.path());
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

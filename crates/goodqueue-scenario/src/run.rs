@@ -28,7 +28,7 @@ pub struct Job {
     pub labels: Labels,
     /// What the simulator is told.
     pub config: sim::Config,
-    /// All that determines it, as text: equal keys give equal runs.
+    /// All that determines it beside the program, as text: equal keys give equal runs.
     pub key: String,
     /// What is to be counted beside the figures that every run has.
     pub wanted: Wanted,
@@ -110,9 +110,7 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                 let config = config(scenario, choice, &links, seed, series)?;
                 let qdiscs = [&choice.down, &choice.up].map(|on| crate::tc::to_tc(&on.config));
                 let key = format!(
-                    "{} {} | {} | {} | {seed} | {:?} | {}",
-                    env!("CARGO_PKG_NAME"),
-                    env!("CARGO_PKG_VERSION"),
+                    "{} | {} | {seed} | {:?} | {}",
                     qdiscs.join(" / "),
                     trace_key(scenario),
                     series.map(Duration::as_nanos),
@@ -158,9 +156,7 @@ pub fn execute<M: Measured>(
         if watch.is_cancelled() {
             return Ok(None);
         }
-        // A run of before there were the statistics of tc is made again.
-        let kept = store.and_then(|store| store.load::<M>(&job.key));
-        if let Some(mut kept) = kept.filter(|kept| kept.run().tc_stats.is_some()) {
+        if let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key)) {
             // The figures are the same; what this scenario calls them may not be.
             let run = kept.run_mut();
             run.qdisc.clone_from(&job.labels.qdisc);

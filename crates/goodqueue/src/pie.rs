@@ -56,7 +56,8 @@
 //! `ns2`: as `draft00` with the safeguards of the code. As there, the measurement starts anew at every update at which the
 //! probability and the delay are zero, even if none has succeeded, so that with default values PIE is a FIFO at 2 Mbit/s:
 //! ten packets take longer than `tupdate` (Järvinen and Kojo 2014). The probability moves while burst allowance is left, as
-//! the draft says. Reconstructed from what is known of that code.
+//! the draft says, and rises by 2 % more beyond 250 ms, as in Linux at that time. Reconstructed from what is known of
+//! that code; a later one, of 2014, has 200 ms there.
 //!
 //! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A third of `limit` packets
 //! stands for a third of the buffer. `ecn` marks up to 10 %, where RFC 8034 knows no ECN.
@@ -307,7 +308,7 @@ const LINUX314: Rules = Rules {
 const NS2: Rules = Rules {
     capped: true,
     decay: 50,
-    surcharge: Some(Duration::from_millis(200)),
+    surcharge: Some(Duration::from_millis(250)),
     safeguards: true,
     calm_below_target: false,
     burst_by_departure: true,

@@ -55,8 +55,10 @@ pub struct Headers {
     pub ports: (u16, u16),
     /// The flow, by a keyed hash.
     pub flow: u32,
-    source: u32,
-    destination: u32,
+    /// The host that sent it, by a keyed hash.
+    pub source: u32,
+    /// The host that it goes to, by a keyed hash.
+    pub destination: u32,
 }
 
 /// What stands in front of the IP header.
@@ -148,7 +150,7 @@ impl Packet for IpPacket {
 }
 
 impl Flow for IpPacket {
-    /// As a replay hashes the flow of a recording: equal flow numbers, equal buckets.
+    /// As a replay hashes the flow of a recording: equal numbers, equal buckets.
     fn flow_hash(&self, salt: u32) -> u32 {
         hash(self.headers.flow, salt)
     }
@@ -180,7 +182,7 @@ impl Flow for IpPacket {
 }
 
 fn hash(what: u32, salt: u32) -> u32 {
-    u32::try_from(mix_64((u64::from(salt) << 32) | u64::from(what)) >> 32).unwrap_or(0)
+    u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(what) + 1)) >> 32).unwrap_or(0)
 }
 
 /// Where the payload of an Ethernet frame begins, if that is IP.

@@ -6,6 +6,8 @@
 //! | row | meaning |
 //! |---|---|
 //! | `["A", t, seq, flow, bytes, tos]` | a packet arrives |
+//! | `["A", t, seq, flow, bytes, tos, from, to]` | the same, from one host to another ([`Headers`]) |
+//! | `["A", …, to, number, ecn, sacked, tsval, tsecr, pure]` | the same, and it acknowledges ([`TcpAck`]) |
 //! | `["X", t, seq, bytes, tos]` | it leaves and starts on the link; `tos & 3 == 3` if it carries CE |
 //! | `["D", t, seq]`, `["D", t, seq, reason]` | it is dropped |
 //! | `["R", t, len, value]` | a random number of `len` bytes was drawn |
@@ -20,7 +22,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use goodqueue::{Instant, Rate};
+use goodqueue::{Instant, Rate, TcpAck};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -75,6 +77,17 @@ impl Header {
     }
 }
 
+/// What disciplines that look at hosts and acknowledgements (`cake`) want to know of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Headers {
+    /// Number of the host that it comes from.
+    pub source: u32,
+    /// Number of the host that it goes to.
+    pub destination: u32,
+    /// What it acknowledges.
+    pub ack: Option<TcpAck>,
+}
+
 /// One event, at `t` since the start of the recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
@@ -90,6 +103,8 @@ pub enum Row {
         bytes: u32,
         /// Type-of-service byte; its two low bits are ECN.
         tos: u8,
+        /// Further headers, if the recording has them.
+        headers: Option<Headers>,
     },
     /// `X`: a packet leaves the queue.
     Exit {
@@ -293,13 +308,25 @@ impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_seq(None)?;
         match self {
-            Self::Arrival { t, seq, flow, bytes, tos } => {
+            Self::Arrival { t, seq, flow, bytes, tos, headers } => {
                 row.serialize_element("A")?;
                 row.serialize_element(&t.as_nanos())?;
                 row.serialize_element(seq)?;
                 row.serialize_element(flow)?;
                 row.serialize_element(bytes)?;
                 row.serialize_element(tos)?;
+                if let Some(Headers { source, destination, ack }) = headers {
+                    row.serialize_element(source)?;
+                    row.serialize_element(destination)?;
+                    if let Some(ack) = ack {
+                        row.serialize_element(&ack.number)?;
+                        row.serialize_element(&ack.ecn)?;
+                        row.serialize_element(&ack.sacked)?;
+                        row.serialize_element(&ack.timestamps.0)?;
+                        row.serialize_element(&ack.timestamps.1)?;
+                        row.serialize_element(&u8::from(ack.pure))?;
+                    }
+                }
             }
             Self::Exit { t, seq, bytes, tos } => {
                 row.serialize_element("X")?;
@@ -362,6 +389,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 flow: field(&mut row, "the flow")?,
                 bytes: field(&mut row, "the length")?,
                 tos: field(&mut row, "the TOS byte")?,
+                headers: headers(&mut row)?,
             }),
             "X" => Ok(Row::Exit {
                 t,
@@ -384,6 +412,23 @@ impl<'de> Visitor<'de> for RowVisitor {
             other => Err(A::Error::custom(unknown("the kind of row", other, TAGS).problem())),
         }
     }
+}
+
+/// What a row of an arrival may hold beyond the TOS byte.
+fn headers<'de, A: SeqAccess<'de>>(row: &mut A) -> Result<Option<Headers>, A::Error> {
+    let Some(source) = row.next_element()? else { return Ok(None) };
+    let destination = field(row, "the host that it goes to")?;
+    let ack = match row.next_element()? {
+        Some(number) => Some(TcpAck {
+            number,
+            ecn: field(row, "ECE and CWR")?,
+            sacked: field(row, "the bytes that SACK acknowledges")?,
+            timestamps: (field(row, "TSval")?, field(row, "TSecr")?),
+            pure: field::<u8, A>(row, "whether it is a pure ACK")? != 0,
+        }),
+        None => None,
+    };
+    Ok(Some(Headers { source, destination, ack }))
 }
 
 fn field<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, what: &str) -> Result<T, A::Error> {
@@ -425,6 +470,8 @@ mod tests {
 ["A",1000,0,3,1514,2]
 ["X",1000,0,1514,3]
 ["A",1001,1,0,60,0]
+["A",1001,2,9,60,0,4000000000,7]
+["A",1001,3,9,60,0,7,4000000000,1,2,3,4,5,1]
 ["R",1001,4,3735928559]
 ["D",1001,1]
 ["D",1001,2,"overlimit"]
@@ -448,10 +495,17 @@ mod tests {
         assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
         assert_eq!(recording.header().other["golden"], 1);
         let plain: Vec<Row> = recording.map(Result::unwrap).collect();
-        assert_eq!(plain.len(), 8);
+        assert_eq!(plain.len(), 10);
         assert_eq!(
             plain[0],
-            Row::Arrival { t: Instant::from_nanos(1000), seq: 0, flow: 3, bytes: 1514, tos: 2 }
+            Row::Arrival {
+                t: Instant::from_nanos(1000),
+                seq: 0,
+                flow: 3,
+                bytes: 1514,
+                tos: 2,
+                headers: None
+            }
         );
 
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

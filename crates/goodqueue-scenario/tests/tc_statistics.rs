@@ -166,7 +166,9 @@ fn ours(recording: Recording) -> Vec<Value> {
     }
     let priority = Priority::of_recording(header.other.get("priority").and_then(Value::as_str));
     let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos, priority }),
+        Row::Arrival { t, seq, flow, bytes, tos, .. } => {
+            Some(Arrival { at: t, seq, flow, bytes, tos, priority, hosts: None, ack: None })
+        }
         _ => None,
     });
     let mut qdisc = AnyQdisc::new(config, 0, Source::Recorded(draws));

@@ -64,7 +64,9 @@ fn difference(
     }
     let mut qdisc = AnyQdisc::new(config.clone(), 0, Source::Recorded(draws));
     let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Arrival { t, seq, flow, bytes, tos } => Some(Arrival { at: t, seq, flow, bytes, tos, priority }),
+        Row::Arrival { t, seq, flow, bytes, tos, .. } => {
+            Some(Arrival { at: t, seq, flow, bytes, tos, priority, hosts: None, ack: None })
+        }
         _ => None,
     });
     let mut fates = Vec::new();

@@ -4,7 +4,7 @@
 //! next packet is taken at the instant at which the last one's bits end.
 
 use goodqueue::random::mix_64;
-use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate};
+use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate, TcpAck};
 
 /// A packet that arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,10 @@ pub struct Arrival {
     pub tos: u8,
     /// What the flow's number means to a discipline.
     pub priority: Priority,
+    /// The hosts that it comes from and goes to; `None`: those that all packets without share.
+    pub hosts: Option<(u32, u32)>,
+    /// What it acknowledges, if it is a TCP segment that does.
+    pub ack: Option<TcpAck>,
 }
 
 /// What was in the kernel's `skb->priority` of a packet of flow `f`.
@@ -32,6 +36,8 @@ pub enum Priority {
     Number,
     /// Nothing: flows are told apart by their headers.
     None,
+    /// What Linux's routers make of the TOS byte ([`Flow::priority`]), as on the live path.
+    Tos,
 }
 
 impl Priority {
@@ -40,6 +46,7 @@ impl Priority {
     pub fn of_recording(said: Option<&str>) -> Self {
         match said {
             Some("none") => Self::None,
+            Some("tos") => Self::Tos,
             Some(number) if number.starts_with("0x10|") => Self::Number,
             _ => Self::Class,
         }
@@ -103,9 +110,7 @@ impl goodqueue::Packet for Arrival {
 
 impl Flow for Arrival {
     fn flow_hash(&self, salt: u32) -> u32 {
-        // Not 0 for flow 0: hashes of real headers hardly ever are.
-        let mixed = mix_64((u64::from(salt) << 32) | (u64::from(self.flow) + 1));
-        u32::try_from(mixed >> 32).unwrap_or(0)
+        mixed(self.flow, salt)
     }
 
     fn class(&self) -> Option<u32> {
@@ -116,16 +121,26 @@ impl Flow for Arrival {
         match self.priority {
             Priority::Number => u8::try_from((self.flow & 15) + 1).unwrap_or(0) & 15,
             Priority::Class | Priority::None => 0,
+            // tc-prio(8).
+            Priority::Tos => match self.tos >> 3 & 3 {
+                1 => 2,
+                2 => 6,
+                3 => 4,
+                _ => 0,
+            },
         }
     }
 
-    /// All flows of a recording go from one host to another.
-    fn source_hash(&self, _salt: u32) -> u32 {
-        0
+    fn source_hash(&self, salt: u32) -> u32 {
+        self.hosts.map_or(0, |hosts| mixed(hosts.0, salt))
     }
 
-    fn destination_hash(&self, _salt: u32) -> u32 {
-        0
+    fn destination_hash(&self, salt: u32) -> u32 {
+        self.hosts.map_or(0, |hosts| mixed(hosts.1, salt))
+    }
+
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        self.ack
     }
 
     fn dscp(&self) -> u8 {
@@ -135,6 +150,11 @@ impl Flow for Arrival {
     fn clear_dscp(&mut self) {
         self.tos &= 3;
     }
+}
+
+/// Not 0 for flow 0: hashes of real headers hardly ever are.
+fn mixed(number: u32, salt: u32) -> u32 {
+    u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(number) + 1)) >> 32).unwrap_or(0)
 }
 
 /// Where the TOS byte is in a frame.
@@ -212,6 +232,8 @@ mod tests {
             bytes: 125,
             tos: 0,
             priority: Priority::Class,
+            hosts: None,
+            ack: None,
         };
         let mut fates = Vec::new();
         // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.

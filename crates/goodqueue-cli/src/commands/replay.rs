@@ -220,8 +220,10 @@ impl Input {
         // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
         let priority = Priority::of_recording(self.header.other.get("priority").and_then(Value::as_str));
         let arrivals = self.rows.iter().filter_map(|row| match *row {
-            Row::Arrival { t, seq, flow, bytes, tos } => {
-                Some(Arrival { at: t, seq, flow, bytes, tos, priority })
+            Row::Arrival { t, seq, flow, bytes, tos, headers } => {
+                let hosts = headers.map(|headers| (headers.source, headers.destination));
+                let ack = headers.and_then(|headers| headers.ack);
+                Some(Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack })
             }
             _ => None,
         });

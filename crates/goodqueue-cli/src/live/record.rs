@@ -11,7 +11,7 @@ use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::packet::IpPacket;
 use goodqueue_live::sink::Sink;
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::recording::{Header, Row};
+use goodqueue_scenario::recording::{self, Header, Row};
 use goodqueue_scenario::tc;
 use serde_json::json;
 
@@ -55,8 +55,8 @@ fn header(direction: Direction, link: &LinkConfig) -> Header {
         _ => None,
     };
     let mut other = serde_json::Map::new();
-    // Flows are told apart by their number, not by a class.
-    other.insert("priority".to_owned(), json!("none"));
+    // Flows are told apart by their number, not by a class; bands by the TOS byte.
+    other.insert("priority".to_owned(), json!("tos"));
     other.insert("qdisc_seed".to_owned(), json!(link.seed));
     other.insert("direction".to_owned(), json!(direction.name()));
     Header { qdisc: lines.next(), extra: lines.collect(), rate_bps, other, ..Header::default() }
@@ -71,6 +71,11 @@ impl Observer for Recorder {
             flow: headers.flow,
             bytes: packet.len(),
             tos: headers.tos,
+            headers: Some(recording::Headers {
+                source: headers.source,
+                destination: headers.destination,
+                ack: packet.tcp_ack(),
+            }),
         };
         self.write(direction, &row);
     }

@@ -39,15 +39,30 @@ pub(crate) fn render(results: &Results) -> String {
 
 /// How far the live runs are from the simulated ones, discipline by discipline: means over seeds.
 pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
+    type Figure = fn(&Run) -> Option<f64>;
+    // Those that some run has: not every mix has calls, pages or transfers.
+    let all: [(&str, Figure); 8] = [
+        ("goodput\nMbit/s\ndown", |run| Some(run.goodput.down / 1e6)),
+        ("goodput\nMbit/s\nup", |run| Some(run.goodput.up / 1e6)),
+        ("induced latency\nms\nmean", |run| run.induced_latency_s.mean.map(|s| s * 1e3)),
+        ("sojourn down\nms\np50", |run| run.bottleneck.down.sojourn_s.p50.map(|s| s * 1e3)),
+        ("sojourn up\nms\np50", |run| run.bottleneck.up.sojourn_s.p50.map(|s| s * 1e3)),
+        ("voice\nms\none way", |run| {
+            run.probes.voip.as_ref().and_then(|voip| voip.one_way_delay_s.mean).map(|s| s * 1e3)
+        }),
+        ("page fetch\nms\np50", |run| {
+            run.probes.web.as_ref().and_then(|web| web.page_fetch_s.p50).map(|s| s * 1e3)
+        }),
+        ("completion\nms\np50", |run| {
+            run.completion.as_ref().and_then(|completion| completion.time_s.p50).map(|s| s * 1e3)
+        }),
+    ];
+    let figures: Vec<(&str, Figure)> = all
+        .into_iter()
+        .filter(|(_, figure)| simulated.iter().chain(live).any(|run| figure(run).is_some()))
+        .collect();
     let mut table = plain_table();
-    table.set_header([
-        "\n\nlive less simulated",
-        "goodput\nMbit/s\ndown",
-        "goodput\nMbit/s\nup",
-        "induced latency\nms\nmean",
-        "sojourn down\nms\np50",
-        "sojourn up\nms\np50",
-    ]);
+    table.set_header(["\n\nlive less simulated"].into_iter().chain(figures.iter().map(|of| of.0)));
     let lines =
         simulated.iter().zip(live).fold(Vec::<(Line<'_>, Line<'_>)>::new(), |mut lines, (one, other)| {
             let same = |line: &&mut (Line<'_>, Line<'_>)| {
@@ -62,17 +77,9 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
             }
             lines
         });
-    type Figure = fn(&Run) -> Option<f64>;
-    let figures: [Figure; 5] = [
-        |run| Some(run.goodput.down / 1e6),
-        |run| Some(run.goodput.up / 1e6),
-        |run| run.induced_latency_s.mean.map(|s| s * 1e3),
-        |run| run.bottleneck.down.sojourn_s.p50.map(|s| s * 1e3),
-        |run| run.bottleneck.up.sojourn_s.p50.map(|s| s * 1e3),
-    ];
     for (simulated, live) in &lines {
         let mut cells = vec![simulated.name()];
-        cells.extend(figures.iter().map(|figure| {
+        cells.extend(figures.iter().map(|(_, figure)| {
             Cell::new(match (simulated.mean(figure), live.mean(figure)) {
                 (Some(one), Some(other)) if one > 0.0 => {
                     format!("{:+.2} ({:+.0} %)", other - one, (other - one) / one * 100.0)

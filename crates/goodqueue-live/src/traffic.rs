@@ -3,6 +3,8 @@
 //! Each flow has a port of its own at the server, by which the bottleneck tells flows apart, and a thread at each end. All
 //! share one clock, so that delays one way can be taken.
 
+mod web;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -18,6 +20,8 @@ use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::namespace::Network;
 use crate::observer::Direction;
+
+pub use self::web::Page;
 
 /// One flow.
 #[derive(Clone, Debug)]
@@ -73,6 +77,13 @@ pub enum FlowKind {
         /// All use one connection.
         persistent: bool,
         /// Their TCP.
+        tcp: TcpOptions,
+    },
+    /// A browser that fetches a page again and again.
+    Web {
+        /// The page.
+        page: Page,
+        /// The connections' TCP.
         tcp: TcpOptions,
     },
 }
@@ -265,6 +276,8 @@ impl End {
             (_, FlowKind::Transfers { direction, pieces, request, persistent, tcp }) => {
                 self.transfer(*direction, pieces, *request, *persistent, tcp)
             }
+            (SERVER, FlowKind::Web { tcp, .. }) => self.serve_pages(tcp),
+            (_, FlowKind::Web { page, tcp }) => self.browse(page, tcp),
         };
         if let Err(error) = outcome
             && !self.is_over()
@@ -556,7 +569,7 @@ impl End {
     }
 
     fn serve_one(&self, stream: &TcpStream) -> io::Result<()> {
-        let FlowKind::Transfers { request, .. } = self.spec.kind else { return Ok(()) };
+        let Some(request) = web::request_of(&self.spec.kind) else { return Ok(()) };
         let block = [0; BLOCK];
         let mut head = vec![0; request_length(request)];
         loop {

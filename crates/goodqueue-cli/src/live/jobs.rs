@@ -19,7 +19,7 @@ use goodqueue_live::netlink::RouteTcp;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::process::{self, Forked};
 use goodqueue_live::session::{FlowOutcome, Session, SessionOutcome};
-use goodqueue_live::traffic::{FlowKind, FlowSpec, FlowTally, Sample, TcpOptions};
+use goodqueue_live::traffic::{FlowKind, FlowSpec, FlowTally, Page, Sample, TcpOptions};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::measure;
 use goodqueue_scenario::results::Run;
@@ -91,11 +91,6 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
     if config.wifi.is_some() {
         return Err(Diagnostic::new("a live run has one bottleneck, this scenario has a WiFi channel too")
             .help("leave `wifi` out, or simulate it"));
-    }
-    if config.wifi.is_some() {
-        return Err(
-            Diagnostic::new("a live run has no WiFi channel").help("leave `wifi` out, or simulate it")
-        );
     }
     if config.links.iter().any(|link| link.driver.is_some()) {
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
@@ -214,9 +209,18 @@ fn kind(
                 tcp: options(&transfers.config, transfers.congestion_control.about().name),
             }
         }
+        sim::Traffic::Web(web) => FlowKind::Web {
+            page: Page {
+                objects: web.page.objects().to_vec(),
+                connections: web.connections,
+                request: web.request,
+                interval: web.interval,
+            },
+            tcp: options(&web.config, web.congestion_control.about().name),
+        },
         other => {
             return Err(Diagnostic::new(format!("`{}` traffic can only be simulated", other.kind()))
-                .allowed("tcp, ping, cbr, voip, transfers in a live run"));
+                .allowed("tcp, ping, cbr, voip, transfers, web in a live run"));
         }
     })
 }
@@ -327,7 +331,7 @@ fn flow_outcome(
             _ => Vec::new(),
         },
         transfers: match traffic {
-            sim::Traffic::Transfers(_) => measured().map(transfer).collect(),
+            sim::Traffic::Transfers(_) | sim::Traffic::Web(_) => measured().map(transfer).collect(),
             _ => Vec::new(),
         },
     }

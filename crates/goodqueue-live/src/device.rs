@@ -99,6 +99,12 @@ impl Tun {
         Self::open(name, true)
     }
 
+    /// The name of the kernel's end.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     fn open(name: &str, frames: bool) -> Result<Self, LiveError> {
         check_name(name)?;
         let file = OpenOptions::new()

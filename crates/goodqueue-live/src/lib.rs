@@ -38,7 +38,11 @@ pub mod interface;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
+mod nat;
+#[cfg(target_os = "linux")]
 pub mod netlink;
+#[cfg(target_os = "linux")]
+mod nftables;
 #[cfg(target_os = "linux")]
 pub mod pcap;
 #[cfg(target_os = "linux")]
@@ -52,6 +56,10 @@ pub mod shell;
 #[cfg(target_os = "linux")]
 pub mod sink;
 #[cfg(target_os = "linux")]
+mod takeover;
+#[cfg(target_os = "linux")]
 pub mod traffic;
+#[cfg(target_os = "linux")]
+pub mod undo;
 
 pub use error::LiveError;

@@ -181,8 +181,8 @@ pub struct End {
     pub interface: String,
     /// Its address.
     pub v4: Ipv4Addr,
-    /// Its other address.
-    pub v6: Ipv6Addr,
+    /// Its other address, if it has one.
+    pub v6: Option<Ipv6Addr>,
     /// Largest packet.
     pub mtu: u32,
     /// TCP settings.
@@ -202,7 +202,7 @@ pub fn default_ends(mtu: u32) -> [End; 2] {
     [1, 2].map(|number| End {
         interface: INTERFACE.to_owned(),
         v4: Ipv4Addr::new(198, 18, 0, number),
-        v6: Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, u16::from(number)),
+        v6: Some(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, u16::from(number))),
         mtu,
         tcp: RouteTcp::default(),
         segment_at_sender: false,
@@ -242,7 +242,9 @@ impl End {
         netlink.add_address(index, IpAddr::V4(self.v4), 24)?;
         netlink.add_default_route(index, ANY_V4, self.tcp)?;
         // A kernel may come without IPv6, or with it switched off; below 1280 bytes it does not run (RFC 8200 §5).
-        if netlink.add_address(index, IpAddr::V6(self.v6), 64).is_ok() {
+        if let Some(v6) = self.v6
+            && netlink.add_address(index, IpAddr::V6(v6), 64).is_ok()
+        {
             netlink.add_default_route(index, ANY_V6, self.tcp)?;
         }
         Ok((tun, netlink, index))

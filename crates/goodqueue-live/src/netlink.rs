@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -150,6 +150,102 @@ impl Netlink {
         Ok(counters)
     }
 
+    /// Gives an interface a hardware address.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn set_hardware_address(&mut self, index: u32, address: Vec<u8>) -> Result<(), LiveError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::Address(address));
+        self.change("set a hardware address", RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// The hardware address of an interface.
+    ///
+    /// # Errors
+    /// There is no such interface any more.
+    pub(crate) fn hardware_address(&mut self, index: u32) -> Result<Vec<u8>, LiveError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let answer = self.ask("read an interface", RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
+        let Some(RouteNetlinkMessage::NewLink(link)) = answer else { return Ok(Vec::new()) };
+        let address = link.attributes.into_iter().find_map(|attribute| match attribute {
+            LinkAttribute::Address(address) => Some(address),
+            _ => None,
+        });
+        Ok(address.unwrap_or_default())
+    }
+
+    /// All addresses, or all routes, of this network namespace, each as the kernel would take it back.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn list(&mut self, what: Restorable) -> Result<Vec<Vec<u8>>, LiveError> {
+        let failed = |error| LiveError::system(format_args!("cannot list {}s", what.name()), error);
+        self.send_raw(what.kind() + GET, NLM_F_REQUEST | NLM_F_DUMP, &[0; 12]).map_err(failed)?;
+        let mut all = Vec::new();
+        loop {
+            let (answers, _) = self.socket.recv_from_full().map_err(failed)?;
+            for (kind, sequence, message) in raw_messages(&answers) {
+                if sequence != self.sequence {
+                    continue;
+                }
+                match i32::from(kind) {
+                    libc::NLMSG_DONE => return Ok(all),
+                    libc::NLMSG_ERROR => return Err(failed(error_of(message))),
+                    _ if kind == what.kind() => all.push(message.to_vec()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Makes an address or a route what it was when it was listed.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn restore(&mut self, what: Restorable, message: &[u8]) -> Result<(), LiveError> {
+        self.change_raw(what.kind(), NLM_F_CREATE | NLM_F_REPLACE, message)
+            .map_err(|error| LiveError::system(format_args!("this {} cannot be set", what.name()), error))
+    }
+
+    /// Takes an address away, and with it the routes that need it.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn remove(&mut self, what: Restorable, message: &[u8]) -> Result<(), LiveError> {
+        self.change_raw(what.kind() + DELETE, 0, message)
+            .map_err(|error| LiveError::system(format_args!("this {} cannot be removed", what.name()), error))
+    }
+
+    fn change_raw(&mut self, kind: u16, flags: u16, message: &[u8]) -> std::io::Result<()> {
+        self.send_raw(kind, NLM_F_REQUEST | NLM_F_ACK | flags, message)?;
+        for _ in 0..MOST_ANSWERS {
+            let (answers, _) = self.socket.recv_from_full()?;
+            for (kind, sequence, message) in raw_messages(&answers) {
+                if sequence == self.sequence && i32::from(kind) == libc::NLMSG_ERROR {
+                    return match error_of(message) {
+                        error if error.raw_os_error() == Some(0) => Ok(()),
+                        error => Err(error),
+                    };
+                }
+            }
+        }
+        Err(std::io::ErrorKind::TimedOut.into())
+    }
+
+    fn send_raw(&mut self, kind: u16, flags: u16, message: &[u8]) -> std::io::Result<()> {
+        self.sequence += 1;
+        let mut bytes = u32::try_from(MESSAGE_HEADER + message.len()).unwrap_or(0).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend(self.sequence.to_ne_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(message);
+        self.socket.send(&bytes, 0).map(|_| ())
+    }
+
     fn change(&mut self, what: &str, message: RouteNetlinkMessage, flags: u16) -> Result<(), LiveError> {
         self.ask(what, message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
     }
@@ -189,6 +285,74 @@ impl Netlink {
     }
 }
 
+/// What an interface loses when it is given to another, and gets back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Restorable {
+    Address,
+    Route,
+}
+
+impl Restorable {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Route => "route",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Address, Self::Route].into_iter().find(|one| one.name() == name)
+    }
+
+    /// `RTM_NEWADDR`, `RTM_NEWROUTE`; the request to delete follows, then that to list.
+    const fn kind(self) -> u16 {
+        match self {
+            Self::Address => 20,
+            Self::Route => 24,
+        }
+    }
+}
+
+/// Type, sequence number and content of each message.
+pub(crate) fn raw_messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
+    std::iter::from_fn(move || {
+        let header = bytes.first_chunk::<MESSAGE_HEADER>()?;
+        let word =
+            |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let kind = u16::from_ne_bytes([header[4], header[5]]);
+        let length = usize::try_from(word(0)).ok()?;
+        let message = bytes.get(MESSAGE_HEADER..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, word(8), message))
+    })
+}
+
+pub(crate) fn error_of(message: &[u8]) -> std::io::Error {
+    let code = message.first_chunk().map_or(-libc::EPROTO, |code| i32::from_ne_bytes(*code));
+    std::io::Error::from_raw_os_error(code.saturating_neg())
+}
+
+/// The attributes of a message of rtnetlink that begins with `header` bytes of its own: type and value.
+pub(crate) fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = message.get(header..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let start = rest.first_chunk::<4>()?;
+        let length = usize::from(u16::from_ne_bytes([start[0], start[1]]));
+        let kind = u16::from_ne_bytes([start[2], start[3]]) & 0x3fff;
+        let value = rest.get(4..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+/// One attribute, padded.
+pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
+    let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
 fn metrics(tcp: RouteTcp) -> Option<RouteAttribute> {
     let metrics: Vec<RouteMetric> =
         [tcp.initial_window.map(RouteMetric::InitCwnd), tcp.min_rto_ms.map(RouteMetric::RtoMin)]
@@ -220,3 +384,7 @@ pub const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 pub const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 const MOST_ANSWERS: usize = 16;
+const MESSAGE_HEADER: usize = 16;
+/// From the message that makes something to the one that removes it, and to the one that lists.
+const DELETE: u16 = 1;
+const GET: u16 = 2;

@@ -1,5 +1,7 @@
 //! A bottleneck between two interfaces of this host.
 
+use std::path::PathBuf;
+
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
@@ -12,6 +14,7 @@ use crate::namespace;
 use crate::netlink::{self, Netlink};
 use crate::process;
 use crate::shell::Attendant;
+use crate::takeover::TakeOver;
 
 /// Between what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,7 +27,16 @@ pub enum Place {
         interface: String,
         /// The name of the one that is made.
         made: String,
+        /// The one that is made gets the addresses and routes of the other, until the end.
+        take_over: Option<TakeOverOf>,
     },
+}
+
+/// How the host's addresses and routes are given to the interface that is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TakeOverOf {
+    /// Where to write down what has to be undone.
+    pub undo_file: PathBuf,
 }
 
 /// A bottleneck that runs until it is told to end.
@@ -32,10 +44,12 @@ pub enum Place {
 pub struct Shape {
     /// The bottleneck.
     pub bottleneck: Bottleneck,
+    _host: Option<TakeOver>,
 }
 
 impl Shape {
-    /// Opens the interfaces and gives up all privileges. Nothing about the host is changed but what ends with this process.
+    /// Opens the interfaces and gives up all privileges. What is changed about the host ends with this process, or is undone
+    /// when it ends.
     ///
     /// # Errors
     /// An interface is not there, or we have no right to it.
@@ -49,6 +63,7 @@ impl Shape {
         let signals =
             SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)?;
         process::run_promptly();
+        let mut host = None;
         let (client, server) = match place {
             Place::Between(client, server) if client == server => {
                 return Err(LiveError::new(format!("`{client}` cannot be both ends of the bottleneck"))
@@ -57,13 +72,20 @@ impl Shape {
             Place::Between(client, server) => {
                 (Device::Interface(Interface::open(client)?), Interface::open(server)?)
             }
-            Place::Before { interface, made } => {
+            Place::Before { interface, made, take_over } => {
                 let server = Interface::open(interface)?;
                 let tap = Tun::create_tap(made)?;
                 let mut netlink = Netlink::open()?;
                 let index = netlink::index_of(made)?;
                 let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
+                if take_over.is_some() {
+                    let address = netlink.hardware_address(netlink::index_of(interface)?)?;
+                    netlink.set_hardware_address(index, address)?;
+                }
                 netlink.set_up(index, Some(mtu), Some(namespace::TUN_QUEUE))?;
+                if let Some(TakeOverOf { undo_file }) = take_over {
+                    host = Some(TakeOver::begin(interface, made, undo_file)?);
+                }
                 (Device::Tun(tap), server)
             }
         };
@@ -74,10 +96,10 @@ impl Shape {
         let mut bottleneck = Bottleneck::new(Clock::start(), devices, config)?;
         bottleneck.watch_signals(signals)?;
         bottleneck.watch_kernel(kernel.0, kernel.1);
-        Ok(Self { bottleneck })
+        Ok(Self { bottleneck, _host: host })
     }
 
-    /// Carries packets until a signal says that it is enough. `reload` is done at SIGHUP.
+    /// Carries packets until a signal, or the attendant, says that it is enough. `reload` is done at SIGHUP.
     ///
     /// # Errors
     /// An interface is gone.
@@ -92,6 +114,9 @@ impl Shape {
                 Ok(Pause::Time) => {
                     let now = self.bottleneck.now();
                     tick = attendant.tick(&mut self.bottleneck, now);
+                    if attendant.is_over(now) {
+                        break Ok(());
+                    }
                 }
                 Ok(Pause::Request(request)) => attendant.request(&mut self.bottleneck, request),
                 Ok(Pause::Signal(signal)) if signal.ssi_signo == Signal::SIGHUP as u32 => {

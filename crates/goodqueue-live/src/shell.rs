@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration as SystemDuration;
 
@@ -30,6 +31,7 @@ use crate::control::Request;
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::namespace::{self, End, Network};
+use crate::nat::{self, Nat};
 use crate::process::{self, Forked};
 
 /// What to run, and behind what.
@@ -41,8 +43,22 @@ pub struct ShellConfig {
     pub ends: [End; 2],
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// A shell command that serves; the built-in server without one.
-    pub serve: Option<String>,
+    /// Who is at the other end.
+    pub server: Server,
+}
+
+/// What the program finds behind the bottleneck.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Server {
+    /// The built-in server, in a namespace of its own.
+    BuiltIn,
+    /// What a shell command starts, in a namespace of its own.
+    Command(String),
+    /// The host, and its networks behind it. What has to be undone in the end is written to this file; `None`: below `/run`.
+    Host {
+        /// Where to write it.
+        undo_file: Option<PathBuf>,
+    },
 }
 
 /// A program that runs behind a bottleneck.
@@ -52,6 +68,7 @@ pub struct Shell {
     pub bottleneck: Bottleneck,
     init: Pid,
     asked_to_end: bool,
+    _host: Option<nat::Hold>,
 }
 
 /// What is done between packets.
@@ -61,6 +78,12 @@ pub trait Attendant {
 
     /// Told now and then; returns when to be told again.
     fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant;
+
+    /// A bottleneck that runs until it is told to end should end.
+    fn is_over(&mut self, now: Instant) -> bool {
+        let _ = now;
+        false
+    }
 }
 
 impl Shell {
@@ -71,14 +94,24 @@ impl Shell {
     /// The system does not have or not allow what is needed, or the program cannot be started. Nothing is left behind.
     pub fn start(config: &ShellConfig) -> Result<Self, LiveError> {
         let signals = block_signals()?;
+        let mut ends = config.ends.clone();
+        let host = match &config.server {
+            Server::Host { undo_file } => Some(Nat::open(&mut ends, undo_file.as_deref())?),
+            Server::BuiltIn | Server::Command(_) => None,
+        };
         // Root has this right outside only.
         process::run_promptly();
         namespace::enter_user_namespace()?;
-        let [client_end, server_end] = &config.ends;
-        let server = Network::create()?;
-        let (server_tun, server_link, server_index) = server_end.create()?;
+        let (server, server_tun, server_link, server_index, host) = match host {
+            Some(Nat { tun, netlink, index, hold }) => (None, tun, netlink, index, Some(hold)),
+            None => {
+                let server = Network::create()?;
+                let (tun, netlink, index) = ends[1].create()?;
+                (Some(server), tun, netlink, index, None)
+            }
+        };
         let client = Network::create()?;
-        let (client_tun, client_link, client_index) = client_end.create()?;
+        let (client_tun, client_link, client_index) = ends[0].create()?;
 
         let failed = |errno: Errno| LiveError::system("the program's process cannot be started", errno);
         let (mut ours, theirs) =
@@ -88,7 +121,7 @@ impl Shell {
         let init = match process::fork_into_namespace().map_err(failed)? {
             Forked::Child => {
                 drop((client_tun, server_tun, ours));
-                let code = Init { config, client, server }.run(theirs);
+                let code = Init { config, ends: &ends, client, server }.run(theirs);
                 process::leave(code)
             }
             Forked::Parent(init) => init,
@@ -102,7 +135,7 @@ impl Shell {
         ours.read_exact(&mut [0])
             .and_then(|()| ours.write_all(&[1]))
             .map_err(|error| LiveError::system("the program cannot be started", error))?;
-        Ok(Self { bottleneck, init, asked_to_end: false })
+        Ok(Self { bottleneck, init, asked_to_end: false, _host: host })
     }
 
     /// Carries packets until the program ends; gives its exit code, or 128 and the signal that ended it.
@@ -184,8 +217,9 @@ fn code_of(status: WaitStatus) -> Option<i32> {
 /// The first process of the place: starts the others, buries the dead, and takes everybody along when it ends.
 struct Init<'a> {
     config: &'a ShellConfig,
+    ends: &'a [End; 2],
     client: Network,
-    server: Network,
+    server: Option<Network>,
 }
 
 impl Init<'_> {
@@ -225,12 +259,15 @@ impl Init<'_> {
             MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
             none,
         );
-        let [client, server] = &self.config.ends;
         let of_host = fs::read_to_string("/etc/hosts").unwrap_or_default();
-        let hosts = format!(
-            "{} server\n{} server\n{} client\n{} client\n{of_host}",
-            server.v4, server.v6, client.v4, client.v6
-        );
+        let mut hosts = String::new();
+        for (end, name) in self.ends.iter().zip(["client", "server"]) {
+            hosts.push_str(&format!("{} {name}\n", end.v4));
+            hosts.extend(end.v6.map(|v6| format!("{v6} {name}\n")));
+        }
+        hosts.push_str(&of_host);
+        // Without a server of its own the place sees the host's networks, and their names.
+        let name_servers = if self.server.is_none() { nat::name_servers() } else { None };
         // The file is made in a file system of our own, which then disappears from sight under the place it was put at.
         if mount(
             Some("tmpfs"),
@@ -244,22 +281,56 @@ impl Init<'_> {
             if fs::write("/tmp/hosts", hosts).is_ok() {
                 let _ = mount(Some("/tmp/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none);
             }
+            if let Some(servers) = name_servers
+                && fs::write("/tmp/resolv.conf", servers).is_ok()
+            {
+                let _ = mount(Some("/tmp/resolv.conf"), "/etc/resolv.conf", none, MsFlags::MS_BIND, none);
+            }
             let _ = umount2("/tmp", MntFlags::MNT_DETACH);
         }
     }
 
     fn start_both(&self) -> Result<Child, (i32, LiveError)> {
         let cannot = |error| (2, error);
-        self.server.enter().map_err(cannot)?;
-        match &self.config.serve {
-            Some(command) => {
+        if let Some(server) = &self.server {
+            server.enter().map_err(cannot)?;
+            self.start_server()?;
+            wait_for_listener();
+        }
+        self.client.enter().map_err(cannot)?;
+        let (program, arguments) = self
+            .config
+            .command
+            .split_first()
+            .ok_or_else(|| cannot(LiveError::new("there is no program to run")))?;
+        let [client, server] = self.ends;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("GOODQUEUE_SERVER", server.v4.to_string())
+            .env("GOODQUEUE_CLIENT", client.v4.to_string());
+        if let Some(v6) = server.v6 {
+            command.env("GOODQUEUE_SERVER_V6", v6.to_string());
+        }
+        process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
+            // As shells do: 127 for what is not there, 126 for what cannot be run.
+            let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+            let what = format_args!("`{}` cannot be run", program.display()).to_string();
+            (code, LiveError::system(what, error))
+        })
+    }
+
+    fn start_server(&self) -> Result<(), (i32, LiveError)> {
+        let cannot = |error| (2, error);
+        match &self.config.server {
+            Server::Command(command) => {
                 process::as_if_from_a_shell(
                     Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()),
                 )
                 .spawn()
                 .map_err(|error| cannot(LiveError::system("the server cannot be started", error)))?;
             }
-            None => {
+            Server::BuiltIn | Server::Host { .. } => {
                 let forked = process::fork().map_err(|errno| {
                     cannot(LiveError::system("the built-in server cannot be started", errno))
                 })?;
@@ -271,26 +342,7 @@ impl Init<'_> {
                 }
             }
         }
-        wait_for_listener();
-        self.client.enter().map_err(cannot)?;
-        let (program, arguments) = self
-            .config
-            .command
-            .split_first()
-            .ok_or_else(|| cannot(LiveError::new("there is no program to run")))?;
-        let [client, server] = &self.config.ends;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .env("GOODQUEUE_SERVER", server.v4.to_string())
-            .env("GOODQUEUE_SERVER_V6", server.v6.to_string())
-            .env("GOODQUEUE_CLIENT", client.v4.to_string());
-        process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
-            // As shells do: 127 for what is not there, 126 for what cannot be run.
-            let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-            let what = format_args!("`{}` cannot be run", program.display()).to_string();
-            (code, LiveError::system(what, error))
-        })
+        Ok(())
     }
 
     /// Waits for the program; all others are only buried.

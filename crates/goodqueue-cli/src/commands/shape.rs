@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
-use goodqueue_live::shape::{Place, Shape};
+use goodqueue_live::shape::{Place, Shape, TakeOverOf};
+use goodqueue_live::undo;
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::scenario::{Document, Overrides};
-use goodqueue_scenario::tc;
+use goodqueue_scenario::{tc, units};
 
 use super::run::scenario_names;
 use super::shell::Watching;
@@ -21,25 +22,29 @@ use crate::live::{self, diagnostic};
 ///
 /// Frames that come in at one interface go out at the other, through the discipline; a rate slightly below that of the line
 /// keeps the queue here. The host's addresses, routes and settings are not touched, so there is nothing to undo: everything
-/// ends with this process, however it ends. Needs CAP_NET_ADMIN and CAP_NET_RAW, which are given up once the interfaces are
-/// open.
+/// ends with this process, however it ends. Only --take-over moves addresses and routes; it writes an undo file first, and a
+/// second process puts everything back when this one ends, be it killed. Needs CAP_NET_ADMIN and CAP_NET_RAW, which are given
+/// up once the interfaces are open.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made): it
-would answer, or forward, beside the bottleneck.
+    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made, as
+--take-over sees to): it would answer, or forward, beside the bottleneck.
 
 SIGHUP reads --config again: lines such as `qdisc down fq_codel target 10ms` and `rate up 19mbit`. A line that is wrong
 changes nothing. Packets that are queued stay queued.
 
 Examples:
   goodqueue shape --between lan0 wan0 --rate 95mbit --up 19mbit --qdisc fq_codel --control /run/gq.sock
-  goodqueue shape --before wan0 --made gq0 --rate 50mbit --up 10mbit --qdisc cake --metrics 127.0.0.1:9817
+  goodqueue shape --before wan0 --take-over --rate 50mbit --up 10mbit --qdisc cake --metrics 127.0.0.1:9817
+  goodqueue shape --before wan0 --take-over --rate 50mbit --control gq.sock --confirm-within 60s     over ssh: then confirm
+  goodqueue stats --control gq.sock confirm
+  goodqueue shape --undo /run/goodqueue-wan0.undo                 after both processes were killed
   goodqueue top --control /run/gq.sock
   goodqueue stats --control /run/gq.sock qdisc down pie"
 )]
 pub(crate) struct ShapeArgs {
     /// The interface of the clients and that of the servers.
-    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], required_unless_present = "before", conflicts_with = "before")]
+    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], required_unless_present_any = ["before", "undo"], conflicts_with = "before")]
     between: Option<Vec<String>>,
     /// The interface of the servers; one for this host is made.
     #[arg(long, value_name = "SERVERS")]
@@ -47,6 +52,21 @@ pub(crate) struct ShapeArgs {
     /// The name of the interface that is made.
     #[arg(long, value_name = "NAME", default_value = "goodqueue0", requires = "before")]
     made: String,
+    /// The interface that is made gets the addresses and routes of the other: this host's own traffic goes through the
+    /// bottleneck at once. Undone at the end, however that comes about.
+    #[arg(long, requires = "before")]
+    take_over: bool,
+    /// With --take-over: end, and undo it, unless `goodqueue stats --control SOCKET confirm` comes within this time. For
+    /// those who are logged in through that interface.
+    #[arg(long, value_name = "TIME", requires = "take_over", requires = "control")]
+    confirm_within: Option<String>,
+    /// Where --take-over writes down what it changes [default: /run/goodqueue-SERVERS.undo].
+    #[arg(long, value_name = "FILE", requires = "take_over")]
+    undo_file: Option<PathBuf>,
+    /// Restore what an undo file says, remove it, and do nothing else: only needed when both this process and the one that
+    /// watches it were killed.
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    undo: Option<PathBuf>,
     /// Rate towards the clients [default: no limit].
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
@@ -67,6 +87,16 @@ pub(crate) struct ShapeArgs {
 }
 
 pub(crate) fn main(args: &ShapeArgs) -> Outcome {
+    if let Some(file) = &args.undo {
+        for line in undo::undo(file).map_err(diagnostic)? {
+            println!("{line}");
+        }
+        return Ok(Ending::Done);
+    }
+    let patience = match &args.confirm_within {
+        Some(text) => Some(units::time(text).map_err(|error| error.in_argument("--confirm-within", text))?),
+        None => None,
+    };
     let mut document = Document::default();
     document.apply(&Overrides {
         rate: args.rate.clone(),
@@ -90,7 +120,13 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     }
     let place = match (&args.between, &args.before) {
         (Some(names), _) => Place::Between(names[0].clone(), names[1].clone()),
-        (None, Some(interface)) => Place::Before { interface: interface.clone(), made: args.made.clone() },
+        (None, Some(interface)) => {
+            let default = || undo::default_path(interface);
+            let take_over = args
+                .take_over
+                .then(|| TakeOverOf { undo_file: args.undo_file.clone().unwrap_or_else(default) });
+            Place::Before { interface: interface.clone(), made: args.made.clone(), take_over }
+        }
         (None, None) => {
             return Err(Diagnostic::new("there is nothing to shape").help("give --between or --before"));
         }
@@ -99,6 +135,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
+    desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
         change_all(&mut shape.bottleneck, path)?;
     }

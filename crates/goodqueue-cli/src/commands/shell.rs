@@ -9,7 +9,7 @@ use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::namespace::default_ends;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
-use goodqueue_live::shell::{Shell, ShellConfig};
+use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
@@ -76,6 +76,12 @@ pub(crate) struct ShellArgs {
     /// A shell command that serves, in the namespace of the server [default: a built-in server].
     #[arg(long, value_name = "CMD")]
     serve: Option<String>,
+    /// Behind the bottleneck is the network of this host, and what it reaches, by IPv4; needs CAP_NET_ADMIN.
+    #[arg(long, conflicts_with = "serve")]
+    nat: bool,
+    /// Where --nat writes down what it changed about the host, if anything [default: /run/goodqueue-NAME.undo].
+    #[arg(long, value_name = "FILE", requires = "nat")]
+    undo_file: Option<PathBuf>,
     #[command(flatten)]
     watch: Watching,
     /// The program and its arguments [default: your shell].
@@ -142,7 +148,11 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
         } else {
             args.command.clone()
         },
-        serve: args.serve.clone(),
+        server: match &args.serve {
+            Some(command) => Server::Command(command.clone()),
+            None if args.nat => Server::Host { undo_file: args.undo_file.clone() },
+            None => Server::BuiltIn,
+        },
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);

@@ -27,7 +27,7 @@ pub(crate) struct StatsArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// Change it first: `qdisc [down|up] TC` or `rate [down|up] RATE`.
+    /// Change it first: `qdisc [down|up] TC`, `rate [down|up] RATE`, or `confirm` for `shape --confirm-within`.
     #[arg(trailing_var_arg = true, value_name = "CHANGE")]
     change: Vec<String>,
 }

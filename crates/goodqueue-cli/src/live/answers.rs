@@ -26,6 +26,8 @@ pub(crate) struct Desk {
     kernel_drops: u64,
     told_late: bool,
     ticks: u64,
+    /// When to end unless somebody confirms.
+    confirm_by: Option<Instant>,
     /// Nothing is said on standard error.
     quiet: bool,
 }
@@ -36,8 +38,13 @@ impl Desk {
         Self { quiet, ..Self::default() }
     }
 
+    /// Ends what runs at this time, unless a request says `confirm` before.
+    pub(crate) fn confirm_within(&mut self, by: Option<Instant>) {
+        self.confirm_by = by;
+    }
+
     /// The answer to one line.
-    fn answer(&self, bottleneck: &mut Bottleneck, line: &str) -> Result<String, Diagnostic> {
+    fn answer(&mut self, bottleneck: &mut Bottleneck, line: &str) -> Result<String, Diagnostic> {
         let order = line.split_whitespace().next().unwrap_or_default();
         match order {
             "stats" => {
@@ -48,6 +55,10 @@ impl Desk {
             "metrics" => Ok(metrics(bottleneck)),
             "metrics-json" => Ok(json!({"metrics": metrics(bottleneck)}).to_string()),
             "tc-json" => Ok(tc_json(bottleneck).to_string()),
+            "confirm" => {
+                let was_waited_for = self.confirm_by.take().is_some();
+                Ok(json!({"confirmed": was_waited_for}).to_string())
+            }
             "qdisc" | "rate" => {
                 for change in read_change(bottleneck, line)? {
                     change.make(bottleneck);
@@ -129,6 +140,14 @@ impl Attendant for Desk {
         self.tell_troubles(bottleneck);
         self.ticks += 1;
         now + STEP
+    }
+
+    fn is_over(&mut self, now: Instant) -> bool {
+        let is_over = self.confirm_by.is_some_and(|by| by <= now);
+        if is_over {
+            self.say("nobody has confirmed: everything is undone");
+        }
+        is_over
     }
 }
 
@@ -276,7 +295,7 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
     text
 }
 
-const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate"];
+const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate", "confirm"];
 const CHANGES: &[&str] = &["qdisc", "rate"];
 /// Four points a second make a lively display.
 const STEP: Duration = Duration::from_millis(250);

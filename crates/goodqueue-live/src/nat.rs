@@ -1,0 +1,240 @@
+//! A way from a private place to the network of the host.
+//!
+//! ```text
+//!   program's namespace             goodqueue            the host
+//!   program -- TUN device === qdisc, rate, delay === TUN device -- forwarding, masquerading -- its networks
+//! ```
+//!
+//! The program appears as the host itself. Nobody out there can begin a connection to it, and the host forwards for nobody
+//! else on its account. The TUN device and the rules end with a descriptor; that interfaces of the host forward is undone
+//! by a [`Guardian`].
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::Duration;
+
+use nix::net::if_::if_indextoname;
+
+use crate::device::Tun;
+use crate::error::LiveError;
+use crate::namespace::{End, TUN_QUEUE};
+use crate::netlink::{self, Netlink, Restorable, attributes};
+use crate::nftables::{Chain, Family, HOOK_FORWARD, HOOK_POSTROUTING, PRIORITY_SOURCE_NAT, Rule, Rules};
+use crate::undo::{self, Guardian, Undo};
+
+/// The host's end of a bottleneck, and what leads from there to its networks.
+#[derive(Debug)]
+pub(crate) struct Nat {
+    /// The device in the host's network namespace.
+    pub(crate) tun: Tun,
+    /// A question to the kernel about it.
+    pub(crate) netlink: Netlink,
+    /// Its number.
+    pub(crate) index: u32,
+    /// What must be kept until the end.
+    pub(crate) hold: Hold,
+}
+
+/// The host's network is as it was when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    _rules: Rules,
+    _guardian: Option<Guardian>,
+    _turn: Option<UnixListener>,
+}
+
+impl Nat {
+    /// Opens it in the network namespace of this thread, which is the host's. The two ends get a network that nothing of the
+    /// host is in; `undo_file` says where to write what has to be undone, if there is anything.
+    ///
+    /// # Errors
+    /// We have no right to, or the kernel lacks something. Nothing is left behind.
+    pub(crate) fn open(ends: &mut [End; 2], undo_file: Option<&std::path::Path>) -> Result<Self, LiveError> {
+        let mut netlink = Netlink::open()?;
+        let addresses = addresses(&mut netlink)?;
+        let (number, tun) = free_device(&addresses)?;
+        let [client, host] = ends;
+        client.v4 = Ipv4Addr::new(198, 18, number, 1);
+        host.v4 = Ipv4Addr::new(198, 18, number, 2);
+        // Forwarding IPv6 would cost the host what it learned from its routers (RFC 4861 §6.2.2).
+        client.v6 = None;
+        host.v6 = None;
+        let index = netlink::index_of(tun.name())?;
+        netlink.set_up(index, Some(host.mtu), Some(TUN_QUEUE))?;
+        netlink.add_address(index, IpAddr::V4(host.v4), 24)?;
+        write_setting(&forwarding(tun.name()), "1")?;
+
+        // Who lets interfaces forward and later not any more must be alone with it.
+        let turn = take_turn()?;
+        let mut closed = Vec::new();
+        for (of, name) in interfaces(&addresses) {
+            if read_setting(&forwarding(&name))? == "0" {
+                closed.push((of, name));
+            }
+        }
+        let rules = rules(tun.name(), index, [198, 18, number, 0], &closed)?;
+        let (guardian, turn) = if closed.is_empty() {
+            (None, None)
+        } else {
+            let mut undo = Undo::by("goodqueue shell --nat");
+            for (_, name) in &closed {
+                undo.note_setting(&format!("ipv4/conf/{name}/forwarding"))?;
+            }
+            let path = undo_file.map_or_else(|| undo::default_path(tun.name()), ToOwned::to_owned);
+            let guardian = Guardian::start(&path)?;
+            undo.write(&path)?;
+            (Some(guardian), Some(turn))
+        };
+        for (_, name) in &closed {
+            write_setting(&forwarding(name), "1")?;
+        }
+        Ok(Self { tun, netlink, index, hold: Hold { _rules: rules, _guardian: guardian, _turn: turn } })
+    }
+}
+
+/// Masquerading for `network`; what goes to the program must be an answer, and what comes in at an interface that forwards on
+/// our account goes nowhere else.
+fn rules(table: &str, index: u32, network: [u8; 4], closed: &[(u32, String)]) -> Result<Rules, LiveError> {
+    let out = [Rule::default().source_in(network, [255, 255, 255, 0]).masquerade()];
+    let mut forward = vec![Rule::default().to(index).answers().accept(), Rule::default().to(index).drop()];
+    forward.extend(closed.iter().map(|(of, _)| Rule::default().from(*of).drop()));
+    let chains = [
+        Chain {
+            name: "out",
+            kind: "nat",
+            hook: HOOK_POSTROUTING,
+            priority: PRIORITY_SOURCE_NAT,
+            device: None,
+            rules: &out,
+        },
+        Chain {
+            name: "forward",
+            kind: "filter",
+            hook: HOOK_FORWARD,
+            priority: 0,
+            device: None,
+            rules: &forward,
+        },
+    ];
+    Rules::create(Family::Ipv4, table, &chains)
+}
+
+/// The IPv4 addresses of this network namespace, with the number of their interface.
+fn addresses(netlink: &mut Netlink) -> Result<Vec<(u32, Ipv4Addr)>, LiveError> {
+    let all = netlink.list(Restorable::Address)?;
+    let v4 = all.iter().filter_map(|message| {
+        let header = message.first_chunk::<8>()?;
+        let index = u32::from_ne_bytes([header[4], header[5], header[6], header[7]]);
+        let (_, local) = attributes(message, header.len()).find(|attribute| attribute.0 == IFA_LOCAL)?;
+        let address = <[u8; 4]>::try_from(local).ok()?;
+        (i32::from(header[0]) == libc::AF_INET).then(|| (index, Ipv4Addr::from(address)))
+    });
+    Ok(v4.collect())
+}
+
+/// Interfaces by which packets can come from other hosts.
+fn interfaces(addresses: &[(u32, Ipv4Addr)]) -> Vec<(u32, String)> {
+    let mut indices: Vec<u32> =
+        addresses.iter().filter(|(_, address)| !address.is_loopback()).map(|(index, _)| *index).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    let named = indices
+        .into_iter()
+        .filter_map(|index| Some((index, if_indextoname(index).ok()?.into_string().ok()?)));
+    named.collect()
+}
+
+/// A device whose network 198.18.N.0/24 nobody uses here; its name keeps two runs apart.
+fn free_device(taken: &[(u32, Ipv4Addr)]) -> Result<(u8, Tun), LiveError> {
+    let mut last = LiveError::new("all of 198.18.0.0/16 is in use on this host");
+    for number in 0..=u8::MAX {
+        if taken.iter().any(|(_, address)| address.octets()[..3] == [198, 18, number]) {
+            continue;
+        }
+        match Tun::create(&format!("gq-nat{number}")) {
+            Ok(tun) => return Ok((number, tun)),
+            Err(error) if error.problem().starts_with("there is an interface") => last = error,
+            Err(error) => {
+                return Err(error.help(
+                    "--nat changes the host's network, which needs CAP_NET_ADMIN: run it with sudo, or leave --nat out",
+                ));
+            }
+        }
+    }
+    Err(last)
+}
+
+/// A name in this network namespace that only one process can have, until it and its guardian have ended.
+fn take_turn() -> Result<UnixListener, LiveError> {
+    let name = SocketAddr::from_abstract_name(TURN)
+        .map_err(|error| LiveError::system("a name cannot be taken", error))?;
+    // Another one may just be looking whether it has to be alone.
+    let mut tries = 0..50;
+    let taken = loop {
+        match UnixListener::bind_addr(&name) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && tries.next().is_some() => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            taken => break taken,
+        }
+    };
+    taken.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => {
+            LiveError::new("another run with --nat lets this host forward packets, and ends that with itself")
+                .help("wait for its end; or let the host forward for good (`sysctl net.ipv4.ip_forward=1`), then there can be any number")
+        }
+        _ => LiveError::system("a name cannot be taken", error),
+    })
+}
+
+fn forwarding(interface: &str) -> String {
+    format!("/proc/sys/net/ipv4/conf/{interface}/forwarding")
+}
+
+fn read_setting(path: &str) -> Result<String, LiveError> {
+    fs::read_to_string(path)
+        .map(|value| value.trim().to_owned())
+        .map_err(|error| LiveError::system(format_args!("`{path}` cannot be read"), error))
+}
+
+fn write_setting(path: &str, value: &str) -> Result<(), LiveError> {
+    fs::write(path, value).map_err(|error| {
+        LiveError::system(format_args!("`{path}` cannot be set to {value}"), error)
+            .help("--nat needs to forward packets: in a container, /proc/sys must be writable")
+    })
+}
+
+const TURN: &[u8] = b"goodqueue forwards";
+
+/// `linux/if_addr.h`.
+const IFA_LOCAL: u16 = 2;
+
+/// The name servers that the host asks, if others than this host itself can be asked: what answers at a loopback address is
+/// not there in another network namespace.
+pub(crate) fn name_servers() -> Option<String> {
+    ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"].into_iter().find_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        reachable_name_servers(&text).then_some(text)
+    })
+}
+
+fn reachable_name_servers(text: &str) -> bool {
+    let servers = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
+    let mut addresses = servers.filter_map(|rest| rest.trim().parse::<IpAddr>().ok());
+    addresses.any(|address| address.is_ipv4() && !address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_servers_of_the_host_itself_are_of_no_use_inside() {
+        assert!(!reachable_name_servers("nameserver 127.0.0.53\noptions edns0\n"));
+        assert!(!reachable_name_servers(""));
+        assert!(reachable_name_servers("# stub\nnameserver 127.0.0.1\nnameserver 192.0.2.53\n"));
+    }
+}

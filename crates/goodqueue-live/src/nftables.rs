@@ -1,0 +1,262 @@
+//! Rules of the kernel's packet filter that end with this process.
+//!
+//! A table with an owner (`NFT_TABLE_F_OWNER`, Linux 5.12) is removed by the kernel when the socket that made it is closed,
+//! however that comes about; nobody else can change it meanwhile. Messages are those of `linux/netfilter/nf_tables.h`,
+//! written by hand: there are four kinds of them, and no program and no library is needed.
+
+use netlink_sys::protocols::NETLINK_NETFILTER;
+use netlink_sys::{Socket, SocketAddr};
+
+use crate::error::LiveError;
+use crate::netlink::{attribute, error_of, raw_messages};
+
+/// Tables that exist as long as this does.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    _owner: Socket,
+}
+
+/// Which packets a table sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Family {
+    /// Those of IPv4.
+    Ipv4 = 2,
+    /// All frames of one device, as they come in.
+    Netdev = 5,
+}
+
+/// One rule: what is looked at in turn, and what is done in the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rule(Vec<u8>);
+
+/// Where a chain hangs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) hook: u32,
+    pub(crate) priority: i32,
+    /// The device, for [`Family::Netdev`].
+    pub(crate) device: Option<&'a str>,
+    pub(crate) rules: &'a [Rule],
+}
+
+impl Rules {
+    /// Makes a table of these chains in the network namespace of this thread: all of it, or nothing.
+    ///
+    /// # Errors
+    /// The kernel has no nftables, is too old, or there is a table of this name.
+    pub(crate) fn create(family: Family, table: &str, chains: &[Chain<'_>]) -> Result<Self, LiveError> {
+        let failed = |error: std::io::Error| {
+            let help = match error.raw_os_error() {
+                Some(libc::EPERM | libc::EACCES) => "this needs CAP_NET_ADMIN: run it with sudo",
+                Some(libc::EEXIST) => "another run has the same name: end it first",
+                _ => {
+                    "this needs nftables in the kernel, and Linux 5.12 or later (`modprobe nf_tables nft_masq`)"
+                }
+            };
+            LiveError::system("the kernel's packet filter (nftables) cannot be used", error).help(help)
+        };
+        let mut socket = Socket::new(NETLINK_NETFILTER).map_err(failed)?;
+        socket.bind_auto().map_err(failed)?;
+        socket.connect(&SocketAddr::new(0, 0)).map_err(failed)?;
+        let mut batch = Batch { family: family as u8, bytes: Vec::new(), messages: 0 };
+        batch.add(BATCH_BEGIN, 0, &[]);
+        batch.add(
+            NEW_TABLE,
+            CREATE | EXCLUSIVE,
+            &[text(1, table), attribute(2, &TABLE_OWNER.to_be_bytes())].concat(),
+        );
+        for chain in chains {
+            let mut hook =
+                [attribute(1, &chain.hook.to_be_bytes()), attribute(2, &chain.priority.to_be_bytes())]
+                    .concat();
+            if let Some(device) = chain.device {
+                hook.extend(text(3, device));
+            }
+            let of_chain = [text(1, table), text(3, chain.name), nested(4, &hook), text(7, chain.kind)];
+            batch.add(NEW_CHAIN, CREATE | EXCLUSIVE, &of_chain.concat());
+            for rule in chain.rules {
+                let of_rule = [text(1, table), text(2, chain.name), nested(4, &rule.0)];
+                batch.add(NEW_RULE, CREATE | APPEND, &of_rule.concat());
+            }
+        }
+        batch.add(BATCH_END, 0, &[]);
+        socket.send(&batch.bytes, 0).map_err(failed)?;
+        // One acknowledgement for each message between beginning and end; the first refusal undoes them all.
+        let mut waited_for = batch.messages;
+        while waited_for > 0 {
+            let (answers, _) = socket.recv_from_full().map_err(failed)?;
+            for (kind, _, message) in raw_messages(&answers) {
+                if i32::from(kind) == libc::NLMSG_ERROR {
+                    match error_of(message) {
+                        error if error.raw_os_error() == Some(0) => waited_for -= 1,
+                        error => return Err(failed(error)),
+                    }
+                }
+            }
+        }
+        Ok(Self { _owner: socket })
+    }
+}
+
+impl Rule {
+    /// Only packets that came in at this interface.
+    pub(crate) fn from(self, index: u32) -> Self {
+        self.compare_interface(META_IIF, index)
+    }
+
+    /// Only packets that go out at this interface.
+    pub(crate) fn to(self, index: u32) -> Self {
+        self.compare_interface(META_OIF, index)
+    }
+
+    fn compare_interface(self, key: u32, index: u32) -> Self {
+        let load = [attribute(1, &REGISTER.to_be_bytes()), attribute(2, &key.to_be_bytes())].concat();
+        self.expression("meta", &load).compare(&index.to_ne_bytes(), EQUAL)
+    }
+
+    /// Only IPv4 packets whose source is in this network.
+    pub(crate) fn source_in(self, network: [u8; 4], mask: [u8; 4]) -> Self {
+        let load = [
+            attribute(1, &REGISTER.to_be_bytes()),
+            attribute(2, &NETWORK_HEADER.to_be_bytes()),
+            attribute(3, &SOURCE_ADDRESS.to_be_bytes()),
+            attribute(4, &4_u32.to_be_bytes()),
+        ];
+        self.expression("payload", &load.concat()).masked(&mask).compare(&network, EQUAL)
+    }
+
+    /// Only packets of connections that began elsewhere: answers, and errors that concern them.
+    pub(crate) fn answers(self) -> Self {
+        let load = [attribute(1, &REGISTER.to_be_bytes()), attribute(2, &CT_STATE.to_be_bytes())].concat();
+        self.expression("ct", &load)
+            .masked(&(CT_ESTABLISHED | CT_RELATED).to_ne_bytes())
+            .compare(&0_u32.to_ne_bytes(), NOT_EQUAL)
+    }
+
+    fn masked(self, mask: &[u8; 4]) -> Self {
+        let and = [
+            attribute(1, &REGISTER.to_be_bytes()),
+            attribute(2, &REGISTER.to_be_bytes()),
+            attribute(3, &4_u32.to_be_bytes()),
+            nested(4, &attribute(1, mask)),
+            nested(5, &attribute(1, &[0; 4])),
+        ];
+        self.expression("bitwise", &and.concat())
+    }
+
+    fn compare(self, value: &[u8; 4], how: u32) -> Self {
+        let with = [
+            attribute(1, &REGISTER.to_be_bytes()),
+            attribute(2, &how.to_be_bytes()),
+            nested(3, &attribute(1, value)),
+        ];
+        self.expression("cmp", &with.concat())
+    }
+
+    /// They go through.
+    pub(crate) fn accept(self) -> Self {
+        self.verdict(ACCEPT)
+    }
+
+    /// They are dropped.
+    pub(crate) fn drop(self) -> Self {
+        self.verdict(DROP)
+    }
+
+    fn verdict(self, code: u32) -> Self {
+        let what = nested(2, &nested(2, &attribute(1, &code.to_be_bytes())));
+        self.expression("immediate", &[attribute(1, &0_u32.to_be_bytes()), what].concat())
+    }
+
+    /// They get the address of the interface at which they leave.
+    pub(crate) fn masquerade(self) -> Self {
+        self.expression("masq", &[])
+    }
+
+    fn expression(mut self, name: &str, data: &[u8]) -> Self {
+        self.0.extend(nested(1, &[text(1, name), nested(2, data)].concat()));
+        self
+    }
+}
+
+struct Batch {
+    family: u8,
+    bytes: Vec<u8>,
+    /// Those that are acknowledged.
+    messages: u32,
+}
+
+impl Batch {
+    fn add(&mut self, kind: u16, flags: u16, attributes: &[u8]) {
+        let is_edge = kind == BATCH_BEGIN || kind == BATCH_END;
+        let (kind, flags, family) = if is_edge {
+            (kind, REQUEST, 0)
+        } else {
+            self.messages += 1;
+            (SUBSYSTEM << 8 | kind, REQUEST | ACKNOWLEDGE | flags, self.family)
+        };
+        let resource = if is_edge { SUBSYSTEM } else { 0 };
+        let length = u32::try_from(HEADER + 4 + attributes.len()).unwrap_or(u32::MAX);
+        self.bytes.extend(length.to_ne_bytes());
+        self.bytes.extend(kind.to_ne_bytes());
+        self.bytes.extend(flags.to_ne_bytes());
+        self.bytes.extend(self.messages.to_ne_bytes());
+        self.bytes.extend([0; 4]);
+        self.bytes.extend([family, 0]);
+        self.bytes.extend(resource.to_be_bytes());
+        // Attributes come padded.
+        self.bytes.extend(attributes);
+    }
+}
+
+fn nested(kind: u16, attributes: &[u8]) -> Vec<u8> {
+    attribute(kind | NESTED, attributes)
+}
+
+fn text(kind: u16, value: &str) -> Vec<u8> {
+    attribute(kind, &[value.as_bytes(), &[0]].concat())
+}
+
+/// `NF_INET_FORWARD`.
+pub(crate) const HOOK_FORWARD: u32 = 2;
+/// `NF_INET_POST_ROUTING`.
+pub(crate) const HOOK_POSTROUTING: u32 = 4;
+/// `NF_NETDEV_INGRESS`.
+pub(crate) const HOOK_INGRESS: u32 = 0;
+/// `NF_IP_PRI_NAT_SRC`.
+pub(crate) const PRIORITY_SOURCE_NAT: i32 = 100;
+
+// `linux/netlink.h`.
+const HEADER: usize = 16;
+const REQUEST: u16 = 1;
+const ACKNOWLEDGE: u16 = 4;
+const EXCLUSIVE: u16 = 0x200;
+const CREATE: u16 = 0x400;
+const APPEND: u16 = 0x800;
+const NESTED: u16 = 0x8000;
+
+// `linux/netfilter/nfnetlink.h`, `linux/netfilter/nf_tables.h`.
+const SUBSYSTEM: u16 = 10;
+const BATCH_BEGIN: u16 = 16;
+const BATCH_END: u16 = 17;
+const NEW_TABLE: u16 = 0;
+const NEW_CHAIN: u16 = 3;
+const NEW_RULE: u16 = 6;
+const TABLE_OWNER: u32 = 2;
+/// The first of the 16-byte registers.
+const REGISTER: u32 = 1;
+const EQUAL: u32 = 0;
+const NOT_EQUAL: u32 = 1;
+const META_IIF: u32 = 4;
+const META_OIF: u32 = 5;
+const NETWORK_HEADER: u32 = 1;
+/// RFC 791 §3.1.
+const SOURCE_ADDRESS: u32 = 12;
+const CT_STATE: u32 = 0;
+// `NF_CT_STATE_BIT`.
+const CT_ESTABLISHED: u32 = 2;
+const CT_RELATED: u32 = 4;
+const DROP: u32 = 0;
+const ACCEPT: u32 = 1;

@@ -1,0 +1,192 @@
+//! Giving the addresses and routes of one interface of the host to another, for as long as this process lives.
+//!
+//! The host then sends and receives through the other interface, which has the same hardware address, and its network stack
+//! sees no more of what comes in at the first one: only our packet socket does. That rule and the other interface end with
+//! this process; the addresses and routes are restored by a [`Guardian`].
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use crate::error::LiveError;
+use crate::netlink::{self, Netlink, Restorable, attribute, attributes};
+use crate::nftables::{Chain, Family, HOOK_INGRESS, Rule, Rules};
+use crate::undo::{Guardian, Undo};
+
+/// Addresses and routes are where they were when this is dropped.
+#[derive(Debug)]
+pub(crate) struct TakeOver {
+    _rules: Rules,
+    _guardian: Guardian,
+}
+
+impl TakeOver {
+    /// The interface `to`, which is up, takes over from `from`. What has to be undone is written to `undo_file` first.
+    ///
+    /// # Errors
+    /// We have no right to, the kernel lacks something, or `from` has a route that we could not restore. Nothing is changed.
+    pub(crate) fn begin(from: &str, to: &str, undo_file: &Path) -> Result<Self, LiveError> {
+        let mut netlink = Netlink::open()?;
+        let (old, new) = (netlink::index_of(from)?, netlink::index_of(to)?);
+        let addresses: Vec<Vec<u8>> = netlink
+            .list(Restorable::Address)?
+            .into_iter()
+            .filter(|message| index_of_address(message) == Some(old) && !is_link_local(message))
+            .collect();
+        let routes = routes_of(&netlink.list(Restorable::Route)?, from, old)?;
+
+        let mut undo = Undo::by(&format!("goodqueue shape --before {from} --take-over"));
+        for message in &addresses {
+            undo.note(from, old, Restorable::Address, &words_of_address(message, from), message);
+        }
+        for message in &routes {
+            undo.note(from, old, Restorable::Route, &words_of_route(message, from), message);
+        }
+        let guardian = Guardian::start(undo_file)?;
+        undo.write(undo_file)?;
+        // From here on whatever fails is undone when the guardian is dropped.
+        let nothing = [Rule::default().drop()];
+        let ingress = Chain {
+            name: "ingress",
+            kind: "filter",
+            hook: HOOK_INGRESS,
+            priority: 0,
+            device: Some(from),
+            rules: &nothing,
+        };
+        let rules = Rules::create(Family::Netdev, &format!("goodqueue-{from}"), &[ingress])?;
+        for message in &addresses {
+            netlink.restore(Restorable::Address, &address_on(message, new))?;
+        }
+        // The first address of a network may take the others along.
+        for message in addresses.iter().rev() {
+            let _ = netlink.remove(Restorable::Address, message);
+        }
+        for message in &routes {
+            let _ = netlink.remove(Restorable::Route, message);
+        }
+        for message in &routes {
+            netlink.restore(Restorable::Route, &route(message, new))?;
+        }
+        Ok(Self { _rules: rules, _guardian: guardian })
+    }
+}
+
+/// The routes of an interface that do not come with its addresses, those first through which gateways are reached.
+fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, LiveError> {
+    let mut routes = Vec::new();
+    for message in all {
+        let Some(header) = message.first_chunk::<ROUTE_HEADER>() else { continue };
+        let of = |kind: u16| attributes(message, ROUTE_HEADER).find(|one| one.0 == kind).map(|one| one.1);
+        let number = |value: &[u8]| value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+        let table = of(RTA_TABLE).and_then(number).unwrap_or(u32::from(header[4]));
+        if table == TABLE_LOCAL {
+            continue;
+        }
+        if of(RTA_MULTIPATH).is_some_and(|hops| hops_through(hops, index)) {
+            return Err(LiveError::new(format!("a route has several ways, one of them through `{name}`"))
+                .help("a route of one way can be given to another interface and back: `ip route` shows it"));
+        }
+        if of(RTA_OIF).and_then(number) == Some(index) && header[5] != PROTOCOL_KERNEL {
+            routes.push(route(message, index));
+        }
+    }
+    routes.sort_by_key(|message| {
+        attributes(message, ROUTE_HEADER).any(|one| one.0 == RTA_GATEWAY || one.0 == RTA_VIA)
+    });
+    Ok(routes)
+}
+
+/// `struct rtnexthop`: length, flags, hops, interface; attributes.
+fn hops_through(mut hops: &[u8], index: u32) -> bool {
+    while let Some(hop) = hops.first_chunk::<8>() {
+        if u32::from_ne_bytes([hop[4], hop[5], hop[6], hop[7]]) == index {
+            return true;
+        }
+        let length = usize::from(u16::from_ne_bytes([hop[0], hop[1]])).max(hop.len());
+        hops = hops.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    false
+}
+
+/// A route as it can be set, with `index` for its interface: without what the kernel only tells.
+fn route(message: &[u8], index: u32) -> Vec<u8> {
+    let mut bytes = message.get(..ROUTE_HEADER).unwrap_or_default().to_vec();
+    if let Some(flags) = bytes.get_mut(8..12) {
+        let told = u32::from_ne_bytes([flags[0], flags[1], flags[2], flags[3]]);
+        flags.copy_from_slice(&(told & ONLINK).to_ne_bytes());
+    }
+    for (kind, value) in attributes(message, ROUTE_HEADER) {
+        match kind {
+            RTA_OIF => bytes.extend(attribute(kind, &index.to_ne_bytes())),
+            RTA_CACHEINFO | RTA_NH_ID => {}
+            _ => bytes.extend(attribute(kind, value)),
+        }
+    }
+    bytes
+}
+
+fn address_on(message: &[u8], index: u32) -> Vec<u8> {
+    let mut bytes = message.get(..ADDRESS_HEADER).unwrap_or_default().to_vec();
+    if let Some(place) = bytes.get_mut(4..8) {
+        place.copy_from_slice(&index.to_ne_bytes());
+    }
+    // A label names the interface.
+    for (kind, value) in attributes(message, ADDRESS_HEADER).filter(|one| one.0 != IFA_LABEL) {
+        bytes.extend(attribute(kind, value));
+    }
+    bytes
+}
+
+fn index_of_address(message: &[u8]) -> Option<u32> {
+    let header = message.first_chunk::<ADDRESS_HEADER>()?;
+    Some(u32::from_ne_bytes([header[4], header[5], header[6], header[7]]))
+}
+
+/// Each interface has its own.
+fn is_link_local(message: &[u8]) -> bool {
+    message
+        .first_chunk::<ADDRESS_HEADER>()
+        .is_some_and(|header| i32::from(header[0]) == libc::AF_INET6 && header[3] == SCOPE_LINK)
+}
+
+fn words_of_address(message: &[u8], interface: &str) -> String {
+    let of = |kind: u16| attributes(message, ADDRESS_HEADER).find(|one| one.0 == kind).map(|one| one.1);
+    let address = of(IFA_LOCAL).or_else(|| of(IFA_ADDRESS)).map_or_else(String::new, in_words);
+    let prefix = message.get(1).copied().unwrap_or(0);
+    format!("address {address}/{prefix} of {interface}")
+}
+
+fn words_of_route(message: &[u8], interface: &str) -> String {
+    let of = |kind: u16| attributes(message, ROUTE_HEADER).find(|one| one.0 == kind).map(|one| one.1);
+    let prefix = message.get(1).copied().unwrap_or(0);
+    let to = of(RTA_DST).map_or_else(|| "default".to_owned(), |dst| format!("{}/{prefix}", in_words(dst)));
+    let via = of(RTA_GATEWAY).map_or_else(String::new, |gateway| format!(" via {}", in_words(gateway)));
+    format!("route {to}{via} of {interface}")
+}
+
+fn in_words(address: &[u8]) -> String {
+    <[u8; 4]>::try_from(address)
+        .map(IpAddr::from)
+        .or_else(|_| <[u8; 16]>::try_from(address).map(IpAddr::from))
+        .map_or_else(|_| "?".to_owned(), |address| address.to_string())
+}
+
+// `linux/if_addr.h`, `linux/rtnetlink.h`.
+const ADDRESS_HEADER: usize = 8;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const IFA_LABEL: u16 = 3;
+const SCOPE_LINK: u8 = 253;
+const ROUTE_HEADER: usize = 12;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_MULTIPATH: u16 = 9;
+const RTA_CACHEINFO: u16 = 12;
+const RTA_TABLE: u16 = 15;
+const RTA_VIA: u16 = 18;
+const RTA_NH_ID: u16 = 30;
+const TABLE_LOCAL: u32 = 255;
+/// It comes with an address, and goes with it.
+const PROTOCOL_KERNEL: u8 = 2;
+const ONLINK: u32 = 4;

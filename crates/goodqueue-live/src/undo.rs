@@ -1,0 +1,429 @@
+//! What is changed about the host, written down before it is changed, and changed back when the process ends - however that
+//! comes about.
+//!
+//! Nearly everything that the live path makes ends with a descriptor. What does not (a setting below `/proc/sys`, an address
+//! that moved) is first written to an *undo file*: whole, on the disk, under its name only then. A [`Guardian`] - a process
+//! that does nothing but wait for the end of this one - restores from it, also after `kill -9`. Should the guardian be killed
+//! as well, the file is still there, and `goodqueue shape --undo FILE` does the same.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::sys::signal::SigSet;
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, setsid};
+
+use crate::error::LiveError;
+use crate::netlink::{self, Netlink, Restorable};
+use crate::process::{self, Forked};
+
+/// What a host was like.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Undo {
+    /// Who changes it, in words.
+    pub by: String,
+    /// The number of that process.
+    process: u32,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Step {
+    /// A setting below `/proc/sys/net`, and its value.
+    Setting(String, String),
+    /// An address or a route of an interface, as the kernel listed it.
+    Restore { interface: String, index: u32, what: Restorable, words: String, message: Vec<u8> },
+}
+
+impl Undo {
+    /// Nothing yet; `by` says who will change something.
+    #[must_use]
+    pub fn by(by: &str) -> Self {
+        Self { by: by.to_owned(), process: std::process::id(), steps: Vec::new() }
+    }
+
+    /// Nothing is changed that outlives the process.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Notes the value of a setting below `/proc/sys/net`.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn note_setting(&mut self, key: &str) -> Result<(), LiveError> {
+        let value = fs::read_to_string(format!("{SETTINGS}/{key}"))
+            .map_err(|error| LiveError::system(format_args!("net/{key} cannot be read"), error))?;
+        self.steps.push(Step::Setting(key.to_owned(), value.trim().to_owned()));
+        Ok(())
+    }
+
+    /// Notes an address or a route of an interface.
+    pub(crate) fn note(
+        &mut self,
+        interface: &str,
+        index: u32,
+        what: Restorable,
+        words: &str,
+        message: &[u8],
+    ) {
+        self.steps.push(Step::Restore {
+            interface: interface.to_owned(),
+            index,
+            what,
+            words: words.to_owned(),
+            message: message.to_vec(),
+        });
+    }
+
+    /// Writes it down at `path`: whole and on the disk, or not at all. Nobody else may read it.
+    ///
+    /// # Errors
+    /// There is such a file already - somebody did not undo what it says -, or it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), LiveError> {
+        let failed = |error| {
+            LiveError::system(format_args!("the undo file `{}` cannot be written", path.display()), error)
+                .help("nothing was changed; choose another place with --undo-file")
+        };
+        if path.exists() {
+            return Err(LiveError::new(format!("there is an undo file `{}` already", path.display())).help(
+                format!(
+                    "end the run that wrote it, or restore what it says first: goodqueue shape --undo {}",
+                    path.display()
+                ),
+            ));
+        }
+        let temporary = path.with_extension("tmp");
+        // What is left of one that was killed while it wrote.
+        let _ = fs::remove_file(&temporary);
+        let written = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)
+            .and_then(|mut file| file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all()))
+            // Unlike a renaming, a link does not replace a file that came meanwhile.
+            .and_then(|()| fs::hard_link(&temporary, path));
+        let _ = fs::remove_file(&temporary);
+        written.map_err(failed)?;
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            // The name must be on the disk as well.
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{FIRST_LINE}\n# {} changed what follows; `goodqueue shape --undo FILE` changes it back.\nprocess {}\nboot {}\n",
+            self.by.replace('\n', " "),
+            self.process,
+            boot()
+        );
+        for step in &self.steps {
+            // Writing to a string cannot fail.
+            let _ = match step {
+                Step::Setting(key, value) => writeln!(text, "setting {key} {value}"),
+                Step::Restore { interface, index, what, words, message } => {
+                    let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+                    writeln!(text, "# {words}\n{} {interface} {index} {hex}", what.name())
+                }
+            };
+        }
+        text.push_str(LAST_LINE);
+        text.push('\n');
+        text
+    }
+
+    /// Reads an undo file.
+    ///
+    /// # Errors
+    /// It is not one, it is not ours, or it is not whole.
+    pub fn read(path: &Path) -> Result<Self, LiveError> {
+        let name = path.display();
+        let mut file = File::open(path).map_err(|error| {
+            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
+        })?;
+        // What stands in it is done with all privileges: nobody else may have written it.
+        let about = file.metadata().map_err(|error| {
+            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
+        })?;
+        if about.uid() != nix::unistd::Uid::effective().as_raw()
+            || about.mode() & 0o022 != 0
+            || !about.is_file()
+        {
+            return Err(LiveError::new(format!("`{name}` could have been written by somebody else"))
+                .help("an undo file belongs to who runs this, and only they may write it"));
+        }
+        let mut text = String::new();
+        (&mut file).take(LARGEST_FILE).read_to_string(&mut text).map_err(|error| {
+            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
+        })?;
+        Self::parse(&text)
+            .map_err(|(line, problem)| LiveError::new(format!("`{name}`, line {line}: {problem}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = (1..).zip(text.lines().map(str::trim));
+        if lines.next().map(|line| line.1) != Some(FIRST_LINE) {
+            return Err((1, "this is no undo file of goodqueue".to_owned()));
+        }
+        let mut undo = Self::default();
+        let mut words = String::new();
+        for (number, line) in lines {
+            let wrong = |what: &str| (number, what.to_owned());
+            let mut fields = line.splitn(4, ' ');
+            let mut field = || fields.next().unwrap_or_default();
+            match field() {
+                "" => {}
+                LAST_LINE => return Ok(undo),
+                "#" => words = line.trim_start_matches(['#', ' ']).to_owned(),
+                "boot" if field() != boot() => {
+                    return Err(wrong(
+                        "the machine was started since: what was changed is gone, remove the file",
+                    ));
+                }
+                "boot" => {}
+                "process" => {
+                    undo.process = field().parse().map_err(|_| wrong("this is no number of a process"))?;
+                }
+                "setting" => {
+                    let (key, value) = (field(), field());
+                    let is_ours = ["ipv4/conf/", "ipv6/conf/"].iter().any(|start| key.starts_with(start));
+                    if !is_ours || key.contains("..") || value.parse::<u32>().is_err() {
+                        return Err(wrong("this is no setting that goodqueue changes"));
+                    }
+                    undo.steps.push(Step::Setting(key.to_owned(), value.to_owned()));
+                }
+                name => {
+                    let what =
+                        Restorable::named(name).ok_or_else(|| wrong("nobody knows how to undo this"))?;
+                    let (interface, index, hex) = (field().to_owned(), field(), field());
+                    let index = index.parse().map_err(|_| wrong("this is no number of an interface"))?;
+                    let message = bytes(hex).ok_or_else(|| wrong("these are no bytes"))?;
+                    let words = std::mem::take(&mut words);
+                    undo.steps.push(Step::Restore { interface, index, what, words, message });
+                }
+            }
+        }
+        Err((text.lines().count(), "the file ends too early".to_owned()))
+    }
+
+    /// Changes everything back, and says in words what it did, and what could not be done.
+    #[must_use]
+    pub fn apply(&self) -> Vec<Result<String, String>> {
+        let mut netlink = Netlink::open().map_err(|error| error.to_string());
+        self.steps
+            .iter()
+            .map(|step| match step {
+                Step::Setting(key, value) => fs::write(format!("{SETTINGS}/{key}"), value)
+                    .map(|()| format!("net/{key} is {value} again"))
+                    .map_err(|error| format!("net/{key} cannot be set to {value}: {error}")),
+                Step::Restore { interface, index, what, words, message } => {
+                    let now = netlink::index_of(interface).map_err(|error| error.problem().to_owned())?;
+                    if now != *index {
+                        return Err(format!(
+                            "`{interface}` is another interface than it was: {words} is not restored"
+                        ));
+                    }
+                    netlink
+                        .as_mut()
+                        .map_err(|error| error.clone())?
+                        .restore(*what, message)
+                        .map(|()| format!("restored: {words}"))
+                        .map_err(|error| format!("{words}: {}", error.problem()))
+                }
+            })
+            .collect()
+    }
+}
+
+/// Restores what the file at `path` says, and removes it if all went well.
+///
+/// # Errors
+/// It cannot be read, or something cannot be restored; then the file stays.
+pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
+    let outcomes = Undo::read(path)?.apply();
+    let wrong: Vec<String> = outcomes.iter().filter_map(|outcome| outcome.clone().err()).collect();
+    if !wrong.is_empty() {
+        return Err(LiveError::new(format!("not everything could be restored: {}", wrong.join("; ")))
+            .help(format!("`{}` stays where it is", path.display())));
+    }
+    fs::remove_file(path)
+        .map_err(|error| LiveError::system(format_args!("`{}` cannot be removed", path.display()), error))?;
+    Ok(outcomes.into_iter().flatten().collect())
+}
+
+/// A process that waits for the end of this one and then restores what an undo file says.
+///
+/// It has a session of its own, so that what ends everybody at a terminal does not end it, and keeps no descriptor but a
+/// pipe and no capability but that to change the network.
+#[derive(Debug)]
+pub struct Guardian {
+    pipe: Option<OwnedFd>,
+    pid: Pid,
+    path: PathBuf,
+}
+
+impl Guardian {
+    /// Begins to wait for an undo file of this process at `path`, and for its end. The file is written after this: there is
+    /// no moment at which nobody would undo what it says. The process must have one thread only.
+    ///
+    /// # Errors
+    /// The system gives no process.
+    pub fn start(path: &Path) -> Result<Self, LiveError> {
+        let failed = |error: std::io::Error| {
+            LiveError::system("the process that undoes changes cannot be started", error)
+        };
+        let path = std::path::absolute(path).map_err(failed)?;
+        let (read, write) = std::io::pipe().map_err(failed)?;
+        let (ready_read, ready_write) = std::io::pipe().map_err(failed)?;
+        let (read, write, mut ready_read) =
+            (OwnedFd::from(read), OwnedFd::from(write), File::from(OwnedFd::from(ready_read)));
+        let guarded = std::process::id();
+        match process::fork().map_err(|errno| failed(errno.into()))? {
+            Forked::Child => {
+                drop((write, ready_read));
+                let ready = File::from(OwnedFd::from(ready_write));
+                process::leave(i32::from(!guard(File::from(read), ready, guarded, &path)))
+            }
+            Forked::Parent(pid) => {
+                drop((read, ready_write));
+                ready_read.read_exact(&mut [0]).map_err(failed)?;
+                Ok(Self { pipe: Some(write), pid, path })
+            }
+        }
+    }
+
+    /// Where the undo file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Guardian {
+    /// Everything is as it was when this returns.
+    fn drop(&mut self) {
+        self.pipe = None;
+        let _ = waitpid(self.pid, None);
+    }
+}
+
+fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
+    let _ = setsid();
+    // What asks this process to end is waited out: it ends as soon as the other one does.
+    let _ = SigSet::all().thread_set_mask();
+    let _ = process::be_called("gq-undo");
+    let keep: caps::CapsHashSet = [caps::Capability::CAP_NET_ADMIN].into_iter().collect();
+    for set in [caps::CapSet::Effective, caps::CapSet::Permitted] {
+        let _ = caps::set(None, set, &keep);
+    }
+    let _ = nix::sys::prctl::set_no_new_privs();
+    if ready.write_all(&[1]).is_err() {
+        return false;
+    }
+    drop(ready);
+    while pipe.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
+    let _ = fs::remove_file(path.with_extension("tmp"));
+    // Somebody else's is left alone.
+    !Undo::read(path).is_ok_and(|undo| undo.process == guarded) || undo(path).is_ok()
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|two| std::str::from_utf8(two).ok().and_then(|two| u8::from_str_radix(two, 16).ok()))
+        .collect()
+}
+
+/// Of this start of the machine.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// Where undo files are by default: gone after the next start of the machine, as what they undo.
+#[must_use]
+pub fn default_path(name: &str) -> PathBuf {
+    let run = Path::new("/run");
+    let folder = if nix::unistd::access(run, nix::unistd::AccessFlags::W_OK).is_ok() {
+        run.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    folder.join(format!("goodqueue-{name}.undo"))
+}
+
+const SETTINGS: &str = "/proc/sys/net";
+const FIRST_LINE: &str = "goodqueue undo 1";
+const LAST_LINE: &str = "end";
+/// Ten thousand routes.
+const LARGEST_FILE: u64 = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Undo {
+        let mut undo = Undo::by("a test");
+        undo.steps.push(Step::Setting("ipv4/conf/lo/forwarding".to_owned(), "0".to_owned()));
+        undo.note("lo", 1, Restorable::Address, "address 127.0.0.1/8 of lo", &[2, 8, 0x80, 254]);
+        undo
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_only_once_it_is_whole() {
+        let folder = std::env::temp_dir().join(format!("goodqueue-undo-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("undo");
+        some().write(&path).unwrap();
+        let read = Undo::read(&path).unwrap();
+        assert_eq!(read.steps, some().steps);
+        let again = some().write(&path).unwrap_err().to_string();
+        assert!(again.contains("already") && again.contains("--undo"), "{again}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no half of it is left beside it");
+        let text = fs::read_to_string(&path).unwrap();
+        for end in 0..text.len() - LAST_LINE.len() - 1 {
+            assert!(Undo::parse(&text[..end]).is_err(), "{end} bytes are not all");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn an_undo_file_can_do_nothing_but_undo() {
+        let file = |line: &str| format!("{FIRST_LINE}\n{line}\n{LAST_LINE}\n");
+        for line in [
+            "setting core/bpf_jit_enable 1",
+            "setting ipv4/conf/../../kernel/panic 1",
+            "setting ipv4/conf/lo/forwarding $(reboot)",
+            "link lo 1 00",
+            "address lo x 00",
+            "address lo 1 0",
+            "boot yesterday",
+            "rm -rf /",
+        ] {
+            assert!(Undo::parse(&file(line)).is_err(), "{line}");
+        }
+        assert!(Undo::parse(&file("setting ipv4/conf/lo/forwarding 0")).is_ok());
+    }
+
+    #[test]
+    fn a_file_that_others_may_write_is_not_obeyed() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("goodqueue-undo-open-{}", std::process::id()));
+        some().write(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        let refused = Undo::read(&path).unwrap_err().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(refused.contains("somebody else"), "{refused}");
+    }
+}

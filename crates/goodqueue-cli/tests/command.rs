@@ -108,6 +108,35 @@ fn series_of_several_seeds_have_their_pointwise_mean_in_the_results_if_series_ar
 }
 
 #[test]
+fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
+    let folder = folder();
+    let args = ["compare", "--time", "2s", "--qdisc", "pie", "--qdisc", "codel"];
+    let exports =
+        ["--export", "a.csv", "--export", "a.parquet", "--export", "a.flent.gz", "--json", "a.json"];
+    assert!(goodqueue(folder.path(), &[&args[..], &exports].concat()).status.success());
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect(name);
+    let csv = String::from_utf8(read("a.csv")).expect("text");
+    assert!(
+        csv.starts_with("run,qdisc,seed,t_s,series,direction,flow,value\n0,pie,1,0,sojourn_mean_s,down,,")
+    );
+    // Steps of 200 ms, as Flent's; two queues of 5 series, 8 flows, 10 pings.
+    assert_eq!(csv.lines().count(), 1 + 2 * (10 * 10 + 8 * 10 + 10));
+    assert!(read("a.parquet").starts_with(b"PAR1") && read("a.parquet").ends_with(b"PAR1"));
+    for run in ["a.pie.flent.gz", "a.codel.flent.gz"] {
+        assert!(read(run).starts_with(&[0x1f, 0x8b]), "{run}");
+    }
+    let json: Value = serde_json::from_slice(&read("a.json")).expect("JSON");
+    assert!(json["runs"][0]["series"].is_null(), "nobody asked for them there");
+    for (wrong, says) in [("a.xls", ".flent.gz, .parquet or .csv"), ("no/a.csv", "cannot be written")] {
+        let output = goodqueue(folder.path(), &[&args[..], &["--export", wrong]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
+    }
+    let several = ["run", "rrul-10-1", "voip", "--export", "a.csv"];
+    assert_eq!(goodqueue(folder.path(), &several).status.code(), Some(2));
+}
+
+#[test]
 fn tc_stats_prints_one_array_of_all_queues_as_tc_does_for_all_devices() {
     let folder = folder();
     let args = [

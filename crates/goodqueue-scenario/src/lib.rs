@@ -5,6 +5,7 @@
 pub mod capture;
 pub mod diagnostic;
 pub mod emodel;
+pub mod export;
 pub mod files;
 pub mod library;
 pub mod measure;

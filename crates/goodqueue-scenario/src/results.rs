@@ -23,7 +23,7 @@ pub struct Results {
 }
 
 /// One discipline, one seed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     /// The discipline as given.
     pub qdisc: String,
@@ -148,7 +148,7 @@ pub struct PerDirection<T> {
 }
 
 /// The two directions of the bottleneck.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Towards the client.
     pub down: LinkResult,

@@ -159,7 +159,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         return Ok(Ending::Done);
     }
     // One place writes what was asked for, with the runs of both.
-    let quiet = How { json: None, report: None, tc_stats: None, ..args.how.clone() };
+    let quiet = How { json: None, report: None, tc_stats: None, export: Vec::new(), ..args.how.clone() };
     let (simulated, ending) = simulate(&prepare(document, &quiet)?, &quiet, None)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted");

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::export::Format;
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::{Job, execute, jobs, results};
@@ -61,6 +62,10 @@ pub(crate) struct How {
     /// Put time series with this step into the JSON, as in `--series 100ms`.
     #[arg(long, value_name = "STEP")]
     pub(crate) series: Option<String>,
+    /// Write the time series for other programs, by the end of the name: .flent.gz (Flent), .parquet or .csv; may be given
+    /// several times. Several runs make several files for Flent.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Vec<PathBuf>,
     /// Write the queues' statistics at the end of each run to a file, or to standard output (-), as `tc -s -j qdisc show`
     /// prints them.
     #[arg(long, value_name = "FILE")]
@@ -89,6 +94,9 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
         let how = &args.how;
         for (argument, target) in
             [("--json", &how.json), ("--report", &how.report), ("--tc-stats", &how.tc_stats)]
+                .map(|(argument, target)| (argument, target.as_ref()))
+                .into_iter()
+                .chain(how.export.iter().map(|target| ("--export", Some(target))))
         {
             if let Some(target) = target {
                 return Err(Diagnostic::new("one file cannot hold the results of several scenarios")
@@ -144,11 +152,22 @@ pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagno
             output::check(argument, target)?;
         }
     }
+    let mut flent = false;
+    for target in &how.export {
+        let shown = target.display().to_string();
+        let format = Format::of(target).map_err(|error| error.in_argument("--export", &shown))?;
+        flent |= format == Format::Flent;
+        output::check("--export", target)?;
+    }
     let asked = match &how.series {
         Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
         None => first.output.series,
     };
-    let step = asked.or_else(|| report.as_ref().map(|_| report_step(first.duration)));
+    // Flent's own step, so that its plots of runs and of measurements are alike.
+    let step = asked.or(flent.then_some(FLENT_STEP)).or_else(|| {
+        let wanted = report.is_some() || !how.export.is_empty();
+        wanted.then(|| report_step(first.duration))
+    });
     let jobs = jobs(&points, step)?;
     Ok(Prepared { jobs, json, report, drop_series: asked.is_none(), points })
 }
@@ -179,6 +198,19 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
     if let Some(path) = &scenario.report {
         let options = goodqueue_report::Options::default().command(command_line());
         output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
+    }
+    for target in &how.export {
+        let shown = target.display().to_string();
+        let exported = Format::of(target).and_then(|format| format.files(target, &results));
+        let files = exported.map_err(|error| error.in_argument("--export", &shown))?;
+        for (path, contents) in &files {
+            output::write_file("--export", path, contents)?;
+        }
+        if files.len() > 1 {
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string());
+            eprintln!("{} files for Flent, one for each run, in {folder}", files.len());
+        }
     }
     if scenario.drop_series {
         for run in &mut results.runs {
@@ -277,6 +309,8 @@ fn report_step(duration: Duration) -> Duration {
         .find(|round| *round >= step)
         .unwrap_or(step)
 }
+
+const FLENT_STEP: Duration = Duration::from_millis(200);
 
 /// Finer than a millisecond there is one packet per step at most, on most links.
 const SHORTEST_STEP: Duration = Duration::from_millis(1);

@@ -1,0 +1,201 @@
+//! Time series in the formats of other programs: Flent's data files, Parquet, CSV.
+//!
+//! A file of Flent holds one run, so several runs become several files. A Parquet or CSV file holds all of them as one long
+//! table, see [`samples`].
+
+pub mod csv;
+pub mod flent;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod samples;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::Diagnostic;
+use crate::results::{Results, Run};
+
+/// A format, known by the name of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// `.flent.gz`: what `flent -i` and `flent-gui` open.
+    Flent,
+    /// `.parquet`: what polars, pandas, DuckDB and R read as a table.
+    Parquet,
+    /// `.csv`: the same table as text.
+    Csv,
+}
+
+impl Format {
+    /// The format that the name of `path` ends with.
+    ///
+    /// # Errors
+    /// A name that says none of them, or one that this build cannot write.
+    pub fn of(path: &Path) -> Result<Self, Diagnostic> {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let known = [(Self::Flent, ".flent.gz"), (Self::Parquet, ".parquet"), (Self::Csv, ".csv")];
+        let found = known.iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end));
+        match found {
+            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => {
+                Err(Diagnostic::new("this build of goodqueue does not write Parquet")
+                    .help("export a .csv file, which holds the same table"))
+            }
+            Some((format, _)) => Ok(*format),
+            None => Err(Diagnostic::new("the end of the name does not say in which format to export")
+                .allowed("a name that ends with .flent.gz, .parquet or .csv")),
+        }
+    }
+
+    /// The files that hold the series of `results`, and what is in them: `path` itself, or of several runs in Flent's format
+    /// one beside it for each.
+    ///
+    /// # Errors
+    /// Results without series.
+    pub fn files(self, path: &Path, results: &Results) -> Result<Vec<(PathBuf, Vec<u8>)>, Diagnostic> {
+        if results.runs.iter().all(|run| run.series.is_none()) {
+            return Err(Diagnostic::new("there are no time series to export"));
+        }
+        match self {
+            Self::Flent => Ok(names(path, &results.runs)
+                .into_iter()
+                .zip(&results.runs)
+                .filter_map(|(name, run)| Some((name, flent::data_file(results, run)?)))
+                .collect()),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => Ok(vec![(path.to_owned(), parquet::table(results)?)]),
+            #[cfg(not(feature = "parquet"))]
+            Self::Parquet => Err(Diagnostic::new("this build of goodqueue does not write Parquet")),
+            Self::Csv => Ok(vec![(path.to_owned(), csv::table(results).into_bytes())]),
+        }
+    }
+}
+
+/// A name for each run: `path`, or if there are several with discipline, point of the sweep and seed in it.
+fn names(path: &Path, runs: &[Run]) -> Vec<PathBuf> {
+    if runs.len() < 2 {
+        return runs.iter().map(|_| path.to_owned()).collect();
+    }
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = &file[..file.len().saturating_sub(FLENT_END.len())];
+    let several_seeds = runs.iter().any(|run| run.seed != runs[0].seed);
+    let mut taken = BTreeSet::new();
+    let mut name = |run: &Run| {
+        let mut words = vec![plain(&run.qdisc)];
+        words.extend(run.sweep.iter().map(|(key, value)| plain(&format!("{key}={value}"))));
+        words.extend(several_seeds.then(|| format!("seed{}", run.seed)));
+        let name = format!("{stem}.{}", words.join("."));
+        let mut numbered = name.clone();
+        for number in 2.. {
+            if taken.insert(numbered.clone()) {
+                break;
+            }
+            numbered = format!("{name}.{number}");
+        }
+        path.with_file_name(numbered + FLENT_END)
+    };
+    runs.iter().map(&mut name).collect()
+}
+
+/// Letters, digits and what else no file system minds; not longer than names should be.
+fn plain(text: &str) -> String {
+    let mut short = String::new();
+    for c in text.chars() {
+        match c {
+            '"' => {}
+            c if c.is_ascii_alphanumeric() || "=-".contains(c) => short.push(c),
+            '.' => short.push('-'),
+            _ if short.ends_with('_') => {}
+            _ => short.push('_'),
+        }
+    }
+    short.truncate(LONGEST_WORD);
+    short.trim_end_matches('_').to_owned()
+}
+
+const FLENT_END: &str = ".flent.gz";
+/// Characters of a discipline, or of a swept key, in the name of a file.
+const LONGEST_WORD: usize = 48;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::results::{FlowResult, FlowSeries, PerDirection, QueueSeries, Series};
+
+    /// Two steps of a run with a download, an upload and a ping.
+    pub(crate) fn run(qdisc: &str, seed: u64) -> Run {
+        let queue = QueueSeries {
+            sojourn_mean_s: vec![Some(0.004), None],
+            sojourn_max_s: vec![Some(0.005), None],
+            queue_packets: vec![3.0, 0.0],
+            throughput_bps: vec![9.5e6, 0.0],
+            drops: vec![1, 0],
+        };
+        let flow = |id, kind: &str, cc: Option<&str>, direction: &str| FlowResult {
+            id,
+            kind: kind.to_owned(),
+            cc: cc.map(str::to_owned),
+            direction: direction.to_owned(),
+            rtt_s: 0.05,
+            ..FlowResult::default()
+        };
+        let goodput = |id| FlowSeries { id, values: vec![4e6, 5e6] };
+        Run {
+            qdisc: qdisc.to_owned(),
+            seed,
+            duration_s: 0.2,
+            flows: vec![
+                flow(0, "tcp", Some("cubic"), "down"),
+                flow(1, "tcp", Some("cubic"), "up"),
+                flow(2, "ping", None, "up"),
+            ],
+            series: Some(Series {
+                step_s: 0.1,
+                queues: PerDirection { down: queue.clone(), up: queue },
+                goodput_bps: vec![goodput(0), goodput(1)],
+                pings: vec![(0.0, Some(0.0625)), (0.05, None), (0.1, Some(0.075))],
+                ..Series::default()
+            }),
+            ..Run::default()
+        }
+    }
+
+    pub(crate) fn results(runs: Vec<Run>) -> Results {
+        Results {
+            goodqueue: "0.1.0".to_owned(),
+            scenario: serde_json::json!({"name": "test", "duration": "200ms"}),
+            runs,
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn the_name_tells_the_format() {
+        assert_eq!(Format::of(Path::new("a/b.flent.gz")), Ok(Format::Flent));
+        assert_eq!(Format::of(Path::new("B.CSV")), Ok(Format::Csv));
+        for wrong in ["x", "x.json", ".csv", "x.gz", "", "/"] {
+            let error = Format::of(Path::new(wrong)).unwrap_err().to_string();
+            assert!(error.contains(".flent.gz, .parquet or .csv"), "{error}");
+        }
+    }
+
+    #[test]
+    fn several_runs_of_flent_have_names_of_their_own() {
+        let mut swept = run("pie target 5ms", 2);
+        swept.sweep.insert("link.up".to_owned(), "1mbit".into());
+        let all = [run("pie target 5ms", 1), swept.clone(), swept];
+        let named = names(Path::new("out/x.flent.gz"), &all);
+        let expected = [
+            "out/x.pie_target_5ms.seed1.flent.gz",
+            "out/x.pie_target_5ms.link-up=1mbit.seed2.flent.gz",
+            "out/x.pie_target_5ms.link-up=1mbit.seed2.2.flent.gz",
+        ];
+        assert_eq!(named, expected.map(PathBuf::from));
+        assert_eq!(names(Path::new("x.flent.gz"), &all[..1]), [PathBuf::from("x.flent.gz")]);
+    }
+
+    #[test]
+    fn results_without_series_are_told_of() {
+        let bare = results(vec![Run { series: None, ..run("pie", 1) }]);
+        assert!(Format::Csv.files(Path::new("x.csv"), &bare).is_err());
+    }
+}

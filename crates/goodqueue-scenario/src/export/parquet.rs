@@ -1,0 +1,199 @@
+//! The long table of [`samples`] as a Parquet file: dictionary-encoded, a row group for each run, the version and the
+//! resolved scenario in its metadata under `goodqueue` and `scenario`.
+
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::Type;
+use serde_json::Value;
+
+use super::samples::{self, Sample};
+use crate::diagnostic::Diagnostic;
+use crate::results::{Results, Run};
+
+/// All series of `results`.
+///
+/// # Errors
+/// What the writer refuses; nothing that results can be the reason of is known.
+pub fn table(results: &Results) -> Result<Vec<u8>, Diagnostic> {
+    write(results)
+        .map_err(|error| Diagnostic::new(format!("the table cannot be written as Parquet: {error}")))
+}
+
+fn write(results: &Results) -> Result<Vec<u8>, ParquetError> {
+    let swept: Vec<Swept<'_>> =
+        samples::swept_keys(results).into_iter().map(|key| Swept::new(key, results)).collect();
+    let about = [("goodqueue", results.goodqueue.clone()), ("scenario", results.scenario.to_string())]
+        .map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(about.into()))
+        .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(&swept)?), Arc::new(properties))?;
+    for (number, run) in results.runs.iter().enumerate() {
+        let samples = samples::of_run(run);
+        let mut group = writer.next_row_group()?;
+        row_group(&mut group, number, run, &swept, &samples)?;
+        group.close()?;
+    }
+    writer.into_inner()
+}
+
+/// A swept key: a column of numbers, or of texts.
+struct Swept<'r> {
+    key: &'r str,
+    is_number: bool,
+}
+
+impl<'r> Swept<'r> {
+    fn new(key: &'r str, results: &Results) -> Self {
+        let values = || results.runs.iter().filter_map(|run| run.sweep.get(key));
+        Self { key, is_number: values().all(Value::is_number) }
+    }
+}
+
+fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
+    let column = |name: &str, physical, repetition, logical: Option<LogicalType>| {
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .build()
+            .map(Arc::new)
+    };
+    let (one, perhaps) = (Repetition::REQUIRED, Repetition::OPTIONAL);
+    let whole = |bit_width| Some(LogicalType::integer(bit_width, false));
+    let text = || Some(LogicalType::String);
+    let mut columns = vec![
+        column("run", Physical::INT32, one, whole(32))?,
+        column("qdisc", Physical::BYTE_ARRAY, one, text())?,
+    ];
+    for Swept { key, is_number } in swept {
+        columns.push(match is_number {
+            true => column(key, Physical::DOUBLE, perhaps, None)?,
+            false => column(key, Physical::BYTE_ARRAY, perhaps, text())?,
+        });
+    }
+    columns.extend([
+        column("seed", Physical::INT64, one, whole(64))?,
+        column("t_s", Physical::DOUBLE, one, None)?,
+        column("series", Physical::BYTE_ARRAY, one, text())?,
+        column("direction", Physical::BYTE_ARRAY, perhaps, text())?,
+        column("flow", Physical::INT32, perhaps, whole(32))?,
+        column("value", Physical::DOUBLE, perhaps, None)?,
+    ]);
+    Type::group_type_builder("series").with_fields(columns).build()
+}
+
+fn row_group(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    number: usize,
+    run: &Run,
+    swept: &[Swept<'_>],
+    samples: &[Sample],
+) -> Result<(), ParquetError> {
+    let rows = samples.len();
+    let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+    // The unsigned integers of the table, as Parquet stores them.
+    let narrow = |number: u32| number.cast_signed();
+    let number = narrow(u32::try_from(number).unwrap_or(u32::MAX));
+    required::<Int32Type>(group, &vec![number; rows])?;
+    required::<ByteArrayType>(group, &vec![text(&run.qdisc); rows])?;
+    for Swept { key, is_number } in swept {
+        let value = run.sweep.get(*key);
+        if *is_number {
+            optional::<DoubleType>(group, vec![value.and_then(Value::as_f64); rows])?;
+        } else {
+            let shown = value.map(|value| value.as_str().map_or_else(|| text(&value.to_string()), text));
+            optional::<ByteArrayType>(group, vec![shown; rows])?;
+        }
+    }
+    required::<Int64Type>(group, &vec![run.seed.cast_signed(); rows])?;
+    required::<DoubleType>(group, &samples.iter().map(|sample| sample.t_s).collect::<Vec<_>>())?;
+    required::<ByteArrayType>(group, &samples.iter().map(|sample| text(sample.series)).collect::<Vec<_>>())?;
+    optional::<ByteArrayType>(group, samples.iter().map(|sample| sample.direction.map(text)).collect())?;
+    optional::<Int32Type>(group, samples.iter().map(|sample| sample.flow.map(narrow)).collect())?;
+    optional::<DoubleType>(group, samples.iter().map(|sample| sample.value).collect())
+}
+
+fn required<T: ::parquet::data_type::DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
+fn optional<T: ::parquet::data_type::DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: Vec<Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let present: Vec<T::T> = values.into_iter().flatten().collect();
+    column.typed::<T>().write_batch(&present, Some(&levels), None)?;
+    column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use ::parquet::record::RowAccessor as _;
+
+    use super::*;
+    use crate::export::tests::{results, run};
+
+    #[test]
+    fn what_is_read_back_is_what_was_written() {
+        let mut swept = run("pie", 7);
+        swept.sweep.insert("link.up".to_owned(), "1mbit".into());
+        swept.sweep.insert("flows.0.count".to_owned(), 4.into());
+        let all = results(vec![run("codel", 1), swept]);
+        let bytes = table(&all).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let metadata = reader.metadata().file_metadata();
+        assert_eq!((metadata.num_rows(), reader.num_row_groups()), (2 * 27, 2));
+        let about = metadata.key_value_metadata().unwrap();
+        assert!(
+            about.iter().any(|pair| pair.key == "scenario"
+                && pair.value.as_deref() == Some(all.scenario.to_string().as_str()))
+        );
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        let columns: Vec<&String> = rows[0].get_column_iter().map(|column| column.0).collect();
+        assert_eq!(
+            columns,
+            [
+                "run",
+                "qdisc",
+                "flows.0.count",
+                "link.up",
+                "seed",
+                "t_s",
+                "series",
+                "direction",
+                "flow",
+                "value"
+            ]
+        );
+        let expected: Vec<Sample> = all.runs.iter().flat_map(samples::of_run).collect();
+        for (number, (row, sample)) in rows.iter().zip(&expected).enumerate() {
+            let second = number >= 27;
+            assert_eq!(row.get_uint(0).unwrap(), u32::from(second));
+            assert_eq!(row.get_string(1).unwrap(), if second { "pie" } else { "codel" });
+            assert_eq!(row.get_double(2).ok(), second.then_some(4.0));
+            assert_eq!(row.get_string(3).ok().map(String::as_str), second.then_some("1mbit"));
+            assert_eq!(row.get_ulong(4).unwrap(), if second { 7 } else { 1 });
+            assert_eq!(row.get_double(5).unwrap(), sample.t_s);
+            assert_eq!(row.get_string(6).unwrap(), sample.series);
+            assert_eq!(row.get_string(7).ok().map(String::as_str), sample.direction);
+            assert_eq!(row.get_uint(8).ok(), sample.flow);
+            assert_eq!(row.get_double(9).ok(), sample.value);
+        }
+        assert_eq!(table(&all).unwrap(), table(&all).unwrap(), "the same bytes again");
+    }
+}

@@ -300,6 +300,7 @@ fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
             .map(|station| ClientConfig { mac: mac(1), radio: station.radio, weight: station.weight })
             .collect(),
         prepared: wifi.prepared,
+        small_queue: wifi.small_queue,
         framing: 0,
         seed: 0,
     }

@@ -43,6 +43,7 @@
 //! driver = 123                  # packets that the access point's driver holds per access category
 //! driver_up = 123               # a client's; default: as `driver`
 //! prepared = 2                  # aggregates prepared ahead, the one in the air included
+//! small_queue = "85kb"          # of a TCP transfer may wait at its client (TCP small queues); left out: no limit
 //! airtime_fairness = true       # fq: stations share the airtime; otherwise they take turns
 //! stations = [{}, { mcs = 0 }]  # clients 1, 2, ...; default: as many alike as the flows have. Keys of a station, which
 //!                               # may stand in [wifi] for all of them:

@@ -55,6 +55,10 @@ struct Wifi {
     line: u32,
     /// When it will be looked at; [`Instant::MAX`]: not at all.
     event_at: Instant,
+    /// Bytes of a flow that may wait at its client.
+    small_queue: Option<u32>,
+    /// Bytes of each flow that wait at its client; empty without a limit.
+    waiting: Vec<u32>,
 }
 
 /// Packets in flight that all need the same time: they arrive in the order in which they left, so one event, for the
@@ -185,7 +189,7 @@ impl Network {
     /// for flows between these hosts.
     pub(crate) fn new(
         hops: Vec<([Link; 2], Duration)>,
-        wifi: Option<WifiHop>,
+        wifi: Option<(WifiHop, Option<u32>)>,
         flows: &[Hosts],
         framing: u32,
     ) -> Self {
@@ -207,9 +211,10 @@ impl Network {
             books: Books::default(),
             wifi: None,
         };
-        if let Some(hop) = wifi {
+        if let Some((hop, small_queue)) = wifi {
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
-            network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX }));
+            let waiting = if small_queue.is_some() { vec![0; flows.len()] } else { Vec::new() };
+            network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
         }
         for index in 0..network.links.len() {
             for when in network.links[index].change_times() {
@@ -317,9 +322,39 @@ impl Network {
     /// Offers a packet to the WiFi channel.
     fn enter_wifi(&mut self, now: Instant, direction: Direction, packet: Packet) {
         if let Some(wifi) = &mut self.wifi {
+            if direction == Direction::Up
+                && let Some(waiting) = wifi.waiting.get_mut(packet.flow as usize)
+            {
+                *waiting = waiting.saturating_add(packet.len);
+            }
             wifi.hop.enqueue(now, direction, packet);
         }
         self.leave_wifi(now);
+    }
+
+    /// True if the host at which `flow` begins takes more of it now. If not, the flow is woken when it does.
+    #[inline]
+    pub fn has_room(&self, direction: Direction, flow: u32) -> bool {
+        match (&self.wifi, direction) {
+            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow as usize)) {
+                (Some(limit), Some(waiting)) => *waiting < limit,
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// A packet of `flow` has left its client, in the air or by a drop.
+    fn left_client(&mut self, now: Instant, flow: u32, bytes: u32) {
+        let Some(wifi) = &mut self.wifi else { return };
+        let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow as usize)) else {
+            return;
+        };
+        let was_full = *waiting >= limit;
+        *waiting = waiting.saturating_sub(bytes);
+        if was_full && *waiting < limit {
+            self.wake(flow, now);
+        }
     }
 
     /// Lets happen on the WiFi channel what is due.
@@ -350,11 +385,17 @@ impl Network {
             self.counters[lost.flow as usize].dropped += 1;
             self.losses.dropped(now, direction, lost.flow);
             self.books.dropped(lost.len);
+            if direction == Direction::Up {
+                self.left_client(now, lost.flow, lost.len);
+            }
         }
         for (direction, packet) in arrived {
             match direction {
                 Direction::Down => self.travel(now, line, packet),
-                Direction::Up => self.enter(now, self.entry[direction.index()], packet),
+                Direction::Up => {
+                    self.left_client(now, packet.flow, packet.len);
+                    self.enter(now, self.entry[direction.index()], packet);
+                }
             }
         }
     }

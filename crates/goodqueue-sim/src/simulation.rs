@@ -233,7 +233,8 @@ impl<'a> Simulation<'a> {
         let wifi = config.wifi.as_ref().map(|wifi| {
             // Streams from 2^32 on are the flows', those below the links'; this one is neither.
             let seed = Xoshiro256PlusPlus::stream(config.seed, u64::MAX).next_u64();
-            WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() })
+            let hop = WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() });
+            (hop, wifi.small_queue)
         });
         let mut network = Network::new(hops(config), wifi, &hosts, config.framing);
         let mut sources = Vec::with_capacity(flows.len());

@@ -56,6 +56,9 @@ pub struct MediumConfig {
     pub clients: Vec<ClientConfig>,
     /// Aggregates of an access category that a node prepares ahead, the one in the air included (ath9k: 2).
     pub prepared: u32,
+    /// Bytes of a TCP transfer, headers included, that may wait in its client's queue, air included: beyond them the client's
+    /// TCP waits with more (TCP small queues). `None`: as many as the window allows.
+    pub small_queue: Option<u32>,
     /// Bytes of link header in the length of packets, which are not sent over the air.
     pub framing: u32,
     /// Seed of back-offs, losses and disciplines.

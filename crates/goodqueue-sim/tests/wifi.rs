@@ -126,7 +126,7 @@ fn client(radio: RadioConfig) -> ClientConfig {
 }
 
 fn channel(access_point: MacConfig, clients: Vec<ClientConfig>) -> MediumConfig {
-    MediumConfig { access_point, clients, prepared: 2, framing: FRAMING, seed: 1 }
+    MediumConfig { access_point, clients, prepared: 2, small_queue: None, framing: FRAMING, seed: 1 }
 }
 
 /// Lets them send for so long.
@@ -551,6 +551,10 @@ mod on_a_path {
     use super::*;
 
     fn outcome(access_point: MacConfig, mcs: [u8; 2], directions: &[Direction]) -> Outcome {
+        run(&path(access_point, mcs, directions)).expect("valid")
+    }
+
+    fn path(access_point: MacConfig, mcs: [u8; 2], directions: &[Direction]) -> Config {
         let wire = || {
             LinkConfig::new(
                 Capacity::Constant(Rate::from_bps(1_000_000_000)),
@@ -576,12 +580,26 @@ mod on_a_path {
         });
         let lossy = |mcs| RadioConfig { error: 0.02, ..RadioConfig::new(ht(mcs, true)) };
         let clients = mcs.map(|mcs| client(lossy(mcs)));
-        run(&Config {
+        Config {
             wifi: Some(channel(access_point, clients.to_vec())),
             warmup: Duration::from_secs(1),
             ..Config::new([wire(), wire()], flows.collect(), Duration::from_secs(10))
-        })
-        .expect("valid")
+        }
+    }
+
+    #[test]
+    fn a_small_queue_leaves_little_of_an_upload_at_its_client_and_costs_it_nothing() {
+        let with = |small_queue| {
+            let mut config = path(driver(123), [7, 7], &[Direction::Up]);
+            config.wifi.as_mut().expect("asked for").small_queue = small_queue;
+            let outcome = run(&config).expect("valid");
+            let pings = outcome.flows[0].round_trips.iter().filter_map(|probe| probe.time);
+            let longest = pings.max().expect("some were answered");
+            (longest, outcome.flows[1].tally.delivered + outcome.flows[3].tally.delivered)
+        };
+        let (free, limited) = (with(None), with(Some(60_000)));
+        assert!(free.0 > limited.0.saturating_mul(4), "{free:?} {limited:?}");
+        assert!(limited.1 > free.1 / 10 * 9, "{free:?} {limited:?}");
     }
 
     #[test]

@@ -81,6 +81,7 @@ folders! {
         "voip-one-100-100.toml", "voip-one-10-10.toml", "voip-one-10-1.toml",
         "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
+        "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
     ],
     "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml"],
     "jk": ["download.toml"],

@@ -27,6 +27,8 @@ pub struct Wifi {
     pub airtime_fairness: bool,
     /// Aggregates that a node prepares ahead per access category, the one in the air included.
     pub prepared: u32,
+    /// Bytes of a TCP transfer that may wait at its client.
+    pub small_queue: Option<u32>,
     /// The clients: the first one is number 1 of the flows.
     pub stations: Vec<WifiStation>,
 }
@@ -86,8 +88,21 @@ pub(super) fn read_wifi(
         driver: [driver, table.small("driver_up", driver, 1, MAX_DRIVER)?],
         airtime_fairness: table.flag("airtime_fairness", true)?,
         prepared: table.small("prepared", 2, 1, MAX_PREPARED)?,
+        small_queue: read_small_queue(&table)?,
         stations,
     }))
+}
+
+fn read_small_queue(table: &Reader<'_>) -> Result<Option<u32>, Diagnostic> {
+    let Some(bytes) = table.size("small_queue")? else { return Ok(None) };
+    match u32::try_from(bytes) {
+        Ok(bytes) if (1..=MAX_SMALL_QUEUE).contains(&bytes) => Ok(Some(bytes)),
+        _ => {
+            let message = Diagnostic::new(format!("a queue of {bytes} bytes is not possible"));
+            let message = message.allowed(format!("1 to {MAX_SMALL_QUEUE} bytes"));
+            Err(table.error("small_queue", message.help("leave `small_queue` out for one without a limit")))
+        }
+    }
 }
 
 fn read_mac(table: &Reader<'_>, key: &str, default: &str) -> Result<WifiMac, Diagnostic> {
@@ -192,7 +207,7 @@ impl Wifi {
                 json!({ "down": tc::to_tc(&on[0].config), "up": tc::to_tc(&on[1].config) })
             }
         };
-        json!({
+        let mut table = json!({
             "mac": self.mac[0].name(),
             "mac_up": self.mac[1].name(),
             "qdisc": qdisc,
@@ -201,7 +216,11 @@ impl Wifi {
             "airtime_fairness": self.airtime_fairness,
             "prepared": self.prepared,
             "stations": self.stations.iter().map(WifiStation::to_json).collect::<Value>(),
-        })
+        });
+        if let Some(bytes) = self.small_queue {
+            table["small_queue"] = json!(bytes);
+        }
+        table
     }
 }
 
@@ -235,8 +254,17 @@ impl WifiStation {
     }
 }
 
-const KEYS: &[&str] =
-    &["mac", "mac_up", "qdisc", "driver", "driver_up", "airtime_fairness", "prepared", "stations"];
+const KEYS: &[&str] = &[
+    "mac",
+    "mac_up",
+    "qdisc",
+    "driver",
+    "driver_up",
+    "airtime_fairness",
+    "prepared",
+    "small_queue",
+    "stations",
+];
 const STATION_KEYS: &[&str] = &[
     "mcs",
     "mcs_up",
@@ -254,4 +282,5 @@ const STATION_KEYS: &[&str] = &[
 const DRIVER: u32 = 123;
 const MAX_DRIVER: u32 = 100_000;
 const MAX_PREPARED: u32 = 1000;
+const MAX_SMALL_QUEUE: u32 = 1 << 30;
 const MAX_STATIONS: usize = 1000;

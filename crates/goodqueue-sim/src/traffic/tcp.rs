@@ -71,11 +71,16 @@ impl Tcp {
 
     #[inline]
     fn send_all(&mut self, now: Instant, network: &mut Network) {
-        while let Some(segment) = self.sender.poll_transmit(now) {
+        let mut has_room = network.has_room(self.direction, self.flow);
+        while has_room && let Some(segment) = self.sender.poll_transmit(now) {
             let bytes = segment.wire_len(&self.config);
             network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
+            has_room = network.has_room(self.direction, self.flow);
         }
-        if let Some(when) = self.sender.next_event() {
+        // Without room it is woken as soon as there is some, and what is due waits until then.
+        if let Some(when) = self.sender.next_event()
+            && (has_room || when > now)
+        {
             network.wake(self.flow, when.max(now));
         }
     }

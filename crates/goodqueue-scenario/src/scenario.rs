@@ -165,6 +165,7 @@
 //! connections = 20              # new ones per second in the mean, 0.01 to 100000; must be given
 //! persistent = true             # HTTP/1.1: a connection may carry several requests; otherwise each carries one
 //! max_open = 10000              # connections open at a time: users who come when so many are open get nothing
+//! direction = "down"            # of the answers: users behind the line; or "up": users elsewhere, of servers behind the line
 //!
 //! kind = "web"                  # over UDP and TCP: a browser that fetches a page again and again, beginning with its name
 //! page = "google"               # 56 kB in 3 requests, "huffpost" (3 MB in 110), { objects = [20000, "18kb"] } (the page itself
@@ -172,6 +173,7 @@
 //! connections = 4               # side by side
 //! request = 300                 # bytes of a request
 //! interval = "1s"               # from the beginning of a fetch to the beginning of the next, if that is not longer
+//! direction = "down"            # or "up", as of packmime
 //!
 //! kind = "tcp_onoff"            # over TCP: data without end for some time, none for some time
 //! on = { exponential = "5s" }   # must be given, as must `off`; may be drawn

@@ -76,6 +76,7 @@ fn memory() {
 /// A crowd of web users.
 fn web(connections: f64, bps: u64, millis: u64) -> Config {
     let traffic = Traffic::PackMime(PackMimeSettings {
+        direction: Direction::Down,
         rate: connections,
         persistent: true,
         max_open: 10_000,

@@ -22,6 +22,7 @@ fn simulate(mbit: u64, flow: FlowConfig, seconds: u64) -> Outcome {
 
 fn crowd(rate: f64, persistent: bool, max_open: usize) -> FlowConfig {
     let traffic = Traffic::PackMime(PackMimeSettings {
+        direction: Direction::Down,
         rate,
         persistent,
         max_open,
@@ -79,6 +80,29 @@ fn a_crowd_far_too_large_for_the_line_keeps_to_its_bound() {
 }
 
 #[test]
+fn users_elsewhere_of_servers_behind_the_line_are_the_mirror_image_of_users_behind_it() {
+    let reversed = |mut flow: FlowConfig| {
+        match &mut flow.traffic {
+            Traffic::PackMime(crowd) => crowd.direction = Direction::Up,
+            Traffic::Web(browser) => browser.direction = Direction::Up,
+            _ => {}
+        }
+        flow
+    };
+    for flow in [crowd(30.0, true, 10_000), browser(WebPage::huffpost(), 4, 50)] {
+        // The line is alike both ways.
+        let (down, up) = (simulate(8, flow.clone(), 20), simulate(8, reversed(flow), 20));
+        assert_eq!(down.flows[0].tally, up.flows[0].tally);
+        assert_eq!(down.flows[0].transfers, up.flows[0].transfers);
+        let sent = |outcome: &Outcome| outcome.links.each_ref().map(|link| link.sent);
+        let ([requests, answers], mirrored) = (sent(&up), sent(&down));
+        assert_eq!([answers, requests], mirrored);
+        assert!(answers.bytes > 5 * requests.bytes, "{answers:?}");
+        assert!(up.flows[0].tally.delivered > 2_000_000);
+    }
+}
+
+#[test]
 fn a_crowd_that_is_stopped_sends_no_more() {
     let mut flow = crowd(100.0, true, 10_000);
     flow.stop = Some(Instant::from_nanos(3_000_000_000));
@@ -90,6 +114,7 @@ fn a_crowd_that_is_stopped_sends_no_more() {
 
 fn browser(page: WebPage, connections: u32, rtt_ms: u64) -> FlowConfig {
     let traffic = Traffic::Web(WebSettings {
+        direction: Direction::Down,
         page,
         connections,
         request: 300,

@@ -25,6 +25,7 @@ use goodqueue_scenario::measure;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::Job;
 use goodqueue_sim as sim;
+use goodqueue_sim::traffic::WebSettings;
 use serde_json::{Value, json};
 
 use super::seconds;
@@ -208,6 +209,12 @@ fn kind(
                 persistent: transfers.persistent,
                 tcp: options(&transfers.config, transfers.congestion_control.about().name),
             }
+        }
+        sim::Traffic::Web(WebSettings { direction: sim::Direction::Up, .. }) => {
+            return Err(Diagnostic::new(
+                "pages that are fetched from a server behind the line can only be simulated",
+            )
+            .allowed("direction = \"down\" in a live run"));
         }
         sim::Traffic::Web(web) => FlowKind::Web {
             page: Page {

@@ -51,9 +51,6 @@ trait Kind: Sized {
     /// Where its data goes if nothing is said.
     const DIRECTION: Direction = Direction::Down;
 
-    /// Its data can go nowhere else.
-    const HAS_ONE_DIRECTION: bool = false;
-
     /// Reads its keys; those that are not there get their defaults.
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic>;
 
@@ -102,9 +99,6 @@ macro_rules! kinds {
                 $(if kind == $settings::NAME {
                     let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS } else { &[] };
                     table.only(&[FLOW_KEYS, $settings::KEYS, of_tcp].concat())?;
-                    if $settings::HAS_ONE_DIRECTION {
-                        table.choice("direction", "", &[$settings::DIRECTION.name()])?;
-                    }
                     return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
                 })+
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))

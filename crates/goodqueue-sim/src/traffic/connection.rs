@@ -1,4 +1,4 @@
-//! A TCP connection with data both ways, opened by the client: what requests and their answers travel over.
+//! A TCP connection with data both ways, opened by the end that asks: what requests and their answers travel over.
 //!
 //! It is two one-way transfers that share a handshake. The server's half begins when the client's ACK of the SYN/ACK
 //! arrives; its round-trip time is then known from the handshake. Two things differ from one full-duplex TCP: ACKs are
@@ -17,8 +17,10 @@ pub(crate) struct Connection {
     flow: u32,
     /// Times two, as packets have it.
     number: u32,
-    /// Data down (the server's), data up (the client's).
+    /// Data down, data up.
     halves: [Half; 2],
+    /// Where the data of the end that opens it goes.
+    asks: Direction,
     config: Config,
     /// When the SYN came to the server, until its half has begun.
     answered_at: Option<Instant>,
@@ -40,10 +42,11 @@ pub(crate) struct Counts {
 }
 
 impl Connection {
-    /// A connection that is not open yet. `number` distinguishes it from the flow's others.
+    /// A connection that is not open yet. `number` distinguishes it from the flow's others; `asks` is where the SYN and the data
+    /// of the end that opens it go.
     pub(crate) fn new(
-        flow: u32,
-        number: u32,
+        (flow, number): (u32, u32),
+        asks: Direction,
         config: Config,
         congestion_control: &AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
@@ -54,12 +57,12 @@ impl Connection {
             })
         };
         let halves = [half()?, half()?];
-        Ok(Self { flow, number: number << 1, halves, config, answered_at: None, begun: false })
+        Ok(Self { flow, number: number << 1, halves, asks, config, answered_at: None, begun: false })
     }
 
     /// The client sends its SYN.
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network) {
-        self.halves[Direction::Up.index()].sender.open(now);
+        self.halves[self.asks.index()].sender.open(now);
         self.transmit(now, network);
     }
 
@@ -119,7 +122,7 @@ impl Connection {
         } else {
             half.sender.on_segment(now, segment);
         }
-        if !self.begun && direction == Direction::Up {
+        if !self.begun && direction == self.asks {
             self.begin_answering(now);
         }
         self.transmit(now, network);
@@ -132,9 +135,9 @@ impl Connection {
 
     /// When [`Self::on_timer`] has something to do.
     pub(crate) fn next_event(&self) -> Option<Instant> {
-        let [down, up] = &self.halves;
-        let of_down = if self.begun { down.sender.next_event() } else { None };
-        [of_down, down.receiver.next_event(), up.sender.next_event(), up.receiver.next_event()]
+        let [asking, answering] = [self.asks, self.asks.reverse()].map(|way| &self.halves[way.index()]);
+        let answers = if self.begun { answering.sender.next_event() } else { None };
+        [answers, answering.receiver.next_event(), asking.sender.next_event(), asking.receiver.next_event()]
             .into_iter()
             .flatten()
             .min()
@@ -143,25 +146,29 @@ impl Connection {
     /// The handshake as the server sees it: its own half is established with the round-trip time that it measured.
     fn begin_answering(&mut self, now: Instant) {
         let [down, up] = &mut self.halves;
+        let (asking, answering) = match self.asks {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
         let answered_at = *self.answered_at.get_or_insert(now);
-        if !up.receiver.is_established() {
+        if !asking.receiver.is_established() {
             return;
         }
         self.begun = true;
-        down.sender.open(answered_at);
+        answering.sender.open(answered_at);
         // Only the state of a handshake passes here; its packets were those of the client's half.
-        let Some(syn) = down.sender.poll_transmit(answered_at) else { return };
-        down.receiver.on_segment(now, &syn);
-        let Some(syn_ack) = down.receiver.poll_transmit(now) else { return };
-        down.sender.on_segment(now, &syn_ack);
-        if let Some(ack) = down.sender.poll_transmit(now) {
-            down.receiver.on_segment(now, &ack);
+        let Some(syn) = answering.sender.poll_transmit(answered_at) else { return };
+        answering.receiver.on_segment(now, &syn);
+        let Some(syn_ack) = answering.receiver.poll_transmit(now) else { return };
+        answering.sender.on_segment(now, &syn_ack);
+        if let Some(ack) = answering.sender.poll_transmit(now) {
+            answering.receiver.on_segment(now, &ack);
         }
     }
 
     fn transmit(&mut self, now: Instant, network: &mut Network) {
         for direction in Direction::BOTH {
-            if direction == Direction::Down && !self.begun {
+            if direction != self.asks && !self.begun {
                 continue;
             }
             let half = &mut self.halves[direction.index()];

@@ -14,6 +14,8 @@ use crate::packet::{Direction, Packet};
 #[derive(Debug)]
 pub(crate) struct Connections {
     flow: u32,
+    /// Where the data of the ends that open them goes.
+    asks: Direction,
     config: Config,
     congestion_control: AnyCongestionControl,
     places: Vec<Place>,
@@ -57,16 +59,18 @@ const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
 const GENERATION_MASK: u32 = (1 << (31 - PLACE_BITS)) - 1;
 
 impl Connections {
-    /// No connection yet; all will have these settings.
+    /// No connection yet; all will have these settings. `asks` is where the SYNs go.
     pub(crate) fn new(
         flow: u32,
+        asks: Direction,
         config: Config,
         congestion_control: AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
         // What is wrong with the settings is said now.
-        Connection::new(flow, 0, config, &congestion_control)?;
+        Connection::new((flow, 0), asks, config, &congestion_control)?;
         Ok(Self {
             flow,
+            asks,
             config,
             congestion_control,
             places: Vec::new(),
@@ -89,7 +93,7 @@ impl Connections {
         };
         let at = &mut self.places[place as usize];
         let number = (at.generation & GENERATION_MASK) << PLACE_BITS | place;
-        let made = Connection::new(self.flow, number, self.config, &self.congestion_control);
+        let made = Connection::new((self.flow, number), self.asks, self.config, &self.congestion_control);
         at.connection = Some(Box::new(made.ok()?));
         let handle = Handle(number);
         self.with(now, handle, network, |connection, network| connection.open(now, network));

@@ -1,8 +1,8 @@
 //! PackMime-HTTP: the web connections of many users behind one link, so many new ones per second (Cao et al., "Stochastic
 //! models for generating synthetic HTTP source traffic", IEEE INFOCOM 2004).
 //!
-//! Connections arrive with long-range dependent gaps; each carries a request up, a moment of work at the server, and the
-//! answer down; with HTTP/1.1 some carry several, with gaps between them. The random variables are in the file `model.rs`.
+//! Connections arrive with long-range dependent gaps; each carries a request, a moment of work at the server, and the
+//! answer; with HTTP/1.1 some carry several, with gaps between them. The random variables are in the file `model.rs`.
 //!
 //! A transfer is a request and its answer: it begins with the SYN of the connection, later ones with their request, and ends
 //! with the last byte of the answer. **Overload:** TCP alone does not bound the connections that are open if more arrive
@@ -25,6 +25,8 @@ use crate::packet::{Direction, Packet};
 /// What a crowd of users does.
 #[derive(Clone, Debug)]
 pub struct PackMimeSettings {
+    /// Where the answers go: `Down` to users behind the line, `Up` from servers there to users elsewhere.
+    pub direction: Direction,
     /// New connections per second in the mean, above 0.
     pub rate: f64,
     /// Connections may carry several requests (HTTP/1.1); otherwise each carries one.
@@ -41,7 +43,7 @@ impl Settings for PackMimeSettings {
     const KIND: &'static str = "packmime";
 
     fn direction(&self) -> Direction {
-        Direction::Down
+        self.direction
     }
 
     fn congestion_control(&self) -> Option<&'static str> {
@@ -75,7 +77,7 @@ struct User {
     done: usize,
     /// The transfer that runs.
     transfer: usize,
-    /// Bytes that must have arrived up for the server to have the request, and down for the answer to be complete.
+    /// Bytes that must have arrived for the server to have the request, and for the answer to be complete.
     asked: u64,
     awaited: u64,
     state: State,
@@ -103,7 +105,12 @@ impl PackMime {
         settings: &PackMimeSettings,
         mut random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
-        let connections = Connections::new(flow, settings.config, settings.congestion_control.clone())?;
+        let connections = Connections::new(
+            flow,
+            settings.direction.reverse(),
+            settings.config,
+            settings.congestion_control.clone(),
+        )?;
         Ok(Self {
             flow,
             settings: settings.clone(),
@@ -116,6 +123,11 @@ impl PackMime {
             transfers: Vec::new(),
             stopped: false,
         })
+    }
+
+    /// Where requests go.
+    const fn asks(&self) -> Direction {
+        self.settings.direction.reverse()
     }
 
     /// A user comes.
@@ -144,7 +156,7 @@ impl PackMime {
             self.users.resize_with(place + 1, || None);
         }
         self.users[place] = Some(user);
-        self.connections.write(now, handle, (Direction::Up, request), network);
+        self.connections.write(now, handle, (self.asks(), request), network);
     }
 
     /// Time until the next user.
@@ -155,19 +167,22 @@ impl PackMime {
 
     /// Bytes have arrived: what follows from it.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
+        let asks = self.asks();
         let Some(user) = self.users.get_mut(handle.place()).and_then(Option::as_mut) else { return };
         if user.handle != handle {
             return;
         }
         match user.state {
-            State::Asking if self.connections.delivered(handle, Direction::Up) >= user.asked => {
+            State::Asking if self.connections.delivered(handle, asks) >= user.asked => {
                 let work = user.session.exchanges.get(user.done).map_or(0.0, |exchange| exchange.work);
                 let until = now + duration(work);
                 user.state = State::Serving(until);
                 self.timers.push(until, handle.place_number());
                 network.wake(self.flow, until);
             }
-            State::Answering if self.connections.delivered(handle, Direction::Down) >= user.awaited => {
+            State::Answering
+                if self.connections.delivered(handle, self.settings.direction) >= user.awaited =>
+            {
                 if let Some(transfer) = self.transfers.get_mut(user.transfer) {
                     transfer.ended_at = Some(now);
                 }
@@ -188,13 +203,14 @@ impl PackMime {
 
     /// A user or server has thought.
     fn resume(&mut self, now: Instant, place: u32, network: &mut Network) {
+        let asks = self.asks();
         let Some(user) = self.users.get_mut(place as usize).and_then(Option::as_mut) else { return };
         let Some(&Exchange { response, .. }) = user.session.exchanges.get(user.done) else { return };
         let handle = user.handle;
         match user.state {
             State::Serving(until) if until <= now => {
                 user.state = State::Answering;
-                self.connections.write(now, handle, (Direction::Down, response), network);
+                self.connections.write(now, handle, (self.settings.direction, response), network);
             }
             State::Thinking(until) if until <= now => {
                 user.state = State::Asking;
@@ -203,7 +219,7 @@ impl PackMime {
                 user.transfer = self.transfers.len();
                 self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes: response });
                 let request = user.session.request;
-                self.connections.write(now, handle, (Direction::Up, request), network);
+                self.connections.write(now, handle, (asks, request), network);
             }
             _ => {}
         }
@@ -244,11 +260,11 @@ impl Source for PackMime {
     }
 
     fn delivered(&self) -> u64 {
-        self.connections.delivered_in_all(Direction::Down)
+        self.connections.delivered_in_all(self.settings.direction)
     }
 
     fn tally(&self) -> Tally {
-        self.connections.tally(Direction::Down)
+        self.connections.tally(self.settings.direction)
     }
 
     fn transfers(&self) -> &[Transfer] {

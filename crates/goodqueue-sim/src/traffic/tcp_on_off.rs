@@ -69,7 +69,12 @@ impl TcpOnOff {
         Ok(Self {
             flow,
             settings: settings.clone(),
-            connections: Connections::new(flow, settings.config, settings.congestion_control.clone())?,
+            connections: Connections::new(
+                flow,
+                Direction::Up,
+                settings.config,
+                settings.congestion_control.clone(),
+            )?,
             random,
             current: None,
             is_on: false,

@@ -73,7 +73,8 @@ impl Transfers {
         settings: &TransfersSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
-        let connections = Connections::new(flow, settings.config, settings.congestion_control.clone())?;
+        let connections =
+            Connections::new(flow, Direction::Up, settings.config, settings.congestion_control.clone())?;
         Ok(Self {
             flow,
             settings: settings.clone(),

@@ -23,6 +23,8 @@ use crate::packet::{Direction, Packet, Payload};
 /// What a browser does.
 #[derive(Clone, Debug)]
 pub struct WebSettings {
+    /// Where the answers go: `Down` to users behind the line, `Up` from servers there to users elsewhere.
+    pub direction: Direction,
     /// What it fetches.
     pub page: WebPage,
     /// Connections side by side, at least 1.
@@ -41,7 +43,7 @@ impl Settings for WebSettings {
     const KIND: &'static str = "web";
 
     fn direction(&self) -> Direction {
-        Direction::Down
+        self.direction
     }
 
     fn congestion_control(&self) -> Option<&'static str> {
@@ -168,7 +170,7 @@ struct Worker {
     handle: Handle,
     /// Bytes of the object that is fetched; `None`: nothing to do.
     object: Option<u64>,
-    /// Bytes that must have arrived up for the server to have all requests, and down for all answers to be complete.
+    /// Bytes that must have arrived for the server to have all requests, and for all answers to be complete.
     asked: u64,
     awaited: u64,
     /// The server has answered.
@@ -184,7 +186,12 @@ impl Web {
         Ok(Self {
             flow,
             settings: settings.clone(),
-            connections: Connections::new(flow, settings.config, settings.congestion_control.clone())?,
+            connections: Connections::new(
+                flow,
+                settings.direction.reverse(),
+                settings.config,
+                settings.congestion_control.clone(),
+            )?,
             workers: Vec::new(),
             phase: Phase::Idle,
             asked: 0,
@@ -192,6 +199,11 @@ impl Web {
             due: Instant::MAX,
             transfers: Vec::new(),
         })
+    }
+
+    /// Where requests go.
+    const fn asks(&self) -> Direction {
+        self.settings.direction.reverse()
     }
 
     fn begin(&mut self, now: Instant, network: &mut Network) {
@@ -205,14 +217,14 @@ impl Web {
     fn look_up(&mut self, now: Instant, network: &mut Network) {
         let number = self.transfers.len() as u64;
         let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
-        network.send_on(now, Direction::Up, (self.flow, LOOKUP), QUERY, payload);
+        network.send_on(now, self.asks(), (self.flow, LOOKUP), QUERY, payload);
         self.due = now + LOOKUP_TIMEOUT;
     }
 
     fn on_lookup(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
         let Payload::Datagram { number, .. } = packet.payload else { return };
-        if direction == Direction::Up {
-            network.send_on(now, Direction::Down, (self.flow, LOOKUP), ANSWER, packet.payload);
+        if direction == self.asks() {
+            network.send_on(now, direction.reverse(), (self.flow, LOOKUP), ANSWER, packet.payload);
         } else if self.phase == Phase::Lookup && number == self.transfers.len() as u64 {
             self.phase = Phase::Fetch;
             self.due = Instant::MAX;
@@ -237,22 +249,23 @@ impl Web {
         worker.awaited += bytes;
         worker.answered = false;
         let handle = worker.handle;
-        self.connections.write(now, handle, (Direction::Up, self.settings.request), network);
+        self.connections.write(now, handle, (self.asks(), self.settings.request), network);
     }
 
     /// Bytes have arrived over a connection: what follows from it.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
+        let (asks, answers) = (self.asks(), self.settings.direction);
         let Some(number) = self.workers.iter().position(|worker| worker.handle == handle) else { return };
         let worker = &mut self.workers[number];
         let Some(bytes) = worker.object else { return };
         if !worker.answered {
-            if self.connections.delivered(handle, Direction::Up) < worker.asked {
+            if self.connections.delivered(handle, asks) < worker.asked {
                 return;
             }
             worker.answered = true;
-            self.connections.write(now, handle, (Direction::Down, bytes), network);
+            self.connections.write(now, handle, (answers, bytes), network);
         }
-        if self.connections.delivered(handle, Direction::Down) < worker.awaited {
+        if self.connections.delivered(handle, answers) < worker.awaited {
             return;
         }
         worker.object = None;
@@ -323,11 +336,11 @@ impl Source for Web {
     }
 
     fn delivered(&self) -> u64 {
-        self.connections.delivered_in_all(Direction::Down)
+        self.connections.delivered_in_all(self.settings.direction)
     }
 
     fn tally(&self) -> Tally {
-        self.connections.tally(Direction::Down)
+        self.connections.tally(self.settings.direction)
     }
 
     fn transfers(&self) -> &[Transfer] {

@@ -26,7 +26,6 @@ impl Kind for PackMime {
     const NAME: &'static str = "packmime";
     const KEYS: &'static [&'static str] = &["connections", "persistent", "max_open"];
     const IS_OVER_TCP: bool = true;
-    const HAS_ONE_DIRECTION: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let allowed = format!("connections per second, {LEAST_RATE} to {MAX_RATE}");
@@ -53,9 +52,10 @@ impl Kind for PackMime {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, _: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::PackMime(PackMimeSettings {
+            direction,
             rate: self.connections,
             persistent: self.persistent,
             max_open: usize::try_from(self.max_open).unwrap_or(usize::MAX),

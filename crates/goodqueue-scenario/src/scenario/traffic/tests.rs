@@ -129,7 +129,7 @@ fn a_distribution_that_is_none_says_which_there_are() {
 }
 
 #[test]
-fn web_traffic_of_a_crowd_has_a_rate_and_one_direction() {
+fn web_traffic_of_a_crowd_has_a_rate() {
     let with = |keys: &str| format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"packmime\"\n{keys}");
     let scenario = read(&with("connections = 2.5\npersistent = false\niw = 4")).unwrap();
     let json = scenario.to_json();
@@ -160,11 +160,11 @@ fn web_traffic_of_a_crowd_has_a_rate_and_one_direction() {
         |            ^
       allowed: a whole number from 1 to 100000
     ");
-    insta::assert_snapshot!(message(&with("connections = 1\ndirection = \"up\"")), @r#"
-    load.toml:5:13: `direction`: `up` is unknown
-      5 | direction = "up"
+    insta::assert_snapshot!(message(&with("connections = 1\ndirection = \"in\"")), @r#"
+    load.toml:5:13: `direction`: `in` is unknown
+      5 | direction = "in"
         |             ^^^^
-      allowed: down
+      allowed: down, up
     "#);
 }
 
@@ -243,12 +243,22 @@ fn browsers_fetch_known_pages_and_own_ones() {
         |               ^
       allowed: a whole number from 1 to 1000
     ");
-    insta::assert_snapshot!(with("direction = \"up\""), @r#"
-    load.toml:4:13: `direction`: `up` is unknown
-      4 | direction = "up"
-        |             ^^^^
-      allowed: down
-    "#);
+}
+
+#[test]
+fn pages_are_fetched_by_users_behind_the_line_or_from_servers_behind_it() {
+    for (kind, keys) in [("web", ""), ("packmime", "connections = 1\n")] {
+        for (word, direction, of_sim) in [
+            ("", Direction::Down, sim::Direction::Down),
+            ("direction = \"down\"", Direction::Down, sim::Direction::Down),
+            ("direction = \"up\"", Direction::Up, sim::Direction::Up),
+        ] {
+            let text = format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"{kind}\"\n{keys}{word}");
+            let flow = read(&text).unwrap().flows.remove(0);
+            assert_eq!(flow.direction, direction, "{text}");
+            assert_eq!(flow.traffic.to_sim(flow.direction).unwrap().direction(), of_sim, "{text}");
+        }
+    }
 }
 
 #[test]

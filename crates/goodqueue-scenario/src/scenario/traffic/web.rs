@@ -129,7 +129,6 @@ impl Kind for Web {
     const NAME: &'static str = "web";
     const KEYS: &'static [&'static str] = &["page", "connections", "request", "interval"];
     const IS_OVER_TCP: bool = true;
-    const HAS_ONE_DIRECTION: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         Ok(Self {
@@ -149,10 +148,11 @@ impl Kind for Web {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, _: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         let page = self.page.to_sim().ok_or_else(|| Diagnostic::new("a web page has no objects"))?;
         Ok(sim::Traffic::Web(WebSettings {
+            direction,
             page,
             connections: self.connections,
             request: self.request,

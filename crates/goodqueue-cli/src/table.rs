@@ -33,6 +33,17 @@ pub(crate) fn render(results: &Results) -> String {
         for more in more::tables(&lines) {
             let _ = writeln!(text, "\n{more}");
         }
+        if ends_blocked(&results.scenario) {
+            for line in &lines {
+                let left = line.mean(|run| Some(count(run.engine.in_flight_packets)));
+                let _ = writeln!(
+                    text,
+                    "{}: the line was blocked when the run ended; {} packets were queued or on their way",
+                    brief(&line.runs[0].qdisc),
+                    number(left, 0)
+                );
+            }
+        }
     }
     text
 }
@@ -94,6 +105,15 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{table}\n")
+}
+
+/// True if a link has a rate of 0 from some instant on for ever.
+fn ends_blocked(scenario: &serde_json::Value) -> bool {
+    let links = std::iter::once(&scenario["link"]).chain(scenario["hops"].as_array().into_iter().flatten());
+    links.flat_map(|link| [&link["down"], &link["up"]]).any(|end| {
+        let last = end["schedule"].as_array().and_then(|steps| steps.last());
+        last.is_some_and(|step| step[1].as_str() == Some("0bit"))
+    })
 }
 
 fn plain_table() -> Table {

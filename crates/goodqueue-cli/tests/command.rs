@@ -108,6 +108,23 @@ fn series_of_several_seeds_have_their_pointwise_mean_in_the_results_if_series_ar
 }
 
 #[test]
+fn a_run_over_a_line_that_is_blocked_for_ever_ends_in_time_and_tells_what_was_left() {
+    let folder = folder();
+    let blocked = "duration = \"5s\"\nqdiscs = [\"pfifo limit 50\"]\nflows = 2\n[link]\n\
+                   down = { schedule = [[\"0s\", \"10mbit\"], [\"2s\", \"0bit\"]] }\nup = \"1mbit\"\n";
+    std::fs::write(folder.path().join("blocked.toml"), blocked).expect("written");
+    let printed = stdout(&goodqueue(folder.path(), &["compare", "blocked.toml", "--json", "r.json"]));
+    let json = std::fs::read(folder.path().join("r.json")).expect("written");
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    let left = json["runs"][0]["engine"]["in_flight_packets"].as_u64().expect("a number");
+    // The queue that nobody empties, and what else was sent until then.
+    assert!(left >= 50, "{left}");
+    let says = format!("the line was blocked when the run ended; {left} packets were queued or on their way");
+    assert!(printed.contains(&says), "{printed}");
+    assert!((json["runs"][0]["duration_s"].as_f64().expect("a time") - 5.0).abs() < 1e-9);
+}
+
+#[test]
 fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
     let folder = folder();
     let args = ["compare", "--time", "2s", "--qdisc", "pie", "--qdisc", "codel"];

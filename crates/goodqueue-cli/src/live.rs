@@ -48,6 +48,7 @@ pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -
         ],
         memory: DEFAULT_MEMORY,
         batch: None,
+        couple: true,
     }
 }
 
@@ -129,6 +130,7 @@ pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
             "written_packets": counters.written[0] + counters.written[1],
             "not_written_packets": counters.not_written,
             "out_of_memory_packets": counters.out_of_memory,
+            "contradictory_packets": counters.contradictory,
             "late_wakeups": counters.late,
             "latest_s": seconds(Instant::ZERO + counters.latest),
             "memory_bytes": memory,

@@ -1,7 +1,7 @@
 //! Figures of the live path: rate, delay, throughput and CPU, beside a plain veth pair and the kernel's own `tbf`.
 //!
 //! `cargo bench -p goodqueue-live`, or `make bench-live`. Each measurement has a process and namespaces of its own.
-//! `LIVE_SECONDS` (default 10) says how long each takes; a number behind `--` is not needed.
+//! `LIVE_SECONDS` (default 10) says how long each takes; words behind `--` choose parts by their headings.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -29,7 +29,7 @@ mod linux {
     use goodqueue_live::capacity::Capacity;
     use goodqueue_live::clock::Clock;
     use goodqueue_live::link::{Delay, LinkConfig};
-    use goodqueue_live::namespace::{self, Network, default_ends};
+    use goodqueue_live::namespace::{self, End, Network, default_ends};
     use goodqueue_live::netlink::{self, Netlink};
     use goodqueue_live::observer::Direction;
     use goodqueue_live::process::{self, Forked};
@@ -47,8 +47,19 @@ mod linux {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("live path, {seconds} s each; load of this machine before: {}", load.trim());
 
-        println!("\nrate on the wire under 4 TCP flows");
-        for mbit in [1, 10, 100, 500] {
+        // One part of it, if a word of its heading is given.
+        let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+        let is_wanted = |heading: &str| {
+            let wanted = wanted.is_empty() || wanted.iter().any(|word| heading.contains(word.as_str()));
+            if wanted {
+                println!("\n{heading}");
+            }
+            wanted
+        };
+
+        let rates: &[u64] =
+            if is_wanted("rate on the wire under 4 TCP flows") { &[1, 10, 100, 500] } else { &[] };
+        for &mbit in rates {
             let rate = Rate::from_bps(mbit * 1_000_000);
             match alone(|| rate_accuracy(rate, time)) {
                 Ok(of) => println!(
@@ -61,8 +72,13 @@ mod linux {
             }
         }
 
-        println!("\nround trip of a UDP packet of 64 bytes every 2 ms, half of it");
-        for (name, ping) in [("idle bottleneck of 100 Mbit/s", true), ("veth pair, nothing between", false)] {
+        let pings: &[(&str, bool)] =
+            if is_wanted("round trip of a UDP packet of 64 bytes every 2 ms, half of it") {
+                &[("idle bottleneck of 100 Mbit/s", true), ("veth pair, nothing between", false)]
+            } else {
+                &[]
+            };
+        for &(name, ping) in pings {
             let outcome = if ping { alone(|| idle_delay(time)) } else { alone(|| veth_ping(time)) };
             match outcome {
                 Ok(of) => println!(
@@ -76,18 +92,30 @@ mod linux {
             }
         }
 
-        println!("\none TCP flow as fast as it can");
-        let veth = report("veth pair, nothing between", alone(|| veth_throughput(time, None)), None);
-        for (name, batch) in
-            [("through the bottleneck, no limit", None), ("the same, one packet per turn", Some(1))]
-        {
-            report(name, alone(|| throughput(time, batch)), veth);
+        if is_wanted("one TCP flow as fast as it can") {
+            as_fast_as_it_can(time);
         }
+        if is_wanted("one TCP flow at 100 Mbit/s") {
+            let tbf = "tbf rate 100mbit burst 15kb limit 150kb";
+            let kernel =
+                report("kernel: tbf with its fifo", alone(|| veth_throughput(time, Some(tbf))), None);
+            report(
+                "through the bottleneck, pfifo",
+                alone(|| shaped(Rate::from_bps(100_000_000), time)),
+                kernel,
+            );
+        }
+    }
 
-        println!("\none TCP flow at 100 Mbit/s");
-        let tbf = "tbf rate 100mbit burst 15kb limit 150kb";
-        let kernel = report("kernel: tbf with its fifo", alone(|| veth_throughput(time, Some(tbf))), None);
-        report("through the bottleneck, pfifo", alone(|| shaped(Rate::from_bps(100_000_000), time)), kernel);
+    fn as_fast_as_it_can(time: Duration) {
+        let veth = report("veth pair, nothing between", alone(|| veth_throughput(time, None)), None);
+        for (name, how) in [
+            ("through the bottleneck, no limit", How::Coupled),
+            ("the same, packets one by one", How::OneByOne),
+            ("the same, one packet per turn", How::OnePerTurn),
+        ] {
+            report(name, alone(|| throughput(time, how)), veth);
+        }
     }
 
     fn report(name: &str, outcome: Outcome, beside: Option<f64>) -> Option<f64> {
@@ -144,7 +172,12 @@ mod linux {
             framing: 14,
             seed: 1,
         };
-        Ok(BottleneckConfig { links: [link.clone(), link], memory: DEFAULT_MEMORY, batch: None })
+        Ok(BottleneckConfig {
+            links: [link.clone(), link],
+            memory: DEFAULT_MEMORY,
+            batch: None,
+            couple: true,
+        })
     }
 
     fn bulk(time: Duration) -> FlowSpec {
@@ -167,10 +200,19 @@ mod linux {
         flows: Vec<FlowSpec>,
         time: Duration,
     ) -> Result<SessionOutcome, LiveError> {
+        session_with(config, flows, time, false)
+    }
+
+    fn session_with(
+        config: BottleneckConfig,
+        flows: Vec<FlowSpec>,
+        time: Duration,
+        segment_at_sender: bool,
+    ) -> Result<SessionOutcome, LiveError> {
         let warmup = Duration::from_secs(1);
         let session = Session {
             bottleneck: config,
-            ends: default_ends(1500),
+            ends: default_ends(1500).map(|end| End { segment_at_sender, ..end }),
             flows,
             duration: time + warmup,
             warmup,
@@ -187,7 +229,9 @@ mod linux {
     fn rate_accuracy(rate: Rate, time: Duration) -> Outcome {
         let limit = u32::try_from(rate.as_bps() / 8 / 1514 / 20).unwrap_or(1000).max(20);
         let flows = vec![bulk(all(time)); 4];
-        let outcome = session(bottleneck(&Capacity::Constant(rate), limit)?, flows, time)?;
+        // One by one: what is put together the kernel counts once, with one header.
+        let config = BottleneckConfig { couple: false, ..bottleneck(&Capacity::Constant(rate), limit)? };
+        let outcome = session(config, flows, time)?;
         let [client, _] = outcome.received;
         Ok(vec![
             float(client.received_bytes + 14 * client.received) * 8.0 / outcome.received_in_s,
@@ -210,18 +254,35 @@ mod linux {
         vec![at(50), at(99), at(100), float(times.len() as u64)]
     }
 
-    fn throughput(time: Duration, batch: Option<usize>) -> Outcome {
-        let config = BottleneckConfig { batch, ..bottleneck(&Capacity::Unlimited, 1000)? };
-        carried(config, time)
+    /// How packets are read and written.
+    #[derive(Clone, Copy)]
+    enum How {
+        /// Super-packets are cut, and put together again.
+        Coupled,
+        /// TCP sends segment by segment, and each is written by itself.
+        OneByOne,
+        /// The same, and everything else is looked at in between, as Mahimahi does.
+        OnePerTurn,
+    }
+
+    fn throughput(time: Duration, how: How) -> Outcome {
+        let plain = bottleneck(&Capacity::Unlimited, 1000)?;
+        match how {
+            How::Coupled => carried(plain, time, false),
+            How::OneByOne => carried(BottleneckConfig { couple: false, ..plain }, time, true),
+            How::OnePerTurn => {
+                carried(BottleneckConfig { couple: false, batch: Some(1), ..plain }, time, true)
+            }
+        }
     }
 
     fn shaped(rate: Rate, time: Duration) -> Outcome {
-        carried(bottleneck(&Capacity::Constant(rate), 100)?, time)
+        carried(bottleneck(&Capacity::Constant(rate), 100)?, time, false)
     }
 
     /// Payload per second, and CPU time of the carrying thread per packet.
-    fn carried(config: BottleneckConfig, time: Duration) -> Outcome {
-        let outcome = session(config, vec![bulk(all(time))], time)?;
+    fn carried(config: BottleneckConfig, time: Duration, segment_at_sender: bool) -> Outcome {
+        let outcome = session_with(config, vec![bulk(all(time))], time, segment_at_sender)?;
         let delivered = outcome.flows[0].after.delivered - outcome.flows[0].before.delivered;
         let usage =
             getrusage(UsageWho::RUSAGE_THREAD).map_err(|errno| LiveError::system("getrusage", errno))?;

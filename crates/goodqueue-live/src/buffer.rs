@@ -31,17 +31,24 @@ impl Pool {
     /// A buffer with a copy of `bytes`; `None` if the pool has given out all that it may.
     #[must_use]
     pub fn copy(&self, bytes: &[u8]) -> Option<Buffer> {
-        let size = bytes.len().max(SLAB);
+        let mut buffer = self.take(bytes.len())?;
+        buffer.bytes_mut().copy_from_slice(bytes);
+        Some(buffer)
+    }
+
+    /// A buffer of `len` bytes, whatever they are; `None` if the pool has given out all that it may.
+    #[must_use]
+    pub fn take(&self, len: usize) -> Option<Buffer> {
+        let size = len.max(SLAB);
         let mut state = self.0.borrow_mut();
         if state.in_use + size > state.limit {
             return None;
         }
         state.in_use += size;
         state.most = state.most.max(state.in_use);
-        let mut memory = if size == SLAB { state.free.pop() } else { None }
+        let memory = if size == SLAB { state.free.pop() } else { None }
             .unwrap_or_else(|| vec![0; size].into_boxed_slice());
-        memory[..bytes.len()].copy_from_slice(bytes);
-        Some(Buffer { memory, len: bytes.len(), pool: self.clone() })
+        Some(Buffer { memory, len, pool: self.clone() })
     }
 
     /// Bytes handed out now.

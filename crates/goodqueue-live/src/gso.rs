@@ -1,20 +1,22 @@
-//! Super-packets: what an interface with offloads hands over as one packet is cut into those that go on the wire, and
-//! checksums that were left to the hardware are completed, before a queue sees anything.
+//! Super-packets: what the kernel hands over as one packet is cut into those that go on the wire before a queue sees
+//! anything, and what comes out behind it is put together again where nothing can tell.
 //!
-//! The kernel says in front of each frame (`struct virtio_net_hdr`, VIRTIO 1.2 §5.1.6) what is left to do.
+//! The kernel says in front of each packet (`struct virtio_net_hdr`, VIRTIO 1.2 §5.1.6) what is left to do, and takes the same
+//! from us. A checksum that is left to do is left so: its field then holds the sum over the pseudo-header, which ECN marks do
+//! not touch, and whoever needs the whole one ([`Checksum::complete`]) adds the rest.
 
-use std::collections::VecDeque;
+use crate::checksum::{Checksum, folded, sum_of};
+use crate::packet::{IpPacket, ethernet_payload};
 
-use crate::packet::ethernet_payload;
-
-/// What the kernel says in front of a frame.
+/// What the kernel says in front of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Offload {
-    needs_checksum: bool,
+    flags: u8,
     kind: u8,
-    size: usize,
-    start: usize,
-    offset: usize,
+    header: u16,
+    size: u16,
+    start: u16,
+    offset: u16,
 }
 
 /// Bytes of that.
@@ -23,74 +25,133 @@ pub(crate) const OFFLOAD_HEADER: usize = 10;
 impl Offload {
     /// Reads it, in this machine's byte order.
     pub(crate) fn read(header: [u8; OFFLOAD_HEADER]) -> Self {
-        let word = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
+        let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         Self {
-            needs_checksum: header[0] & NEEDS_CHECKSUM != 0,
+            flags: header[0],
             kind: header[1] & !WITH_ECN,
+            header: word(2),
             size: word(4),
             start: word(6),
             offset: word(8),
         }
     }
-}
 
-/// Gives the frames that `frame` stands for to `into`. False, and none, if its headers contradict each other.
-pub(crate) fn cut(offload: Offload, frame: &[u8], into: &mut VecDeque<Vec<u8>>) -> bool {
-    match offload.kind {
-        NONE if offload.needs_checksum => {
-            let mut whole = frame.to_vec();
-            let done = complete_checksum(&mut whole, offload.start, offload.offset).is_some();
-            if done {
-                into.push_back(whole);
+    /// What stands in front of a packet that we write.
+    pub(crate) fn write(self) -> [u8; OFFLOAD_HEADER] {
+        let [header, size, start, offset] =
+            [self.header, self.size, self.start, self.offset].map(u16::to_ne_bytes);
+        let [flags, kind] = [self.flags, self.kind];
+        [flags, kind, header[0], header[1], size[0], size[1], start[0], start[1], offset[0], offset[1]]
+    }
+
+    /// Of a packet that is not cut.
+    pub(crate) fn of(checksum: Checksum) -> Self {
+        match checksum {
+            Checksum::Open { start, offset } => {
+                Self { flags: NEEDS_CHECKSUM, start, offset, ..Self::default() }
             }
-            done
+            Checksum::Verified => Self { flags: DATA_VALID, ..Self::default() },
+            Checksum::Unknown => Self::default(),
         }
-        NONE => {
-            into.push_back(frame.to_vec());
-            true
-        }
-        TCP_V4 | TCP_V6 | UDP => segments(offload, frame, into).is_some(),
-        _ => false,
     }
 }
 
-/// The checksum field holds the sum over the pseudo-header; what follows it is added.
-fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
-    let sum = folded(sum_of(frame.get(start..)?, 0));
-    let sum = if sum == 0xffff { sum } else { !sum };
-    frame.get_mut(start + offset..start + offset + 2)?.copy_from_slice(&sum.to_be_bytes());
-    Some(())
+/// The packets that one packet of the kernel stands for.
+#[derive(Debug)]
+pub(crate) struct Cuts<'f> {
+    frame: &'f [u8],
+    checksum: Checksum,
+    /// Of a super-packet.
+    segments: Option<Segments>,
 }
 
-fn segments(offload: Offload, frame: &[u8], into: &mut VecDeque<Vec<u8>>) -> Option<()> {
-    let ip = ethernet_payload(frame)?;
-    let transport = offload.start;
-    let is_tcp = offload.kind != UDP;
-    let headers = if is_tcp {
-        transport + usize::from(*frame.get(transport + 12)? >> 4) * 4
-    } else {
-        transport + UDP_HEADER
-    };
-    let least = transport + if is_tcp { 20 } else { UDP_HEADER };
-    let version = frame.get(ip)? >> 4;
-    let least_ip = if version == 4 { ip + 20 } else { ip + 40 };
-    if headers < least || transport < least_ip || offload.size == 0 {
-        return None;
+#[derive(Debug)]
+struct Segments {
+    ip: usize,
+    version: u8,
+    transport: usize,
+    /// Bytes of all headers.
+    headers: usize,
+    size: usize,
+    is_tcp: bool,
+    count: usize,
+}
+
+impl<'f> Cuts<'f> {
+    /// `None` if headers contradict each other. `ethernet`: the packet begins with an Ethernet header.
+    pub(crate) fn of(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
+        let Offload { flags, kind, size, start, offset, .. } = offload;
+        if kind == NONE {
+            let checksum = match flags {
+                flags if flags & NEEDS_CHECKSUM != 0 => {
+                    frame.get(usize::from(start) + usize::from(offset)..)?.get(..2)?;
+                    Checksum::Open { start, offset }
+                }
+                flags if flags & DATA_VALID != 0 => Checksum::Verified,
+                _ => Checksum::Unknown,
+            };
+            return Some(Self { frame, checksum, segments: None });
+        }
+        let is_tcp = match kind {
+            TCP_V4 | TCP_V6 => true,
+            UDP => false,
+            _ => return None,
+        };
+        let ip = if ethernet { ethernet_payload(frame)? } else { 0 };
+        let transport = usize::from(start);
+        let headers = if is_tcp {
+            transport + usize::from(*frame.get(transport + 12)? >> 4) * 4
+        } else {
+            transport + UDP_HEADER
+        };
+        let least = transport + if is_tcp { TCP_HEADER } else { UDP_HEADER };
+        let version = frame.get(ip)? >> 4;
+        let least_ip = if version == 4 { ip + 20 } else { ip + 40 };
+        let size = usize::from(size);
+        if headers < least || transport < least_ip || size == 0 {
+            return None;
+        }
+        let count = frame.get(headers..)?.len().div_ceil(size).max(1);
+        if count > MOST_SEGMENTS || frame.len() > LARGEST {
+            return None;
+        }
+        let offset = if is_tcp { TCP_CHECKSUM } else { UDP_CHECKSUM };
+        let segments = Segments { ip, version, transport, headers, size, is_tcp, count };
+        Some(Self { frame, checksum: Checksum::Open { start, offset }, segments: Some(segments) })
     }
-    let payload = frame.get(headers..)?;
-    let count = payload.len().div_ceil(offload.size).max(1);
-    if count > MOST_SEGMENTS {
-        return None;
+
+    /// How many they are.
+    pub(crate) fn count(&self) -> usize {
+        self.segments.as_ref().map_or(1, |segments| segments.count)
     }
-    for index in 0..count {
-        let from = index * offload.size;
-        let part = payload.get(from..payload.len().min(from + offload.size))?;
-        let mut segment = frame.get(..headers)?.to_vec();
-        segment.extend_from_slice(part);
+
+    /// What is known of the checksums of all of them.
+    pub(crate) const fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
+    /// The length of packet number `index`.
+    pub(crate) fn length(&self, index: usize) -> usize {
+        let Some(Segments { headers, size, .. }) = self.segments else { return self.frame.len() };
+        let payload = self.frame.len() - headers;
+        headers + payload.saturating_sub(index * size).min(size)
+    }
+
+    /// Writes packet number `index` into memory of its length; `None` if that cannot be.
+    pub(crate) fn write(&self, index: usize, into: &mut [u8]) -> Option<()> {
+        let Some(segments) = &self.segments else {
+            into.copy_from_slice(self.frame);
+            return Some(());
+        };
+        let &Segments { ip, version, transport, headers, size, is_tcp, count } = segments;
+        let from = index * size;
+        let (head, part) = into.split_at_mut_checked(headers)?;
+        head.copy_from_slice(self.frame.get(..headers)?);
+        part.copy_from_slice(self.frame.get(headers + from..)?.get(..part.len())?);
         if is_tcp {
-            let sequence = word32(&segment, transport + 4)?.wrapping_add(u32::try_from(from).ok()?);
-            segment.get_mut(transport + 4..transport + 8)?.copy_from_slice(&sequence.to_be_bytes());
-            let flags = segment.get_mut(transport + 13)?;
+            let sequence = word32(head, transport + 4)?.wrapping_add(u32::try_from(from).ok()?);
+            head.get_mut(transport + 4..transport + 8)?.copy_from_slice(&sequence.to_be_bytes());
+            let flags = head.get_mut(transport + 13)?;
             if index + 1 < count {
                 *flags &= !(FIN | PSH);
             }
@@ -98,58 +159,212 @@ fn segments(offload: Offload, frame: &[u8], into: &mut VecDeque<Vec<u8>>) -> Opt
                 *flags &= !CWR;
             }
         } else {
-            let length = u16::try_from(segment.len() - transport).ok()?;
-            segment.get_mut(transport + 4..transport + 6)?.copy_from_slice(&length.to_be_bytes());
+            let length = u16::try_from(into.len() - transport).ok()?;
+            into.get_mut(transport + 4..transport + 6)?.copy_from_slice(&length.to_be_bytes());
         }
-        set_ip_length(&mut segment, ip, version, index)?;
-        set_checksum(&mut segment, ip, version, transport, is_tcp)?;
-        into.push_back(segment);
+        if version == 4 {
+            let identification = word16(into, ip + 4)?.wrapping_add(u16::try_from(index).ok()?);
+            into.get_mut(ip + 4..ip + 6)?.copy_from_slice(&identification.to_be_bytes());
+        }
+        let total = into.len();
+        set_lengths(into, total, ip, version, transport, is_tcp)
     }
-    Some(())
 }
 
-fn set_ip_length(segment: &mut [u8], ip: usize, version: u8, index: usize) -> Option<()> {
-    let total = segment.len() - ip;
+/// Writes the length of an IP packet that ends after `total` bytes of the frame into its header, and what follows from it:
+/// IPv4's checksum, and the sum over the pseudo-header into the field of the transport's checksum.
+fn set_lengths(
+    packet: &mut [u8],
+    total: usize,
+    ip: usize,
+    version: u8,
+    transport: usize,
+    is_tcp: bool,
+) -> Option<()> {
     if version == 4 {
-        let header = usize::from(*segment.get(ip)? & 0x0f) * 4;
-        let identification = word16(segment, ip + 4)?.wrapping_add(u16::try_from(index).ok()?);
-        segment.get_mut(ip + 2..ip + 4)?.copy_from_slice(&u16::try_from(total).ok()?.to_be_bytes());
-        segment.get_mut(ip + 4..ip + 6)?.copy_from_slice(&identification.to_be_bytes());
-        segment.get_mut(ip + 10..ip + 12)?.fill(0);
-        let checksum = !folded(sum_of(segment.get(ip..ip + header)?, 0));
-        segment.get_mut(ip + 10..ip + 12)?.copy_from_slice(&checksum.to_be_bytes());
+        let header = usize::from(*packet.get(ip)? & 0x0f) * 4;
+        packet.get_mut(ip + 2..ip + 4)?.copy_from_slice(&u16::try_from(total - ip).ok()?.to_be_bytes());
+        packet.get_mut(ip + 10..ip + 12)?.fill(0);
+        let checksum = !folded(sum_of(packet.get(ip..ip + header)?, 0));
+        packet.get_mut(ip + 10..ip + 12)?.copy_from_slice(&checksum.to_be_bytes());
     } else {
-        let length = u16::try_from(total.checked_sub(40)?).ok()?;
-        segment.get_mut(ip + 4..ip + 6)?.copy_from_slice(&length.to_be_bytes());
+        let length = u16::try_from((total - ip).checked_sub(40)?).ok()?;
+        packet.get_mut(ip + 4..ip + 6)?.copy_from_slice(&length.to_be_bytes());
     }
-    Some(())
-}
-
-/// RFC 9293 §3.1, RFC 768, RFC 8200 §8.1.
-fn set_checksum(segment: &mut [u8], ip: usize, version: u8, transport: usize, is_tcp: bool) -> Option<()> {
+    // RFC 9293 §3.1, RFC 768, RFC 8200 §8.1.
     let addresses = if version == 4 { ip + 12..ip + 20 } else { ip + 8..ip + 40 };
-    let (field, protocol) = if is_tcp { (transport + 16, 6) } else { (transport + 6, 17) };
-    segment.get_mut(field..field + 2)?.fill(0);
-    let length = u32::try_from(segment.len() - transport).ok()?;
-    let pseudo = sum_of(segment.get(addresses)?, 0) + protocol + (length >> 16) + (length & 0xffff);
-    let sum = !folded(sum_of(segment.get(transport..)?, pseudo));
-    // A UDP checksum of 0 would mean that there is none.
-    let sum = if sum == 0 && !is_tcp { 0xffff } else { sum };
-    segment.get_mut(field..field + 2)?.copy_from_slice(&sum.to_be_bytes());
+    let (field, protocol) = if is_tcp { (TCP_CHECKSUM, 6) } else { (UDP_CHECKSUM, 17) };
+    let length = u32::try_from(total - transport).ok()?;
+    let pseudo = folded(sum_of(packet.get(addresses)?, 0) + protocol + (length >> 16) + (length & 0xffff));
+    let field = transport + usize::from(field);
+    packet.get_mut(field..field + 2)?.copy_from_slice(&pseudo.to_be_bytes());
     Some(())
 }
 
-/// RFC 1071 §4.1; at most 64 KiB, so 32 bits hold it.
-fn sum_of(bytes: &[u8], begin: u32) -> u32 {
-    bytes.chunks(2).fold(begin, |sum, word| {
-        let low = word.get(1).copied().unwrap_or(0);
-        sum.wrapping_add(u32::from(u16::from_be_bytes([word[0], low])))
-    })
+/// Packets that follow each other and can be handed to the kernel as one: full segments of one TCP connection, of which only
+/// the last may be shorter, and whose headers differ in nothing else (what Linux's GRO puts together, `tcp_gro_receive`).
+#[derive(Debug, Default)]
+pub(crate) struct Train {
+    packets: Vec<IpPacket>,
+    shape: Option<Shape>,
 }
 
-fn folded(sum: u32) -> u16 {
-    let once = (sum & 0xffff) + (sum >> 16);
-    u16::try_from((once & 0xffff) + (once >> 16)).unwrap_or(u16::MAX)
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    ip: usize,
+    version: u8,
+    transport: usize,
+    headers: usize,
+    size: usize,
+    /// Bytes of all together.
+    total: usize,
+    next_sequence: u32,
+    is_closed: bool,
+}
+
+impl Train {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Packets in it.
+    pub(crate) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Takes the packet in; gives it back if it does not belong here. An empty one takes any.
+    pub(crate) fn push(&mut self, packet: IpPacket) -> Result<(), IpPacket> {
+        if self.packets.is_empty() {
+            self.shape = Shape::of(&packet);
+            self.packets.push(packet);
+            return Ok(());
+        }
+        let joined = self
+            .packets
+            .first()
+            .zip(self.shape)
+            .and_then(|(first, shape)| shape.join(self.packets.len(), first, &packet));
+        match joined {
+            Some(shape) => {
+                self.shape = Some(shape);
+                self.packets.push(packet);
+                Ok(())
+            }
+            None => Err(packet),
+        }
+    }
+
+    /// Makes the first packet's headers those of all together. What stands in front, and the pieces: the first packet whole,
+    /// of the others the payload.
+    pub(crate) fn couple(&mut self) -> (Offload, impl Iterator<Item = &[u8]>) {
+        let mut skipped = 0;
+        let mut offload =
+            self.packets.first().map_or_else(Offload::default, |first| Offload::of(first.checksum()));
+        if let (Some(shape), true) = (self.shape, self.packets.len() > 1) {
+            let pushes =
+                self.packets.last().is_some_and(|last| last.bytes()[shape.transport + 13] & PSH != 0);
+            let first = self.packets[0].bytes_mut();
+            if pushes {
+                first[shape.transport + 13] |= PSH;
+            }
+            let Shape { ip, version, transport, headers, size, total, .. } = shape;
+            // The headers are there: `Shape::of` has seen them.
+            let _ = set_lengths(first, total, ip, version, transport, true);
+            let word = |number: usize| u16::try_from(number).unwrap_or(0);
+            offload = Offload {
+                flags: NEEDS_CHECKSUM,
+                kind: if version == 4 { TCP_V4 } else { TCP_V6 },
+                header: word(headers),
+                size: word(size),
+                start: word(transport),
+                offset: TCP_CHECKSUM,
+            };
+            skipped = headers;
+        }
+        let pieces = self.packets.iter().enumerate().map(move |(index, packet)| {
+            packet.bytes().get(if index > 0 { skipped } else { 0 }..).unwrap_or_default()
+        });
+        (offload, pieces)
+    }
+
+    /// Empty again.
+    pub(crate) fn clear(&mut self) {
+        self.packets.clear();
+        self.shape = None;
+    }
+}
+
+impl Shape {
+    /// What a train that begins with this packet must be like; `None` if nothing can follow it.
+    fn of(packet: &IpPacket) -> Option<Self> {
+        let bytes = packet.bytes();
+        let (ip, transport) = packet.headers().tcp()?;
+        // Of a checksum that nobody has verified we must not say that it is right.
+        if packet.checksum() == Checksum::Unknown {
+            return None;
+        }
+        let version = packet.headers().version();
+        let headers = transport + usize::from(*bytes.get(transport + 12)? >> 4) * 4;
+        let size = bytes.len().checked_sub(headers).filter(|&size| size > 0)?;
+        if headers < transport + TCP_HEADER || packet.headers().end(bytes) != bytes.len() {
+            return None;
+        }
+        let flags = *bytes.get(transport + 13)?;
+        let is_fragile = version == 4 && word16(bytes, ip + 6)? != DONT_FRAGMENT;
+        if flags & !PSH != ACK || is_fragile {
+            return None;
+        }
+        Some(Self {
+            ip,
+            version,
+            transport,
+            headers,
+            size,
+            total: bytes.len(),
+            next_sequence: word32(bytes, transport + 4)?.wrapping_add(u32::try_from(size).ok()?),
+            is_closed: flags & PSH != 0,
+        })
+    }
+
+    /// This with `packet` behind it, if it may be there.
+    fn join(self, count: usize, first: &IpPacket, packet: &IpPacket) -> Option<Self> {
+        let other = Self::of(packet)?;
+        let total = self.total + other.size;
+        let is_next = !self.is_closed
+            && count < MOST_COUPLED
+            && other.size <= self.size
+            && total - self.ip <= LARGEST_IP
+            && (other.ip, other.version, other.transport, other.headers)
+                == (self.ip, self.version, self.transport, self.headers)
+            && other.next_sequence == self.next_sequence.wrapping_add(u32::try_from(other.size).ok()?);
+        if !is_next || !same_headers(first.bytes(), packet.bytes(), &self) {
+            return None;
+        }
+        Some(Self {
+            total,
+            next_sequence: other.next_sequence,
+            is_closed: other.is_closed || other.size < self.size,
+            ..self
+        })
+    }
+}
+
+/// True if nothing differs but lengths, identification, sequence number, checksums and PSH.
+fn same_headers(one: &[u8], other: &[u8], shape: &Shape) -> bool {
+    let Shape { ip, version, transport, headers, .. } = *shape;
+    let same = |from: usize, to: usize| one.get(from..to) == other.get(from..to);
+    let same_ip = if version == 4 {
+        // Version, TOS; fragments, TTL, protocol; addresses, options.
+        same(0, ip + 2) && same(ip + 6, ip + 10) && same(ip + 12, transport)
+    } else {
+        same(0, ip + 4) && same(ip + 6, transport)
+    };
+    // Ports; acknowledgement, data offset; window; urgent pointer, options.
+    same_ip
+        && same(transport, transport + 4)
+        && same(transport + 8, transport + 13)
+        && same(transport + 14, transport + 16)
+        && same(transport + 18, headers)
 }
 
 fn word16(bytes: &[u8], at: usize) -> Option<u16> {
@@ -161,92 +376,28 @@ fn word32(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 const NEEDS_CHECKSUM: u8 = 1;
+const DATA_VALID: u8 = 2;
 const NONE: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP: u8 = 5;
 const WITH_ECN: u8 = 0x80;
 const UDP_HEADER: usize = 8;
+const UDP_CHECKSUM: u16 = 6;
+const TCP_HEADER: usize = 20;
+const TCP_CHECKSUM: u16 = 16;
 const FIN: u8 = 1;
 const PSH: u8 = 8;
+const ACK: u8 = 16;
 const CWR: u8 = 128;
+const DONT_FRAGMENT: u16 = 0x4000;
 /// 64 KiB in the smallest segments that Linux sends (`TCP_MIN_SND_MSS` less options) are fewer.
 const MOST_SEGMENTS: usize = 2048;
+/// The largest frame that is read.
+const LARGEST: usize = 1 << 17;
+const LARGEST_IP: usize = 65_535;
+/// Pieces that one system call takes, with room to spare (`IOV_MAX`).
+const MOST_COUPLED: usize = 512;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ethernet, IPv4 and TCP with so much payload, checksums left open.
-    fn tcp_frame(payload: usize) -> Vec<u8> {
-        let mut frame = [&[0; 12][..], &[8, 0]].concat();
-        frame.extend_from_slice(&[0x45, 2, 0, 0, 0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        frame
-            .extend_from_slice(&[0, 80, 1, 0, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0x50, 0x99, 1, 0, 0, 0, 0, 0]);
-        frame.extend((0..payload).map(|n| n.to_le_bytes()[0]));
-        frame
-    }
-
-    fn offload(kind: u8, size: u16) -> Offload {
-        let [size, start, offset] = [size, 34, 16].map(u16::to_ne_bytes);
-        Offload::read([1, kind, 0, 0, size[0], size[1], start[0], start[1], offset[0], offset[1]])
-    }
-
-    fn is_correct(segment: &[u8]) -> bool {
-        let length = u32::try_from(segment.len() - 34).unwrap();
-        folded(sum_of(&segment[14..34], 0)) == 0xffff
-            && folded(sum_of(&segment[34..], sum_of(&segment[26..34], 6 + length))) == 0xffff
-            && word16(segment, 16) == u16::try_from(segment.len() - 14).ok()
-    }
-
-    #[test]
-    fn a_super_packet_becomes_the_packets_that_go_on_the_wire() {
-        let frame = tcp_frame(2500);
-        let mut cuts = VecDeque::new();
-        assert!(cut(offload(TCP_V4 | WITH_ECN, 1000), &frame, &mut cuts));
-        assert_eq!(cuts.iter().map(Vec::len).collect::<Vec<_>>(), [1054, 1054, 554]);
-        assert!(cuts.iter().all(|segment| is_correct(segment)));
-        let sequence: Vec<_> = cuts.iter().map(|segment| word32(segment, 38).unwrap()).collect();
-        assert_eq!(
-            sequence,
-            [0xffff_ff00, 0xffff_ff00_u32.wrapping_add(1000), 0xffff_ff00_u32.wrapping_add(2000)]
-        );
-        let flags: Vec<_> = cuts.iter().map(|segment| segment[47]).collect();
-        assert_eq!(flags, [0x90, 0x10, 0x19], "CWR with the first, FIN and PSH with the last");
-        let rejoined: Vec<u8> = cuts.iter().flat_map(|segment| segment[54..].to_vec()).collect();
-        assert_eq!(rejoined, frame[54..]);
-    }
-
-    #[test]
-    fn a_checksum_left_to_the_hardware_is_completed() {
-        let mut frame = tcp_frame(100);
-        // What the kernel leaves in the field: the sum over the pseudo-header.
-        let pseudo = folded(sum_of(&frame[26..34], 6 + 120));
-        frame[50..52].copy_from_slice(&pseudo.to_be_bytes());
-        frame[16..18].copy_from_slice(&140_u16.to_be_bytes());
-        let header = !folded(sum_of(&frame[14..34], 0));
-        frame[24..26].copy_from_slice(&header.to_be_bytes());
-        let mut done = VecDeque::new();
-        assert!(cut(offload(NONE, 0), &frame, &mut done));
-        assert!(is_correct(&done[0]));
-    }
-
-    #[test]
-    fn headers_that_contradict_each_other_give_nothing_and_harm_nothing() {
-        let frame = tcp_frame(3000);
-        for kind in [TCP_V4, TCP_V6, UDP, 77] {
-            for size in [0, 1, 1000, u16::MAX] {
-                for start in [0, 13, 14, 34, 60, 3000, u16::MAX] {
-                    for length in [0, 10, 14, 20, 34, 40, 53, 54, 60, frame.len()] {
-                        let mut cuts = VecDeque::new();
-                        let what = Offload { start: usize::from(start), ..offload(kind, size) };
-                        cut(what, &frame[..length], &mut cuts);
-                        assert!(cuts.len() <= MOST_SEGMENTS);
-                        let mut one = VecDeque::new();
-                        cut(Offload { kind: NONE, ..what }, &frame[..length], &mut one);
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,17 +1,14 @@
 //! Network interfaces seen through packet sockets: whole Ethernet frames, all that come and none of those that we send.
 //!
-//! Frames come with what the kernel has left to the hardware, and are cut and completed here. Everything
-//! that is changed about an interface - it takes frames for everybody - ends with the socket.
+//! Frames come with what the kernel has left to the hardware, and go with it. Everything that is changed about an interface -
+//! it takes frames for everybody - ends with the socket.
 
-use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
 
 use crate::error::LiveError;
-use crate::gso::{OFFLOAD_HEADER, Offload, cut};
 use crate::netlink;
 
 /// A network interface, seen through a packet socket.
@@ -19,11 +16,6 @@ use crate::netlink;
 pub struct Interface {
     socket: File,
     name: String,
-    /// What is left of a super-packet.
-    pending: VecDeque<Vec<u8>>,
-    scratch: Box<[u8]>,
-    /// Frames whose headers contradicted each other.
-    refused: u64,
 }
 
 impl Interface {
@@ -49,50 +41,18 @@ impl Interface {
                 _ => error,
             }
         })?;
-        Ok(Self {
-            socket: File::from(socket),
-            name: name.to_owned(),
-            pending: VecDeque::new(),
-            scratch: vec![0; OFFLOAD_HEADER + LARGEST_FRAME].into_boxed_slice(),
-            refused: 0,
-        })
+        Ok(Self { socket: File::from(socket), name: name.to_owned() })
     }
 
-    /// Reads one frame.
-    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(frame) = self.pending.pop_front() {
-                let part = into.get_mut(..frame.len()).ok_or(ErrorKind::InvalidData)?;
-                part.copy_from_slice(&frame);
-                return Ok(frame.len());
-            }
-            let length = self.socket.read(&mut self.scratch)?;
-            let read = self.scratch.get(..length).unwrap_or_default();
-            let Some((header, frame)) = read.split_first_chunk() else { continue };
-            if !cut(Offload::read(*header), frame, &mut self.pending) {
-                self.pending.clear();
-                self.refused += 1;
-            }
-        }
-    }
-
-    /// Writes one frame.
-    pub(crate) fn write(&mut self, frame: &[u8]) -> io::Result<()> {
-        // Nothing is left to do with it.
-        let header = [0; OFFLOAD_HEADER];
-        self.socket.write_vectored(&[IoSlice::new(&header), IoSlice::new(frame)]).map(|_| ())
+    /// What frames are read from and written to, each with what the kernel says in front of it.
+    pub(crate) const fn file(&mut self) -> &mut File {
+        &mut self.socket
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Frames that were thrown away because their headers contradicted each other.
-    #[must_use]
-    pub const fn refused(&self) -> u64 {
-        self.refused
     }
 }
 
@@ -149,5 +109,3 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> nix::Result<()> {
 const PACKET_VNET_HDR: libc::c_int = 15;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 const PACKET_MR_PROMISC: u16 = 1;
-/// 64 KiB of payload and what stands before it; larger super-packets (BIG TCP) are not asked for.
-const LARGEST_FRAME: usize = (1 << 16) + 256;

@@ -14,6 +14,8 @@
 
 pub mod buffer;
 pub mod capacity;
+pub mod checksum;
+pub mod flows;
 pub mod meter;
 pub mod observer;
 pub mod packet;

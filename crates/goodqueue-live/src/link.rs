@@ -305,6 +305,14 @@ impl Link {
         [self.next_step(), propagated].into_iter().flatten().min()
     }
 
+    /// Packets wait that take longer than `span`, and a full one takes less: the link is busy for so long whatever comes.
+    pub(crate) fn is_dense(&self, now: Instant, span: Duration) -> bool {
+        let backlog = u32::try_from(self.qdisc.backlog()).unwrap_or(u32::MAX);
+        self.capacity.rate_at(now).is_some_and(|(rate, _)| {
+            rate.serialization(FULL_PACKET) < span && rate.serialization(backlog) > span
+        })
+    }
+
     /// Follows what is still queued to its fate, as if nothing came any more; what a blocked link holds is purged. Ends the
     /// link.
     pub fn finish(&mut self, now: Instant, observer: &mut impl Observer) {
@@ -406,6 +414,8 @@ fn sum(one: &Stats, other: &Stats) -> Stats {
     }
 }
 
+/// On Ethernet.
+const FULL_PACKET: u32 = 1514;
 /// So much time of the link a queue gets to empty itself at the end.
 const LONGEST_DRAIN: Duration = Duration::from_secs(3600);
 

@@ -16,14 +16,17 @@
 //!
 //! They are hashed to 32 bits with a key that is drawn when the program starts, so that nobody outside can aim at a bucket.
 
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use goodqueue::random::mix_64;
 use goodqueue::{Ecn, Flow, Instant, Packet, TcpAck};
 
 use crate::buffer::Buffer;
+use crate::checksum::Checksum;
 
 /// A packet on its way through the bottleneck.
 #[derive(Debug)]
@@ -36,6 +39,7 @@ pub struct IpPacket {
     pub seq: u64,
     /// When it came to its queue.
     pub arrived: Instant,
+    checksum: Checksum,
 }
 
 /// What the headers say.
@@ -84,13 +88,43 @@ impl IpPacket {
         };
         let headers = Headers::read(bytes, start);
         let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(counted);
-        Self { buffer, len, headers, seq, arrived }
+        Self { buffer, len, headers, seq, arrived, checksum: Checksum::Unknown }
     }
 
-    /// All of it, link header included.
+    /// With what is known of its checksum.
+    #[must_use]
+    pub fn with_checksum(self, checksum: Checksum) -> Self {
+        Self { checksum, ..self }
+    }
+
+    /// What is known of its checksum.
+    #[must_use]
+    pub const fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
+    /// All of it, link header included; a checksum may be left to complete ([`Self::checksum`]).
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.buffer.bytes()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.buffer.bytes_mut()
+    }
+
+    /// All of it as it goes on a wire: with its checksum.
+    #[must_use]
+    pub fn complete(&self) -> Cow<'_, [u8]> {
+        match self.checksum {
+            Checksum::Open { .. } => {
+                let mut bytes = self.bytes().to_vec();
+                self.checksum.complete(&mut bytes);
+                Cow::Owned(bytes)
+            }
+            Checksum::Unknown | Checksum::Verified => Cow::Borrowed(self.bytes()),
+        }
     }
 
     /// What its headers say.
@@ -145,6 +179,7 @@ impl Packet for IpPacket {
             headers: self.headers,
             seq: self.seq,
             arrived: self.arrived,
+            checksum: self.checksum,
         })
     }
 }
@@ -288,14 +323,43 @@ impl Headers {
         Self { ip: 0, version, tos, protocol, transport, ports: (0, 0), flow: 0, source: 0, destination: 0 }
     }
 
+    /// Who sent the packet in `bytes`, and to whom; `None` if it is not IP.
+    #[must_use]
+    pub fn addresses(&self, bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
+        let ip = bytes.get(self.ip..)?;
+        if self.version == 4 {
+            let (source, rest) = ip.get(12..)?.split_first_chunk::<4>()?;
+            Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<4>()?)))
+        } else {
+            let (source, rest) = ip.get(8..)?.split_first_chunk::<16>()?;
+            Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<16>()?)))
+        }
+    }
+
+    /// 4, 6, or 0 for what is neither.
+    pub(crate) const fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Where the IP header and that of TCP begin, if it is TCP and no fragment.
+    pub(crate) fn tcp(&self) -> Option<(usize, usize)> {
+        let transport = self.transport.filter(|_| self.protocol == TCP)?;
+        Some((self.ip, transport))
+    }
+
     /// Where the IP packet ends by its own account, from the transport header on.
     fn end_of(&self, bytes: &[u8]) -> usize {
+        self.end(bytes).saturating_sub(self.transport.unwrap_or(0))
+    }
+
+    /// Where the IP packet ends by its own account.
+    pub(crate) fn end(&self, bytes: &[u8]) -> usize {
         let word = |at: usize| {
             let at = self.ip + at;
             bytes.get(at..at + 2).map_or(0, |word| usize::from(u16::from_be_bytes([word[0], word[1]])))
         };
         let total = if self.version == 4 { word(2) } else { word(4) + IPV6_HEADER };
-        (self.ip + total).min(bytes.len()).saturating_sub(self.transport.unwrap_or(0))
+        (self.ip + total).min(bytes.len())
     }
 }
 

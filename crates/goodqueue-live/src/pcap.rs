@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::{Duration as SystemDuration, SystemTime};
 
 use goodqueue::{DropReason, Instant};
-use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::{PcapNgWriter, RawBlock};
+use pcap_file::{DataLink, Endianness};
 
 use crate::error::LiveError;
 use crate::observer::{Direction, Observer};
@@ -33,7 +33,8 @@ impl Capture {
     #[expect(clippy::disallowed_methods, reason = "captures say when they were made")]
     pub fn create(path: &Path, ethernet: bool) -> Result<Self, LiveError> {
         let failed = |error| LiveError::new(format!("`{}` cannot be written: {error}", path.display()));
-        let mut writer = PcapNgWriter::new(Sink::create(path)?).map_err(failed)?;
+        let mut writer =
+            PcapNgWriter::with_endianness(Sink::create(path)?, Endianness::Little).map_err(failed)?;
         let linktype = if ethernet { DataLink::ETHERNET } else { DataLink::RAW };
         for direction in Direction::BOTH {
             for point in POINTS {
@@ -61,20 +62,20 @@ impl Capture {
     ) {
         let per_direction = u32::try_from(POINTS.len()).unwrap_or(0);
         let interface_id = u32::try_from(direction.index()).unwrap_or(0) * per_direction + point;
-        let bytes = packet.bytes();
-        let options = match verdict {
-            Some(verdict) => vec![EnhancedPacketOption::Comment(Cow::Borrowed(verdict))],
-            None => Vec::new(),
-        };
-        let block = EnhancedPacketBlock {
-            interface_id,
-            timestamp: self.origin + SystemDuration::from_nanos(now.as_nanos()),
-            original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-            data: Cow::Borrowed(bytes),
-            options,
+        let bytes = packet.complete();
+        let timestamp = self.origin + SystemDuration::from_nanos(now.as_nanos());
+        let written = match verdict {
+            None => self.writer.write_pcapng_block(EnhancedPacketBlock {
+                interface_id,
+                timestamp,
+                original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+                data: bytes,
+                options: Vec::new(),
+            }),
+            Some(verdict) => self.writer.write_raw_block(&dropped(interface_id, timestamp, &bytes, verdict)),
         };
         // What the file lacks is told by the sink.
-        let _ = self.writer.write_pcapng_block(block);
+        let _ = written;
     }
 }
 
@@ -105,6 +106,38 @@ impl Observer for Capture {
         self.writer.get_mut().trouble()
     }
 }
+
+/// A packet with its verdict: the library knows no such option.
+fn dropped(interface: u32, at: SystemDuration, bytes: &[u8], comment: &str) -> RawBlock<'static> {
+    let nanos = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let mut body = Vec::with_capacity(bytes.len() + comment.len() + 64);
+    body.extend(interface.to_le_bytes());
+    // The upper half first.
+    body.extend((nanos >> 32).to_le_bytes().first_chunk::<4>().unwrap_or(&[0; 4]));
+    body.extend(nanos.to_le_bytes().first_chunk::<4>().unwrap_or(&[0; 4]));
+    body.extend(length.to_le_bytes());
+    body.extend(length.to_le_bytes());
+    body.extend(bytes);
+    for (code, value) in [(COMMENT, comment.as_bytes()), (VERDICT, &DROPPED), (END_OF_OPTIONS, &[])] {
+        body.resize(body.len().next_multiple_of(4), 0);
+        body.extend(code.to_le_bytes());
+        body.extend(u16::try_from(value.len()).unwrap_or(0).to_le_bytes());
+        body.extend(value);
+    }
+    body.resize(body.len().next_multiple_of(4), 0);
+    // Type and length before it, the length again behind.
+    let total = u32::try_from(body.len() + 12).unwrap_or(u32::MAX);
+    RawBlock { type_: ENHANCED_PACKET, initial_len: total, body: body.into(), trailer_len: total }
+}
+
+// draft-ietf-opsawg-pcapng §3.5, §4.3.
+const ENHANCED_PACKET: u32 = 6;
+const END_OF_OPTIONS: u16 = 0;
+const COMMENT: u16 = 1;
+/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT` little-endian as the file is.
+const VERDICT: u16 = 7;
+const DROPPED: [u8; 9] = [1, 2, 0, 0, 0, 0, 0, 0, 0];
 
 const POINTS: [&str; 3] = ["ingress", "egress", "drops"];
 const INGRESS: u32 = 0;

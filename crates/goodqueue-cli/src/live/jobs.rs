@@ -121,7 +121,7 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
     // sender's kernel makes are not what is compared.
     let ends =
         default_ends(mtu).map(|end| End { tcp, segment_at_sender: true, sysctls: sysctls.clone(), ..end });
-    let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None };
+    let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None, couple: false };
     let session = Session {
         bottleneck,
         ends,

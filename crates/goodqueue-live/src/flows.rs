@@ -1,0 +1,224 @@
+//! Who is in the queue: packets, sojourn times, drops and marks by flow, of the flows that were seen last.
+//!
+//! The table is bounded, whatever addresses packets make up: while it is full of flows that have just been seen, new ones are
+//! counted together.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use goodqueue::{DropReason, Duration, Ecn, Instant, Packet};
+
+use crate::observer::{Direction, Observer};
+use crate::packet::IpPacket;
+
+/// Flows of both directions. Clones share it: one looks on, the other is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Flows(Rc<RefCell<[Table; 2]>>);
+
+#[derive(Debug, Default)]
+struct Table {
+    flows: BTreeMap<u32, FlowSeen>,
+    others: FlowSeen,
+}
+
+/// What was seen of a flow.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct FlowSeen {
+    /// Protocol, source and destination as people write them; empty for all others together.
+    pub name: FlowName,
+    /// Packets that left the queue.
+    pub sent: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets that left with CE.
+    pub marked: u64,
+    /// Packets queued now.
+    pub queued: u64,
+    /// Bytes that left in the last whole second.
+    pub bytes_last_second: u64,
+    /// Mean sojourn time in that second.
+    pub sojourn_last_second: Option<Duration>,
+    second: Second,
+    seen: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Second {
+    bytes: u64,
+    packets: u64,
+    sojourn_sum: u64,
+}
+
+/// Between whom.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct FlowName {
+    /// `TCP`, `UDP`, `ICMP`, or a number.
+    pub protocol: String,
+    /// Address and port.
+    pub source: String,
+    /// Address and port.
+    pub destination: String,
+}
+
+impl FlowName {
+    fn of(packet: &IpPacket) -> Self {
+        let headers = packet.headers();
+        let Some((source, destination)) = headers.addresses(packet.bytes()) else {
+            return Self { protocol: "not IP".to_owned(), ..Self::default() };
+        };
+        let end = |address: IpAddr, port: u16| match (address, port) {
+            (address, 0) => address.to_string(),
+            (IpAddr::V4(address), port) => format!("{address}:{port}"),
+            (IpAddr::V6(address), port) => format!("[{address}]:{port}"),
+        };
+        let protocol = match headers.protocol {
+            1 | 58 => "ICMP".to_owned(),
+            6 => "TCP".to_owned(),
+            17 => "UDP".to_owned(),
+            132 => "SCTP".to_owned(),
+            number => number.to_string(),
+        };
+        let (from, to) = headers.ports;
+        Self { protocol, source: end(source, from), destination: end(destination, to) }
+    }
+}
+
+impl Flows {
+    /// The flows of a direction: those with most in the queue first, then the fastest; all that found no place last.
+    #[must_use]
+    pub fn of(&self, direction: Direction, most: usize) -> Vec<FlowSeen> {
+        let tables = self.0.borrow();
+        let table = &tables[direction.index()];
+        let mut flows: Vec<FlowSeen> = table.flows.values().cloned().collect();
+        flows.sort_by_key(|flow| std::cmp::Reverse((flow.queued, flow.bytes_last_second, flow.bytes)));
+        flows.truncate(most);
+        if table.others.sent + table.others.dropped + table.others.queued > 0 {
+            flows.push(table.others.clone());
+        }
+        flows
+    }
+
+    /// A second has passed: rates are those of it, and flows that are long gone are forgotten.
+    pub fn end_second(&self, now: Instant) {
+        for table in self.0.borrow_mut().iter_mut() {
+            table.flows.retain(|_, flow| flow.queued > 0 || now.since(flow.seen) < REMEMBERED);
+            table.flows.values_mut().chain([&mut table.others]).for_each(FlowSeen::end_second);
+        }
+    }
+
+    fn with(
+        &self,
+        now: Instant,
+        direction: Direction,
+        packet: &IpPacket,
+        change: impl FnOnce(&mut FlowSeen),
+    ) {
+        let table = &mut self.0.borrow_mut()[direction.index()];
+        let key = packet.headers().flow;
+        if let Some(flow) = table.flows.get_mut(&key) {
+            flow.seen = now;
+            return change(flow);
+        }
+        if table.flows.len() >= MOST_FLOWS {
+            return change(&mut table.others);
+        }
+        let flow = table.flows.entry(key).or_default();
+        flow.name = FlowName::of(packet);
+        flow.seen = now;
+        change(flow);
+    }
+}
+
+impl FlowSeen {
+    fn end_second(&mut self) {
+        let Second { bytes, packets, sojourn_sum } = std::mem::take(&mut self.second);
+        self.bytes_last_second = bytes;
+        self.sojourn_last_second = sojourn_sum.checked_div(packets).map(Duration::from_nanos);
+    }
+}
+
+impl Observer for Flows {
+    fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        self.with(now, direction, packet, |flow| flow.queued += 1);
+    }
+
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        let sojourn = now.since(packet.arrived).as_nanos();
+        self.with(now, direction, packet, |flow| {
+            // One that came before its flow had a place of its own is counted elsewhere.
+            flow.queued = flow.queued.saturating_sub(1);
+            flow.sent += 1;
+            flow.bytes += u64::from(packet.len());
+            flow.marked += u64::from(packet.ecn() == Ecn::Ce);
+            flow.second.packets += 1;
+            flow.second.bytes += u64::from(packet.len());
+            flow.second.sojourn_sum = flow.second.sojourn_sum.saturating_add(sojourn);
+        });
+    }
+
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, _: DropReason) {
+        self.with(now, direction, packet, |flow| {
+            flow.queued = flow.queued.saturating_sub(1);
+            flow.dropped += 1;
+        });
+    }
+}
+
+/// More than anybody reads.
+const MOST_FLOWS: usize = 1024;
+const REMEMBERED: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Pool;
+    use crate::packet::Framing;
+
+    fn packet(pool: &Pool, port: u16) -> IpPacket {
+        let mut bytes =
+            [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2][..], &[0; 8]].concat();
+        bytes[20..22].copy_from_slice(&port.to_be_bytes());
+        IpPacket::new(pool.copy(&bytes).unwrap(), Framing::Ip { counted: 0 }, 0, Instant::ZERO)
+    }
+
+    #[test]
+    fn each_flow_is_told_with_its_name_and_what_it_did() {
+        let pool = Pool::new(1 << 20);
+        let mut flows = Flows::default();
+        let at = Instant::from_nanos;
+        for port in [1, 1, 2] {
+            flows.arrived(at(0), Direction::Up, &packet(&pool, port));
+        }
+        flows.sent(at(3_000), Direction::Up, &packet(&pool, 1));
+        flows.dropped(at(4_000), Direction::Up, &packet(&pool, 2), DropReason::ALL[0]);
+        flows.end_second(at(5_000));
+        let seen = flows.of(Direction::Up, 10);
+        assert_eq!(seen.len(), 2);
+        assert_eq!(
+            (seen[0].name.source.as_str(), seen[0].name.destination.as_str()),
+            ("10.0.0.1:1", "10.0.0.2")
+        );
+        assert_eq!((seen[0].queued, seen[0].sent, seen[0].bytes_last_second), (1, 1, 28));
+        assert_eq!(seen[0].sojourn_last_second, Some(Duration::from_nanos(3_000)));
+        assert_eq!((seen[1].queued, seen[1].dropped, seen[1].name.protocol.as_str()), (0, 1, "UDP"));
+        assert!(flows.of(Direction::Down, 10).is_empty());
+        flows.end_second(at(0) + REMEMBERED + Duration::from_secs(1));
+        assert_eq!(flows.of(Direction::Up, 10).len(), 1, "the one that has nothing queued is forgotten");
+    }
+
+    #[test]
+    fn made_up_flows_take_no_more_memory_than_there_is_for_them() {
+        let pool = Pool::new(1 << 20);
+        let mut flows = Flows::default();
+        for port in 0..3000 {
+            flows.arrived(Instant::ZERO, Direction::Down, &packet(&pool, port));
+        }
+        let seen = flows.of(Direction::Down, usize::MAX);
+        assert_eq!(seen.len(), MOST_FLOWS + 1);
+        assert_eq!(seen.last().map(|others| others.queued), Some(3000 - MOST_FLOWS as u64));
+    }
+}

@@ -139,7 +139,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     if let Some(path) = &args.config {
         change_all(&mut shape.bottleneck, path)?;
     }
-    let _control = args.watch.begin(&mut shape.bottleneck, &config.links, metrics)?;
+    let _control = args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &desk)?;
     let ended = shape.run(&mut desk, &mut |bottleneck| {
         if let Some(path) = &args.config
             && let Err(error) = change_all(bottleneck, path)

@@ -156,7 +156,7 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
-    let _control = args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics)?;
+    let _control = args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &desk)?;
     let ended = shell.run(&mut desk).map_err(diagnostic);
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
@@ -227,6 +227,7 @@ impl Watching {
         bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
         links: &[goodqueue_live::link::LinkConfig; 2],
         metrics: Option<HttpListener>,
+        desk: &Desk,
     ) -> Result<Option<Control>, Diagnostic> {
         if let Some(path) = &self.record {
             bottleneck.observers.push(Box::new(Recorder::create(path, links)?));
@@ -246,6 +247,7 @@ impl Watching {
             control.serve_http(listener, "metrics").map_err(diagnostic)?;
         }
         bottleneck.watch_requests(requests).map_err(diagnostic)?;
+        desk.watch_flows(bottleneck);
         Ok(Some(control))
     }
 

@@ -1,9 +1,10 @@
 //! `goodqueue top`: a running bottleneck, to look at.
 
+mod screen;
+
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use goodqueue_scenario::units;
@@ -13,10 +14,10 @@ use super::stats::request;
 use super::{Ending, Outcome};
 use crate::output;
 
-/// Watch a running bottleneck: queues, sojourn times, drops by reason, twice a second.
+/// Watch a running bottleneck: queues, flows, sojourn times, drops by reason.
 ///
-/// The bottleneck is one of `goodqueue shell` or `goodqueue shape` that was started with --control. Ctrl-C ends the watching,
-/// not the bottleneck.
+/// The bottleneck is one of `goodqueue shell` or `goodqueue shape` that was started with --control. q ends the watching, not
+/// the bottleneck. Where standard output is no terminal, it is shown once as plain text.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, in two terminals:
   goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms --qdisc pfifo --control q.sock -- curl -o /dev/null http://server/1G
@@ -33,17 +34,12 @@ pub(crate) struct TopArgs {
 }
 
 pub(crate) fn main(args: &TopArgs) -> Outcome {
-    let once = args.once || !std::io::stdout().is_terminal();
-    loop {
-        let page = page(&request(&args.control, "stats")?);
-        if once {
-            output::print(&page)?;
-            return Ok(Ending::Done);
-        }
-        // Home, and whatever the last page had more of is cleared.
-        output::print(&format!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n")))?;
-        std::thread::sleep(Duration::from_millis(500));
+    let stats = request(&args.control, "stats")?;
+    if args.once || !std::io::stdout().is_terminal() {
+        output::print(&page(&stats))?;
+        return Ok(Ending::Done);
     }
+    screen::watch(&args.control, stats)
 }
 
 /// One look at it.
@@ -53,6 +49,20 @@ fn page(stats: &Value) -> String {
     let _ = writeln!(text, "goodqueue {} s", stats["duration_s"].as_f64().unwrap_or(0.0).round());
     for side in ["down", "up"] {
         let _ = writeln!(text, "{}", direction(side, &stats[side], &stats["history"]));
+        for flow in stats["flows"][side].as_array().into_iter().flatten().take(FLOWS) {
+            let _ = writeln!(
+                text,
+                "  {:5} {} -> {}  {}, {} queued, {} ms, {} dropped, {} marked",
+                flow["protocol"].as_str().unwrap_or("?"),
+                flow["source"].as_str().unwrap_or("?"),
+                flow["destination"].as_str().unwrap_or("?"),
+                units::show_rate(goodqueue::Rate::from_bps(flow["throughput_bps"].as_u64().unwrap_or(0))),
+                flow["queued_packets"],
+                milliseconds(&flow["sojourn_mean_s"]),
+                flow["dropped"],
+                flow["marked"],
+            );
+        }
     }
     let process = &stats["process"];
     let _ = writeln!(
@@ -131,6 +141,8 @@ const fn whole(number: f64) -> u64 {
 
 /// What fits beside the rest on a terminal of 80 columns.
 const WIDTH: usize = 50;
+/// Flows of a page, those with most in the queue first.
+const FLOWS: usize = 10;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use goodqueue::{AnyConfig, Duration, Instant, Qdisc};
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::Request;
+use goodqueue_live::flows::{FlowSeen, Flows};
 use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::shell::Attendant;
@@ -26,6 +27,7 @@ pub(crate) struct Desk {
     kernel_drops: u64,
     told_late: bool,
     ticks: u64,
+    flows: Flows,
     /// When to end unless somebody confirms.
     confirm_by: Option<Instant>,
     /// Nothing is said on standard error.
@@ -36,6 +38,11 @@ impl Desk {
     /// `quiet`: nothing is said on standard error.
     pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet, ..Self::default() }
+    }
+
+    /// Looks on at the flows, for those who ask.
+    pub(crate) fn watch_flows(&self, bottleneck: &mut Bottleneck) {
+        bottleneck.observers.push(Box::new(self.flows.clone()));
     }
 
     /// Ends what runs at this time, unless a request says `confirm` before.
@@ -50,6 +57,7 @@ impl Desk {
             "stats" => {
                 let mut all = statistics(bottleneck);
                 all["history"] = self.history();
+                all["flows"] = self.flows();
                 Ok(all.to_string())
             }
             "metrics" => Ok(metrics(bottleneck)),
@@ -83,6 +91,29 @@ impl Desk {
             })
         };
         json!({"step_s": seconds(Instant::ZERO + STEP), "down": of(Direction::Down), "up": of(Direction::Up)})
+    }
+
+    /// The flows of both directions that were seen last.
+    fn flows(&self) -> Value {
+        let of = |direction: Direction| -> Value {
+            let flows = self.flows.of(direction, MOST_FLOWS);
+            let one = |flow: &FlowSeen| {
+                json!({
+                    "protocol": flow.name.protocol,
+                    "source": flow.name.source,
+                    "destination": flow.name.destination,
+                    "throughput_bps": flow.bytes_last_second * 8,
+                    "sojourn_mean_s": flow.sojourn_last_second.map(|sojourn| seconds(Instant::ZERO + sojourn)),
+                    "queued_packets": flow.queued,
+                    "packets": flow.sent,
+                    "bytes": flow.bytes,
+                    "dropped": flow.dropped,
+                    "marked": flow.marked,
+                })
+            };
+            flows.iter().map(one).collect()
+        };
+        json!({"down": of(Direction::Down), "up": of(Direction::Up)})
     }
 
     /// What the user should know, once each.
@@ -139,6 +170,9 @@ impl Attendant for Desk {
         }
         self.tell_troubles(bottleneck);
         self.ticks += 1;
+        if self.ticks.is_multiple_of(4) {
+            self.flows.end_second(now);
+        }
         now + STEP
     }
 
@@ -297,6 +331,8 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
 
 const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate", "confirm"];
 const CHANGES: &[&str] = &["qdisc", "rate"];
+/// What a long screen shows.
+const MOST_FLOWS: usize = 100;
 /// Four points a second make a lively display.
 const STEP: Duration = Duration::from_millis(250);
 /// A minute.

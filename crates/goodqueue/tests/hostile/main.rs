@@ -29,7 +29,7 @@
 //! | H25 | 32-bit clocks wrap | `clocks_of_32_bits_may_wrap` |
 //! | H26 | a call per hour | `a_caller_who_comes_once_an_hour_misses_nothing` |
 //! | H27 | `next_event` in the past, missed, polled | I9 after every operation; `who_asks_all_the_time_gets_the_same_as_who_comes_at_the_appointed_time` |
-//! | H28 | suspend and clock steps of a live machine | there is no live mode; the clock is an argument (H20, H23) |
+//! | H28 | suspend and clock steps of a live machine | the clock is an argument (H20, H23); of the live path: H84 in goodqueue-cli, `tests/live/faults.rs` |
 //! | H29 | rounding of serialization | `serialization_is_exact_for_every_rate_that_a_nanosecond_can_show`; goodqueue-sim `hostile` |
 //! | H30 | events at the same instant | goodqueue-sim `hostile` and `events` |
 //! | H31 | CoDel's count jumps and wraps | `jumps_of_the_drop_count_by_1_3_64_and_a_million_leave_a_working_queue`; the arithmetic: `codel.rs` |

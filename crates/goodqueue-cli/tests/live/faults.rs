@@ -1,0 +1,325 @@
+//! What the live path survives: the hostile and unlucky inputs H80 to H99, each with its answer and the tests that show it, or
+//! the reason why there is none. Tests without a file are in this folder.
+//!
+//! | id | input | answer | test |
+//! |---|---|---|---|
+//! | H80 | EAGAIN, EINTR, EIO, EBADFD, ENOBUFS, EINVAL from a device | tried again and counted (`not_written_packets`), or, when the device is gone, the end with a sentence | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
+//! | H81 | empty reads, long packets, packet-information and offload headers | the offload header is asked for and believed only as far as it fits the packet; packets up to 128 KiB are read whole; an empty packet is one flow's | `headers_that_contradict_each_other_give_nothing_and_harm_nothing` (gso/tests.rs), `whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond` (packet/tests.rs), `headers_without_end_and_headers_cut_short_are_carried` |
+//! | H82 | MTU changed, address removed, device renamed or deleted | a new MTU is a longer packet; a name is asked for once; deletion ends the run | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
+//! | H83 | two on one name, bad names | refused with a sentence | `two_cannot_have_one_name`, `names_that_the_kernel_would_refuse_or_change_are_refused` (device.rs) |
+//! | H84 | kill -9, stop and continue, a clock that jumps | nothing is left; it goes on; the clock is monotonic and time is the packets' | `a_kill_at_any_moment_leaves_nothing_behind`, `stopped_and_continued_it_goes_on`, `a_process_that_stood_still_goes_on_as_if_it_had_not` (link/tests.rs) |
+//! | H85 | set-up that fails half way | everything made so far hangs on descriptors and namespaces of this process, or stands in an undo file | `a_kill_at_any_moment_leaves_nothing_behind`, `without_tun_devices_it_says_so_in_one_sentence`, `nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was` |
+//! | H86 | disk full while recording | the file ends with a note, packets go on | `a_full_disk_ends_the_recording_and_not_the_traffic`, `a_full_disk_ends_the_capture_and_not_the_traffic` |
+//! | H87 | floods of small packets, fragments, ICMP | a fixed budget of memory, a bounded batch per turn; we send no ICMP | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `a_flood_of_fragments_is_carried_like_any_other` |
+//! | H88 | our own packets coming back | a TUN device has no way back; what a loop outside brings back is limited by the rate and the queue like all else | `frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering` |
+//! | H89 | partial checksums | carried as they are, and completed in captures; the IP checksum is updated as in RFC 1624 | `a_checksum_left_to_the_hardware_is_completed` (gso/tests.rs), `marking_leaves_a_correct_checksum_whatever_the_header_says` (packet/tests.rs), `marked_packets_arrive_with_correct_checksums`, `wireshark_reads_a_capture_and_finds_nothing_wrong` |
+//! | H90 | a flow on two queues of a device | none: devices have one queue, and no option asks for more | - |
+//! | H91 | peers that never read | devices never block; a control client has 2 s and a thread that is not the loop's | `garbage_on_the_control_socket_is_in_nobodys_way` |
+//! | H92 | control clients that send garbage, never read, connect for ever | one after the other, bounded lines, mode 0600 | `garbage_on_the_control_socket_is_in_nobodys_way`, `thousands_of_askers_leave_no_descriptor_open` |
+//! | H93 | a bad configuration at SIGHUP | the whole file is read before anything is changed | `shape_stands_between_two_interfaces_and_leaves_them_as_they_were`, `the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing` |
+//! | H94 | clocks that differ between threads | none: there is one monotonic clock, and the loop is one thread | - |
+//! | H95 | 32-bit kernel counters that wrap | none: the 64-bit ones are read (`IFLA_STATS64`) | - |
+//! | H96 | no IPv6, no namespaces, no TUN, seccomp, AppArmor | does without IPv6; one sentence for each of the others | `without_user_namespaces_it_says_so_in_one_sentence`, `without_tun_devices_it_says_so_in_one_sentence`, `where_there_is_no_ipv6_ipv4_is_enough` |
+//! | H97 | shutdown while something is pending; a second signal | the first SIGTERM asks the program, the second ends it; writes never wait | `asked_to_end_it_ends_with_its_program`, `asked_twice_it_ends_a_program_that_does_not_listen` |
+//! | H98 | the operator's own connection in the shaped path | only `--take-over` moves addresses and routes; unless confirmed it is undone | `shape_takes_over_an_interface_and_gives_it_back_however_it_ends` |
+//! | H99 | 24 hours | memory is a pool with a bound, descriptors are opened at the start, the rate follows from packet times; a day itself is longer than a test may take | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `thousands_of_askers_leave_no_descriptor_open`, `being_told_late_changes_no_departure` (link/tests.rs) |
+
+use super::*;
+
+#[test]
+fn every_hostile_input_has_a_test_or_a_reason() {
+    let sources = [
+        include_str!("main.rs"),
+        include_str!("faults.rs"),
+        include_str!("host.rs"),
+        include_str!("../../../goodqueue-live/src/gso/tests.rs"),
+        include_str!("../../../goodqueue-live/src/packet/tests.rs"),
+        include_str!("../../../goodqueue-live/src/link/tests.rs"),
+        include_str!("../../../goodqueue-live/src/device.rs"),
+    ]
+    .join("\n");
+    let table: Vec<Vec<&str>> = include_str!("faults.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | H"))
+        .map(|row| row.split('|').map(str::trim).collect())
+        .collect();
+    for id in 80..=99 {
+        let row = table.iter().find(|row| row[0] == id.to_string());
+        let row = row.unwrap_or_else(|| panic!("H{id} is not in the table"));
+        let tests: Vec<&str> = row[3].split('`').filter(|word| word.matches('_').count() > 3).collect();
+        assert!(!tests.is_empty() || row[2].starts_with("none: "), "H{id} has neither test nor reason");
+        for name in tests {
+            assert!(sources.contains(&format!("fn {name}()")), "H{id}: there is no test {name}");
+        }
+    }
+}
+
+/// `sh -c script` inside a shell in which root may do whatever it likes; `$goodqueue` and `$folder` are set.
+fn as_root_inside(folder: &TempDir, script: &str) -> Output {
+    goodqueue()
+        .args(["shell", "--quiet", "--", "sh", "-c", script])
+        .env("goodqueue", env!("CARGO_BIN_EXE_goodqueue"))
+        .env("this", std::env::current_exe().unwrap())
+        .env("folder", folder.path())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_traffic() {
+    if !root_with_ip("a_full_disk_ends_the_recording_and_not_the_traffic") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    // Two megabytes of packets make more than 64 kB of record.
+    let script = format!(
+        "mount -t tmpfs -o size=64k none $folder || exit 9
+        {ROLE}='fetch 2000000' $goodqueue shell --rate 50mbit --record $folder/run.jsonl -- \
+            $this --exact inside --quiet --nocapture"
+    );
+    let output = as_root_inside(&folder, &script);
+    good(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("run.down.jsonl` ends here: No space left on device"), "{said}");
+    assert!(said.contains("packets are carried on"), "{said}");
+}
+
+#[test]
+fn headers_without_end_and_headers_cut_short_are_carried() {
+    if !root_with_ip("headers_without_end_and_headers_cut_short_are_carried") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let stats = folder.path().join("stats.json");
+    let options = ["--quiet", "--rate", "100mbit", "--qdisc", "cake", "--json", stats.to_str().unwrap()];
+    good(&run(shell(&options, "headers")));
+    let stats = json(&stats);
+    assert!(stats["up"]["packets"]["offered"].as_u64() > Some(50), "{stats}");
+}
+
+/// IPv6 packets with a hundred extension headers, and with headers that end too early.
+pub(super) fn odd_headers() {
+    use nix::sys::socket::{
+        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn6, sendto, socket,
+    };
+    use std::os::fd::AsRawFd;
+    let Ok(raw) = socket(AddressFamily::Inet6, SockType::Raw, SockFlag::empty(), SockProtocol::Raw) else {
+        return;
+    };
+    let server: std::net::Ipv6Addr = "2001:2::2".parse().unwrap();
+    let client: std::net::Ipv6Addr = "2001:2::1".parse().unwrap();
+    let to = SockaddrIn6::from(std::net::SocketAddrV6::new(server, 0, 0, 0));
+    let header = |next: u8, length: usize| {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 0, next, 64];
+        bytes[4..6].copy_from_slice(&u16::try_from(length).unwrap().to_be_bytes());
+        bytes.extend(client.octets());
+        bytes.extend(server.octets());
+        bytes
+    };
+    // Destination options, routing, hop by hop: each of 8 bytes that name the next.
+    for kind in [60_u8, 43, 0] {
+        let chain = [kind, 0, 1, 4, 0, 0, 0, 0].repeat(100);
+        let packet = [header(kind, chain.len()), chain].concat();
+        let _ = sendto(raw.as_raw_fd(), &packet, &to, MsgFlags::empty());
+        // The chain, the header itself, and the length in it, cut at every place.
+        for length in 40..80 {
+            let _ = sendto(raw.as_raw_fd(), &packet[..length], &to, MsgFlags::empty());
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_fragments_is_carried_like_any_other() {
+    if skipped("a_flood_of_fragments_is_carried_like_any_other") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let stats = folder.path().join("stats.json");
+    let options = ["--quiet", "--rate", "20mbit", "--qdisc", "fq_codel", "--json", stats.to_str().unwrap()];
+    good(&run(shell(&options, "flood-fragments 0.5")));
+    let packets = &json(&stats)["up"]["packets"];
+    let (offered, gone) =
+        (packets["offered"].as_u64(), packets["dequeued"].as_u64().zip(packets["dropped"].as_u64()));
+    assert!(offered > Some(100), "{packets}");
+    assert_eq!(offered, gone.map(|(sent, dropped)| sent + dropped), "every fragment has a fate");
+}
+
+#[test]
+fn frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering() {
+    if !root_with_ip("frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering") {
+        return;
+    }
+    // Two bottlenecks between the same two cables: what goes through one comes back through the other.
+    let folder = TempDir::new().unwrap();
+    let script = r#"set -e
+        ip link add a0 type veth peer name a1; ip link add b0 type veth peer name b1
+        for name in a0 a1 b0 b1; do ip link set $name up; done
+        shape="$goodqueue shape --quiet --rate 50mbit --qdisc"
+        $shape 'pfifo limit 200' --between a0 b0 --control $folder/control & one=$!
+        $shape 'pfifo limit 200' --between b1 a1 & other=$!
+        while ! $goodqueue stats --control $folder/control >/dev/null 2>&1; do sleep 0.02; done
+        # Addresses that the kernel announces, and questions for one that is not there.
+        ip addr add 10.9.9.1/24 dev a0; (timeout 1 sh -c 'while :; do echo > /dev/udp/10.9.9.7/9; done' 2>/dev/null || true)
+        bash -c 'for n in $(seq 20); do echo x > /dev/udp/10.9.9.7/9; done' || true
+        sleep 1
+        $goodqueue stats --control $folder/control > $folder/stats
+        kill $one $other; wait $one; wait $other"#;
+    good(&as_root_inside(&folder, script));
+    let stats = json(&folder.path().join("stats"));
+    let sent = |side: &str| stats[side]["packets"]["dequeued"].as_u64().unwrap();
+    assert!(sent("down") + sent("up") > 100, "something goes round: {stats}");
+    assert!(stats["process"]["memory_max_bytes"].as_u64() < Some(2 * 300 * 2048), "{stats}");
+}
+
+#[test]
+fn two_cannot_have_one_name() {
+    if !root_with_ip("two_cannot_have_one_name") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let script = r#"
+        ip link add wan0 type veth peer name peer0; ip link set wan0 up
+        $goodqueue shape --before wan0 --made gq0 --quiet --control $folder/control & one=$!
+        while ! $goodqueue stats --control $folder/control >/dev/null 2>&1; do sleep 0.02; done
+        $goodqueue shape --before wan0 --made gq0 --quiet 2>$folder/name
+        $goodqueue shape --before wan0 --made gq1 --quiet --control $folder/control 2>$folder/socket
+        kill $one; wait $one"#;
+    good(&as_root_inside(&folder, script));
+    let said = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
+    assert!(said("name").contains("there is an interface `gq0` already"), "{}", said("name"));
+    assert!(said("socket").contains("another bottleneck listens at"), "{}", said("socket"));
+}
+
+#[test]
+fn without_tun_devices_it_says_so_in_one_sentence() {
+    if !root_with_ip("without_tun_devices_it_says_so_in_one_sentence") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let script = "mount -t tmpfs none /dev/net || exit 9; exec $goodqueue shell --quiet -- true";
+    let output = as_root_inside(&folder, script);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("/dev/net/tun cannot be opened") && said.contains("modprobe tun"), "{said}");
+}
+
+#[test]
+fn where_there_is_no_ipv6_ipv4_is_enough() {
+    if skipped("where_there_is_no_ipv6_ipv4_is_enough") {
+        return;
+    }
+    // Below 1280 bytes there is no IPv6 (RFC 8200 §5).
+    good(&run(shell(&["--quiet", "--rate", "20mbit", "--set", "link.mtu=1000"], "fetch 50000")));
+}
+
+#[test]
+fn asked_twice_it_ends_a_program_that_does_not_listen() {
+    if skipped("asked_twice_it_ends_a_program_that_does_not_listen") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let ready = folder.path().join("ready");
+    let script = format!("trap '' TERM; touch {}; while :; do sleep 0.1; done", ready.display());
+    let mut child = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).spawn().unwrap();
+    wait_until("the program", || ready.exists());
+    let process = Pid::from_raw(child.id().cast_signed());
+    kill(process, Signal::SIGTERM).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "the program was asked, and does not listen");
+    kill(process, Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 9));
+}
+
+#[test]
+fn thousands_of_askers_leave_no_descriptor_open() {
+    if skipped("thousands_of_askers_leave_no_descriptor_open") {
+        return;
+    }
+    let running = Running::start(&["--rate", "5mbit"], &["cat"]);
+    let process = format!("/proc/{}", running.child.id());
+    let descriptors = || std::fs::read_dir(format!("{process}/fd")).unwrap().count();
+    running.ask("stats");
+    let (before, memory) = (descriptors(), resident(&process));
+    for number in 0..3000 {
+        let stream = UnixStream::connect(&running.socket).unwrap();
+        if number % 10 == 0 {
+            let _ = (&stream).write_all(b"stats\n");
+        }
+    }
+    running.ask("stats");
+    wait_until("the closing of all", || descriptors() <= before + 1);
+    assert!(resident(&process) < memory + (8 << 20), "{} bytes, {memory} before", resident(&process));
+    assert_eq!(running.end().0, 0);
+}
+
+/// Bytes of memory that a process really has.
+pub(super) fn resident(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn wireshark_reads_a_capture_and_finds_nothing_wrong() {
+    if skipped("wireshark_reads_a_capture_and_finds_nothing_wrong") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let [pcap, stats] = ["run.pcapng", "stats.json"].map(|name| folder.path().join(name));
+    let options = ["--quiet", "--rate", "2mbit", "--rtt", "10ms", "--qdisc", "pfifo limit 5", "--pcap"];
+    let files = [pcap.to_str().unwrap(), "--json", stats.to_str().unwrap()];
+    good(&run(shell(&[&options[..], &files].concat(), "fetch 100000")));
+    let fields = [
+        "frame.interface_name",
+        "frame.comment",
+        "frame.verdict.ebpf_tc",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+    ];
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(&pcap).args([
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+        "-T",
+        "fields",
+    ]);
+    for field in fields {
+        tshark.args(["-e", field]);
+    }
+    let output = match tshark.output() {
+        Ok(output) => output,
+        Err(error) => {
+            return tell_skipped(
+                "wireshark_reads_a_capture_and_finds_nothing_wrong",
+                &format!("tshark: {error}"),
+            );
+        }
+    };
+    good(&output);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    let stats = json(&stats);
+    for side in ["down", "up"] {
+        for (point, counter) in [("ingress", "offered"), ("egress", "dequeued"), ("drops", "dropped")] {
+            let name = format!("{side} {point}");
+            let seen: Vec<_> = lines.iter().filter(|line| line[0] == name).collect();
+            assert_eq!(stats[side]["packets"][counter], seen.len(), "{name}");
+            if point == "drops" {
+                assert!(
+                    seen.iter().all(|line| line[1].contains("overlimit") && line[2].contains('2')),
+                    "{seen:?}"
+                );
+            }
+        }
+    }
+    assert!(
+        lines.iter().all(|line| line[3..].iter().all(|status| ["", "1", "Good"].contains(status))),
+        "{text}"
+    );
+    assert!(
+        lines.iter().filter(|line| line[4] == "1" || line[4] == "Good").count() > 100,
+        "TCP checksums are right"
+    );
+}

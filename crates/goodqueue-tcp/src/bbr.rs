@@ -61,6 +61,7 @@ pub struct Bbr {
     recovers: bool,
     conserves: bool,
     pace: f64,
+    seen_rtt: bool,
     mss: u32,
 }
 
@@ -85,6 +86,7 @@ impl Default for Bbr {
             recovers: false,
             conserves: false,
             pace: HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64 / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
+            seen_rtt: false,
             mss: 1460,
         }
     }
@@ -177,9 +179,16 @@ impl Bbr {
 
     fn watch_rtt(&mut self, feedback: &Feedback) {
         let now = feedback.now;
+        if self.min_rtt.is_none() && feedback.min_rtt > Duration::ZERO {
+            // That of the handshake.
+            self.min_rtt = Some(feedback.min_rtt);
+            self.min_rtt_at = now - feedback.rtt.unwrap_or(Duration::ZERO);
+        }
         let expired = self.min_rtt.is_some() && now.since(self.min_rtt_at) > MIN_RTT_WINDOW;
+        // In microseconds, as Linux has them: what is not less by one does not count.
+        let micros = |rtt: Duration| rtt.as_nanos() / 1000;
         if let Some(rtt) = feedback.rtt
-            && (expired || self.min_rtt.is_none_or(|least| rtt <= least))
+            && (expired || self.min_rtt.is_none_or(|least| micros(rtt) < micros(least)))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = now;
@@ -218,14 +227,16 @@ impl Bbr {
             Mode::ProbeRtt => 1.0,
         };
         let bandwidth = self.most_bandwidth();
+        if !self.seen_rtt && !feedback.srtt.is_zero() {
+            self.seen_rtt = true;
+            let srtt = feedback.srtt.as_nanos() as f64 * 1e-9;
+            self.pace = HIGH_GAIN * self.cwnd as f64 / srtt;
+        }
         if bandwidth > 0.0 {
             let rate = gain * bandwidth * PACING_MARGIN;
             if self.is_full || rate > self.pace {
                 self.pace = rate;
             }
-        } else if !feedback.srtt.is_zero() {
-            let srtt = feedback.srtt.as_nanos() as f64 * 1e-9;
-            self.pace = HIGH_GAIN * self.cwnd as f64 / srtt;
         }
     }
 

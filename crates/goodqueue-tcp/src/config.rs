@@ -6,6 +6,7 @@ use goodqueue::{ConfigError, Duration};
 
 use crate::registry::{CONTROLLERS, Needs};
 use crate::segment::TIMESTAMPS;
+use crate::timers::Timers;
 
 /// Largest window that window scaling can express: 65535 · 2^14 bytes (RFC 7323 §2.2 and §2.3).
 pub const MAX_WINDOW: u32 = 65_535 << 14;
@@ -44,6 +45,19 @@ pub enum LossDetection {
     /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
     /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
     Ns2,
+}
+
+/// Whether reductions that were wrong are taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum UndoRule {
+    /// They stay.
+    #[default]
+    Never,
+    /// Those of a fast recovery. After a timeout nothing more is sent again, but the window is that of the reduction
+    /// (`tcp_frto_response` 0 of Linux up to 3.9).
+    Halved,
+    /// The window and the threshold are as before.
+    Whole,
 }
 
 /// How the retransmission timeout follows from the RTT samples.
@@ -111,11 +125,14 @@ pub struct Config {
     pub initial_ssthresh: u64,
     /// How segments are found lost. Default: by SACK counts; [`LossDetection::Rack`] needs SACK.
     pub loss_detection: LossDetection,
-    /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs RACK.
+    /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs SACK.
     pub tail_loss_probe: bool,
-    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and
-    /// F-RTO after a timeout (RFC 5682). Default off; needs RACK.
-    pub undo: bool,
+    /// With fewer than four segments out and nothing to send, one duplicate less than there are segments means loss, a
+    /// quarter of the RTT later (RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs SACK counts.
+    pub early_retransmit: bool,
+    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and, with RACK,
+    /// F-RTO after a timeout (RFC 5682). Default never; needs SACK.
+    pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
     /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
@@ -125,6 +142,15 @@ pub struct Config {
     /// The window counts whole segments and is reduced from the window, not from what is in flight; marks reduce it
     /// over a round trip as losses do; growth only while the window was what limited sending (Linux). Default off.
     pub whole_segments: bool,
+    /// Segments leave in bursts of two, or of what 1 ms of twice the rate brings if that is more; what is left over of the
+    /// window waits for the next ACK, and the last segment of a burst carries PSH (Linux from 4.20 on). Default off.
+    pub bursts: bool,
+    /// A segment with PSH, or a short one, is acknowledged at once, and each one while the receive buffer grows with the
+    /// rate, as the application reads at once; how long an ACK may be delayed follows the gaps between segments, from
+    /// [`DelayedAck::timeout`] up to the RTT of the handshake (Linux). Default off.
+    pub adaptive_acks: bool,
+    /// When timers fire. Default: when they are asked to.
+    pub timers: Timers,
     /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
     pub quick_acks: u32,
     /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default 0: they do not.
@@ -154,11 +180,15 @@ impl Default for Config {
             initial_ssthresh: u64::MAX,
             loss_detection: LossDetection::Sacked,
             tail_loss_probe: false,
-            undo: false,
+            early_retransmit: false,
+            undo: UndoRule::Never,
             rto_rule: RtoRule::Rfc6298,
             tick: Duration::ZERO,
             growth: Growth::Abc,
             whole_segments: false,
+            bursts: false,
+            adaptive_acks: false,
+            timers: Timers::Exact,
             quick_acks: 0,
             sack_delay: Duration::ZERO,
             forget_on_timeout: false,
@@ -181,6 +211,12 @@ impl Config {
     #[inline]
     pub(crate) const fn rack(&self) -> bool {
         matches!(self.loss_detection, LossDetection::Rack)
+    }
+
+    /// Reductions are taken back.
+    #[inline]
+    pub(crate) const fn undoes(&self) -> bool {
+        !matches!(self.undo, UndoRule::Never)
     }
 
     /// The sender is one of ns-2's.
@@ -220,8 +256,17 @@ impl Config {
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
             ("loss_detection", self.sack || !self.rack(), "RACK only with SACK"),
-            ("tail_loss_probe", self.rack() || !self.tail_loss_probe, "only with RACK"),
-            ("undo", self.rack() || !self.undo, "only with RACK"),
+            (
+                "tail_loss_probe",
+                self.sack && !self.ns2() || !self.tail_loss_probe,
+                "only with SACK, and not as ns-2",
+            ),
+            (
+                "early_retransmit",
+                self.sack && !self.ns2() && !self.rack() || !self.early_retransmit,
+                "only with SACK counts",
+            ),
+            ("undo", self.sack && !self.ns2() || !self.undoes(), "only with SACK, and not as ns-2"),
             ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
         ];
         for (field, good, allowed) in in_range {
@@ -254,7 +299,8 @@ impl Config {
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
             "loss_detection" => String::from("RACK without SACK"),
-            "tail_loss_probe" | "undo" => String::from("true"),
+            "tail_loss_probe" | "early_retransmit" => String::from("true"),
+            "undo" => String::from("not never"),
             "quick_acks" => self.quick_acks.to_string(),
             _ => self.initial_ssthresh.to_string(),
         }

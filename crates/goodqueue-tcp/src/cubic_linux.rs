@@ -95,6 +95,9 @@ impl CubicLinux {
             self.round_rtt = None;
             self.samples = 0;
         }
+        if window.cwnd < LOW_WINDOW * u64::from(feedback.mss) {
+            return;
+        }
         let least = self.delay_min.unwrap_or(delay);
         if now.since(self.train) <= TRAIN_SPACING {
             self.train = now;
@@ -243,8 +246,7 @@ impl CongestionControl for CubicLinux {
             return;
         }
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
-        let watches = window.cwnd >= LOW_WINDOW * u64::from(feedback.mss);
-        if !self.found && window.cwnd < window.ssthresh && watches {
+        if !self.found && window.cwnd < window.ssthresh {
             self.hystart(feedback, delay, window);
         }
     }

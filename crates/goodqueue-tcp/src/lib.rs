@@ -52,8 +52,7 @@
 //!
 //! No data from receiver to sender, no HyStart++ (RFC 9406), no Nagle algorithm, no reset, and no giving up: a
 //! connection whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they never
-//! wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not negotiated; ECN is. The
-//! `linux` profile has no auto-tuned receive window and no PSH flag, both of which give a few ACKs more.
+//! wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not negotiated; ECN is.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -77,6 +76,7 @@ pub mod nice;
 pub mod profile;
 mod prr;
 mod reassembly;
+mod receive_buffer;
 pub mod receiver;
 pub mod registry;
 pub mod reno;
@@ -85,6 +85,7 @@ mod scoreboard;
 pub mod segment;
 pub mod sender;
 pub mod tcp_lp;
+pub mod timers;
 pub mod vegas;
 
 pub use bbr::Bbr;
@@ -105,4 +106,5 @@ pub use reno::Reno;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
 pub use tcp_lp::TcpLp;
+pub use timers::Timers;
 pub use vegas::Vegas;

@@ -3,8 +3,9 @@
 
 use goodqueue::Duration;
 
-use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule};
+use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
 use crate::registry::AnyCongestionControl;
+use crate::timers::Timers;
 
 /// A profile.
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +68,13 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux314",
-        summary: "Linux 3.14: PRR and SACK counting, no RACK, CUBIC with HyStart",
+        summary: "Linux 3.14: PRR, SACK counting, tail loss probes, early retransmit, CUBIC with HyStart",
         settings: LINUX_314,
         controllers: LINUX_CONTROLLERS,
         sources: &[
             "RACK came with Linux 4.4; slow start counts acknowledged segments since 3.13, avoidance since 4.0; PRR since 3.2",
-            "tail loss probes (3.10) exist here only together with RACK and are left out",
+            "tail loss probes and early retransmit with its delay (tcp_early_retrans 3) since 3.10, undo of spurious timeouts by F-RTO since 3.10",
+            "no segments in bursts: the testbeds of its time had offloads off; adaptive ACKs are not modelled",
         ],
     },
     Profile {
@@ -80,7 +82,11 @@ const PROFILES: &[Profile] = &[
         summary: "Linux 3.2: PRR, growth per ACK, no tail loss probes",
         settings: LINUX_32,
         controllers: LINUX_CONTROLLERS,
-        sources: &["growth per ACK until Linux 3.12; PRR and the 1 s initial timeout since 3.2"],
+        sources: &[
+            "growth per ACK until Linux 3.12; PRR, in place of rate halving, and the 1 s initial timeout since 3.2",
+            "early retransmit came with 3.5 and tail loss probes with 3.10",
+            "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0, Linux 3.2 Documentation/networking/ip-sysctl",
+        ],
     },
     Profile {
         name: "ns2_sack1",
@@ -133,11 +139,15 @@ const RFC: Config = Config {
     initial_ssthresh: u64::MAX,
     loss_detection: LossDetection::Sacked,
     tail_loss_probe: false,
-    undo: false,
+    early_retransmit: false,
+    undo: UndoRule::Never,
     rto_rule: RtoRule::Rfc6298,
     tick: Duration::ZERO,
     growth: Growth::Abc,
     whole_segments: false,
+    bursts: false,
+    adaptive_acks: false,
+    timers: Timers::Exact,
     quick_acks: 0,
     sack_delay: Duration::ZERO,
     forget_on_timeout: false,
@@ -150,10 +160,13 @@ const LINUX: Config = Config {
     max_rto: Duration::from_secs(120),
     loss_detection: LossDetection::Rack,
     tail_loss_probe: true,
-    undo: true,
+    undo: UndoRule::Whole,
     rto_rule: RtoRule::Linux,
     growth: Growth::Delivered,
     whole_segments: true,
+    bursts: true,
+    adaptive_acks: true,
+    timers: Timers::Wheel,
     quick_acks: 16,
     sack_delay: Duration::from_millis(1),
     ..RFC
@@ -161,14 +174,22 @@ const LINUX: Config = Config {
 
 const LINUX_314: Config = Config {
     loss_detection: LossDetection::Sacked,
-    tail_loss_probe: false,
-    undo: false,
+    early_retransmit: true,
     growth: Growth::SlowStart,
+    bursts: false,
+    adaptive_acks: false,
+    timers: Timers::Ticks,
     sack_delay: Duration::ZERO,
     ..LINUX
 };
 
-const LINUX_32: Config = Config { growth: Growth::PerAck, ..LINUX_314 };
+const LINUX_32: Config = Config {
+    growth: Growth::PerAck,
+    tail_loss_probe: false,
+    early_retransmit: false,
+    undo: UndoRule::Halved,
+    ..LINUX_314
+};
 
 const NS2: Config = Config {
     iw: 2,

@@ -13,6 +13,8 @@ pub(crate) const MAX_RANGES: usize = 16_384;
 pub(crate) struct Reassembly {
     /// Sorted, never touching each other.
     ranges: Vec<(u64, u64)>,
+    /// Sum of their lengths.
+    held: u64,
     /// A sequence number in each of the ranges last reported, the most recent first.
     recent: [Option<u64>; MAX_SACK_BLOCKS],
 }
@@ -34,6 +36,18 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// Bytes that are kept.
+    #[inline]
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// How many separate ranges they make.
+    #[inline]
+    pub(crate) fn ranges(&self) -> u64 {
+        self.ranges.len() as u64
+    }
+
     /// Keeps `start..end`.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> Stored {
         // Ranges `low..high` overlap or touch the new one.
@@ -43,7 +57,11 @@ impl Reassembly {
             Some(range) if touching > 0 && range.0 <= start && end <= range.1 => Stored::Duplicate,
             Some(first) if touching > 0 => {
                 let last = self.ranges.get(low + touching - 1).copied().unwrap_or(first);
-                self.ranges[low] = (start.min(first.0), end.max(last.1));
+                let merged = (start.min(first.0), end.max(last.1));
+                let before: u64 =
+                    self.ranges.iter().skip(low).take(touching).map(|range| range.1 - range.0).sum();
+                self.held += merged.1 - merged.0 - before;
+                self.ranges[low] = merged;
                 if touching > 1 {
                     self.ranges.drain(low + 1..low + touching);
                 }
@@ -52,6 +70,7 @@ impl Reassembly {
             _ if self.ranges.len() >= MAX_RANGES => return Stored::Full,
             _ => {
                 self.ranges.insert(low, (start, end));
+                self.held += end - start;
                 Stored::New
             }
         };
@@ -65,6 +84,7 @@ impl Reassembly {
         let mut end = next;
         for range in self.ranges.drain(..reached) {
             end = end.max(range.1);
+            self.held -= range.1 - range.0;
         }
         end
     }
@@ -124,9 +144,12 @@ mod tests {
         assert_eq!(list(&store), vec![(80, 90), (60, 70), (40, 50)]);
         assert_eq!(store.insert(30, 40), Stored::New);
         assert_eq!(list(&store), vec![(20, 50), (80, 90), (60, 70)]);
+        assert_eq!(store.held(), 50);
         assert_eq!(store.insert(25, 45), Stored::Duplicate);
         assert_eq!(store.insert(0, 100), Stored::New);
+        assert_eq!(store.held(), 100);
         assert_eq!(store.advance(5), 100);
+        assert_eq!(store.held(), 0);
         assert!(store.is_empty());
         assert!(store.blocks(100, None).is_empty());
     }

@@ -5,9 +5,12 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 use crate::Config;
 use crate::config::DelayedAck;
 use crate::reassembly::{Reassembly, Stored};
+use crate::receive_buffer::{OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::sender::timestamp;
+use crate::sender::{tick_of, ticks_since, timestamp};
 
+/// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
+const LONGEST_DELAY: Duration = Duration::from_millis(200);
 /// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
 
@@ -67,11 +70,16 @@ pub struct Receiver {
     duplicate: Option<(u64, u64)>,
     /// So many ACKs are not delayed.
     quick: u32,
+    /// The tuned buffer, if timestamps let it be tuned.
+    buffer: Option<ReceiveBuffer>,
     /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
     eager: u32,
     /// When data last came, and the gap after which ACKs are quick again.
     last_data: Option<Instant>,
     quick_after: Duration,
+    /// With adaptive ACKs: how long one may be delayed now, and at most.
+    patience: Duration,
+    most_patience: Duration,
     /// An ACK of what came before the marking changed: up to here, with this echo.
     change: Option<(u64, bool)>,
     /// When the last SYN/ACK went out.
@@ -110,9 +118,12 @@ impl Receiver {
             reassembly: Reassembly::default(),
             duplicate: None,
             quick: config.quick_acks,
+            buffer: None,
             eager: 0,
             last_data: None,
             quick_after: config.initial_rto,
+            patience: config.delayed_ack.timeout,
+            most_patience: LONGEST_DELAY,
             answered: Instant::ZERO,
             marked: false,
             change: None,
@@ -136,7 +147,12 @@ impl Receiver {
                 self.state = State::Established;
                 self.ack_due = false;
                 self.timer = None;
-                self.quick_after = now.since(self.answered) + self.config.min_rto;
+                let rtt = now.since(self.answered);
+                self.quick_after = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
+                self.most_patience = rtt.max(self.delayed_ack.timeout).min(LONGEST_DELAY);
+                if let Some(buffer) = &mut self.buffer {
+                    *buffer = ReceiveBuffer::new(self.config.payload(), now);
+                }
             }
             State::SynReceived => return,
             State::Established => {}
@@ -150,7 +166,10 @@ impl Receiver {
         if self.state == State::Listen {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
-            self.edge = self.rcv_nxt.saturating_add(u64::from(self.window));
+            if self.config.adaptive_acks && self.timestamps {
+                self.buffer = Some(ReceiveBuffer::new(self.config.payload(), Instant::ZERO));
+            }
+            self.edge = self.rcv_nxt.saturating_add(self.free_window());
             // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).
             self.ecn = self.config.ecn && segment.flags.contains(Flags::ECE | Flags::CWR);
             self.ts_recent = segment.ts_val;
@@ -162,8 +181,8 @@ impl Receiver {
     #[inline]
     fn on_data(&mut self, now: Instant, segment: &Segment) {
         if self.config.quick_acks > 0 {
-            if self.last_data.is_some_and(|last| now.since(last) > self.quick_after) {
-                self.quick = self.config.quick_acks;
+            if let Some(last) = self.last_data {
+                self.note_gap(now.since(last));
             }
             self.last_data = Some(now);
         }
@@ -193,6 +212,12 @@ impl Receiver {
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(end);
         }
+        if let Some(buffer) = &mut self.buffer {
+            let rtt = ticks_since(now, segment.ts_ecr);
+            let answered = tick_of(now, segment.ts_ecr);
+            let taken = taken(&self.reassembly);
+            self.quick |= u32::from(buffer.on_segment(segment.len, taken, answered, rtt));
+        }
         if start > self.rcv_nxt {
             self.store(now, segment, start, last);
             return;
@@ -205,8 +230,11 @@ impl Receiver {
         if filled_gap {
             self.rcv_nxt = self.reassembly.advance(last);
         }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_read(now, self.rcv_nxt);
+        }
         self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
-        self.edge = self.edge.max(self.rcv_nxt.saturating_add(u64::from(self.window)));
+        self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
         self.unacknowledged += 1;
         self.eager = 0;
         if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() {
@@ -214,12 +242,49 @@ impl Receiver {
             self.acknowledge_gap(now);
             return;
         }
-        if filled_gap || self.quick > 0 || self.fin_received || self.unacknowledged >= self.delayed_ack.every
+        let pushed = self.config.adaptive_acks
+            && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload());
+        if filled_gap
+            || pushed
+            || self.quick > 0
+            || self.fin_received
+            || self.unacknowledged >= self.delayed_ack.every
         {
             self.ack_due = true; // RFC 5681 §4.2
         } else if self.timer.is_none() {
-            self.timer = Some(now + self.delayed_ack.timeout);
+            self.wait_for_more(now);
         }
+    }
+
+    /// What may be announced now: what the application allows and the buffer holds.
+    #[inline]
+    fn free_window(&self) -> u64 {
+        let window = u64::from(self.window);
+        self.buffer.map_or(window, |buffer| window.min(buffer.window(taken(&self.reassembly))))
+    }
+
+    /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
+    /// about as long for a second segment.
+    #[inline]
+    fn note_gap(&mut self, gap: Duration) {
+        let least = self.delayed_ack.timeout;
+        if gap > self.quick_after {
+            self.quick = self.config.quick_acks;
+        } else if gap.as_nanos() <= least.as_nanos() / 2 {
+            self.patience = half(self.patience) + half(least);
+        } else if gap < self.patience {
+            self.patience = half(self.patience) + gap;
+        }
+    }
+
+    /// Sets the timer of a delayed ACK.
+    fn wait_for_more(&mut self, now: Instant) {
+        let patience = if self.config.adaptive_acks {
+            self.patience.min(self.most_patience).max(self.delayed_ack.timeout)
+        } else {
+            self.delayed_ack.timeout
+        };
+        self.timer = Some(self.config.timers.expiry(now, patience));
     }
 
     /// One more segment to acknowledge, not necessarily now.
@@ -228,7 +293,7 @@ impl Receiver {
         if self.unacknowledged >= self.delayed_ack.every {
             self.ack_due = true;
         } else if self.timer.is_none() {
-            self.timer = Some(now + self.delayed_ack.timeout);
+            self.wait_for_more(now);
         }
     }
 
@@ -275,6 +340,7 @@ impl Receiver {
         if self.config.sack_delay == Duration::ZERO
             || self.eager < EAGER_DUPLICATES
             || self.duplicate.is_some()
+            || self.quick > 0
         {
             self.eager = self.eager.saturating_add(1);
             self.ack_due = true;
@@ -309,6 +375,9 @@ impl Receiver {
             if self.state == State::SynReceived {
                 self.stats.syn_retransmits += 1;
                 self.syn_rto = self.syn_rto.saturating_mul(2).min(self.config.max_rto);
+            } else if self.reassembly.is_empty() {
+                // It waited in vain.
+                self.patience = self.patience.saturating_mul(2).min(self.quick_after);
             }
             self.ack_due = true;
         }
@@ -320,7 +389,16 @@ impl Receiver {
         }
         self.ack_due = false;
         self.unacknowledged = 0;
-        self.quick = self.quick.saturating_sub(u32::from(self.state == State::Established));
+        if self.buffer.is_some() {
+            // Also what came out of order moves the edge.
+            self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
+        }
+        if self.quick > 0 && self.state == State::Established {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.patience = self.delayed_ack.timeout;
+            }
+        }
         self.stats.sent += 1;
         let mut segment = Segment {
             seq: 1,
@@ -377,7 +455,7 @@ impl Receiver {
     /// segment or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub fn set_window(&mut self, window: u32) {
         self.window = window.min(crate::config::MAX_WINDOW);
-        let edge = self.rcv_nxt.saturating_add(u64::from(self.window));
+        let edge = self.rcv_nxt.saturating_add(self.free_window());
         let opened = edge.saturating_sub(self.edge);
         if self.state == State::Listen || opened == 0 {
             return;
@@ -411,4 +489,14 @@ impl Receiver {
     pub const fn stats(&self) -> &ReceiverStats {
         &self.stats
     }
+}
+
+/// What is held out of order takes so much of the buffer.
+#[inline]
+fn taken(reassembly: &Reassembly) -> u64 {
+    reassembly.held() + reassembly.ranges() * OVERHEAD
+}
+
+fn half(span: Duration) -> Duration {
+    Duration::from_nanos(span.as_nanos() / 2)
 }

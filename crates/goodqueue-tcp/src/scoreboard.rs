@@ -272,6 +272,11 @@ impl Scoreboard {
         self.sacked
     }
 
+    /// True if a retransmission counts as being in the network.
+    pub(crate) fn has_resent(&self) -> bool {
+        self.resent > 0
+    }
+
     #[inline]
     pub(crate) fn lost(&self) -> u64 {
         self.lost
@@ -333,14 +338,15 @@ impl Scoreboard {
         if !plain {
             self.high_sacked = self.high_sacked.max(self.first);
         }
-        if self.rack {
-            if let Some(sent) = sent {
-                self.note_arrival(Delivered { sent, end: self.seq_of_first() });
-            }
-            return Acknowledged { delivered, sent, first_sent: if ambiguous { None } else { first_sent } };
+        if self.rack
+            && let Some(sent) = sent
+        {
+            self.note_arrival(Delivered { sent, end: self.seq_of_first() });
         }
-        let sent = if ambiguous { None } else { sent };
-        Acknowledged { delivered, sent, first_sent: sent }
+        if ambiguous {
+            return Acknowledged { delivered, sent: None, first_sent: None };
+        }
+        Acknowledged { delivered, sent, first_sent: first_sent.or(sent) }
     }
 
     fn seq_of_first(&self) -> u64 {

@@ -25,6 +25,8 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
+    /// The receiver should hand over what it has (RFC 9293 §3.9.1.2); Linux's acknowledges at once.
+    pub const PSH: Self = Self(0x08);
     /// [`Segment::ack`] means something.
     pub const ACK: Self = Self(0x10);
     /// ECN echo (RFC 3168 §6.1).
@@ -68,8 +70,14 @@ impl BitOrAssign for Flags {
 
 impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names =
-            [(Self::SYN, 'S'), (Self::FIN, 'F'), (Self::ACK, '.'), (Self::ECE, 'E'), (Self::CWR, 'W')];
+        let names = [
+            (Self::SYN, 'S'),
+            (Self::FIN, 'F'),
+            (Self::PSH, 'P'),
+            (Self::ACK, '.'),
+            (Self::ECE, 'E'),
+            (Self::CWR, 'W'),
+        ];
         for (flag, letter) in names {
             if self.contains(flag) {
                 write!(f, "{letter}")?;

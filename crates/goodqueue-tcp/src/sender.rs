@@ -11,6 +11,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+mod bursts;
 mod ns2;
 mod rack;
 mod rates;
@@ -26,6 +27,8 @@ pub use view::SenderStats;
 const FIRST_BYTE: u64 = 1;
 /// Segments that limited transmit may send beyond the window (RFC 3042 §2).
 const LIMITED_TRANSMIT: u64 = 2;
+/// So many segments leave unpaced at first: those of an initial window (Linux).
+const UNPACED: u64 = 9;
 /// After more SYN retransmissions than this, the initial window is one segment (RFC 6928 §2).
 const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
 
@@ -58,6 +61,8 @@ enum Purpose {
     Probe,
     /// A segment will be lost then (RFC 8985 §6.3).
     Reordering,
+    /// An early retransmit is due (RFC 5827).
+    Early,
 }
 
 /// What time-based loss detection and all that goes with it remember (RFC 8985).
@@ -75,6 +80,8 @@ struct Rack {
     undo: Option<Undo>,
     /// F-RTO: nothing since the timeout speaks against its having been spurious.
     timeout_in_doubt: bool,
+    /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682 §3.1 step 2b).
+    new_data_first: bool,
     /// Was the window what limited sending, and the most that was out, in this round trip; it ends at `round_end`.
     limited: bool,
     most_out: u64,
@@ -88,11 +95,10 @@ struct Undo {
     ssthresh: u64,
     /// SND.UNA at the reduction.
     since: u64,
-    /// Retransmissions made less duplicates reported; all of them: nothing was lost.
-    retransmissions: u64,
-    any: bool,
+    /// Retransmissions made less duplicates reported, once there were any; none left: nothing was lost.
+    retransmissions: Option<u64>,
     /// When the first of them was sent.
-    first: Instant,
+    first: Option<Instant>,
 }
 
 /// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;
@@ -151,6 +157,10 @@ pub struct Sender<C = AnyCongestionControl> {
     next_departure: Instant,
     /// Segments wait for it.
     paced_out: bool,
+    /// Segments that are still to go of this burst and of the piece that it belongs to; whether the burst has several.
+    burst: u32,
+    piece: u32,
+    burst_of_several: bool,
     last_sent: Instant,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
@@ -218,6 +228,7 @@ impl<C: CongestionControl> Sender<C> {
                 probed: None,
                 undo: None,
                 timeout_in_doubt: false,
+                new_data_first: false,
                 limited: false,
                 most_out: 0,
                 round_end: 0,
@@ -229,6 +240,9 @@ impl<C: CongestionControl> Sender<C> {
             pace,
             next_departure: Instant::ZERO,
             paced_out: false,
+            burst: 0,
+            piece: 0,
+            burst_of_several: false,
             last_sent: Instant::ZERO,
             scoreboard,
             rtt: RttEstimator::new(&config),
@@ -278,7 +292,7 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.on_timer(now);
         }
-        if self.pace.is_some() && self.state == State::Established && !self.ack_due {
+        if self.pace.is_some() && self.state == State::Established && !self.ack_due && self.burst == 0 {
             self.paced_out = now < self.next_departure;
             if self.paced_out {
                 return None;
@@ -305,6 +319,11 @@ impl<C: CongestionControl> Sender<C> {
         }
         let pipe = self.scoreboard.pipe();
         if let Some((position, record)) = self.scoreboard.next_lost() {
+            if self.rack.new_data_first
+                && let Some(answer) = self.test_with_new_data(now, pipe)
+            {
+                return answer;
+            }
             let fits = pipe == 0 || pipe + u64::from(record.len) <= self.cwnd;
             if !fits {
                 self.note_use(pipe, true);
@@ -382,6 +401,10 @@ impl<C: CongestionControl> Sender<C> {
             }
             payload = usable;
         }
+        if self.config.bursts && self.burst == 0 && !self.begin_burst(now, cwnd - pipe, usable) {
+            self.note_use(pipe, true);
+            return None;
+        }
         self.probe_due = false;
         Some(self.first_transmission(now, payload))
     }
@@ -398,6 +421,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.cwr_due && payload > 0 {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
+        }
+        if self.config.bursts && payload > 0 && self.ends_burst(seq + payload) {
+            flags |= Flags::PSH;
         }
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.is_empty());
@@ -430,7 +456,7 @@ impl<C: CongestionControl> Sender<C> {
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
-        if self.config.rack() {
+        if self.config.rack() || self.config.undoes() {
             self.note_resent(now, record);
         }
         let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
@@ -462,10 +488,11 @@ impl<C: CongestionControl> Sender<C> {
     /// The receiver's window is too small for the next segment.
     #[cold]
     fn wait_for_window(&mut self, now: Instant, pipe: u64) -> Option<Segment> {
+        self.note_use(pipe, false);
         if self.scoreboard.is_empty() {
             if self.timer.is_none() {
                 self.persisting = true;
-                self.timer = Some(now + self.rtt.rto());
+                self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
             }
             return None;
         }
@@ -476,7 +503,7 @@ impl<C: CongestionControl> Sender<C> {
     fn probe(&mut self, now: Instant) -> Segment {
         self.stats.window_probes += 1;
         self.persisting = true;
-        self.timer = Some(now + self.rtt.rto());
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
     }
 
@@ -486,14 +513,16 @@ impl<C: CongestionControl> Sender<C> {
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
         }
-        if let Some(rate) = self.pace {
-            self.next_departure = departure(now, len, rate);
+        if let Some(rate) = self.pace
+            && self.stats.data_segments > UNPACED
+        {
+            self.next_departure = departure(now.max(self.next_departure), len, rate);
         }
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persisting {
             self.persisting = false;
             self.purpose = Purpose::Timeout;
-            self.timer = Some(now + self.rtt.rto());
+            self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         }
     }
 
@@ -520,7 +549,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.syn_due = false;
         self.last_sent = now;
-        self.timer = Some(now + self.rtt.rto());
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         // An ECN-setup SYN (RFC 3168 §6.1.1).
         let flags = Flags::SYN.and_if(self.config.ecn, Flags::ECE | Flags::CWR);
         Some(self.segment(now, 0, 0, flags))
@@ -550,6 +579,10 @@ impl<C: CongestionControl> Sender<C> {
         if purpose == Purpose::Reordering && self.on_reordering_timer(now) {
             return;
         }
+        if purpose == Purpose::Early {
+            self.retransmit_early(now);
+            return;
+        }
         if self.state == State::SynSent {
             self.stats.syn_retransmits += 1;
             self.rtt.back_off();
@@ -566,21 +599,19 @@ impl<C: CongestionControl> Sender<C> {
     fn time_out(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         let first = self.timed_out_at != Some(self.snd_una);
-        if first {
-            self.timed_out_at = Some(self.snd_una);
-            if self.config.undo && matches!(self.phase, Phase::Open | Phase::Loss) {
-                self.remember_window(now);
-            }
-            if !self.config.ns2() {
-                self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
-            }
-        }
+        self.timed_out_at = Some(self.snd_una);
         if self.config.ns2() {
             self.time_out_as_ns2(now);
+        } else if self.timeout_reduces(first) {
+            self.remember_window();
+            self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
         }
         let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
-        self.rack.timeout_in_doubt = self.config.undo && first;
+        // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this very timeout.
+        let alone = matches!(self.phase, Phase::Open | Phase::Reduction) || !first;
+        self.rack.timeout_in_doubt = self.config.undoes() && alone;
+        self.rack.new_data_first = false;
         self.rack.probed = None;
         self.phase = Phase::Loss;
         self.cwnd = self.mss; // LW
@@ -592,7 +623,7 @@ impl<C: CongestionControl> Sender<C> {
         self.limited = 0;
         self.front_due = !self.config.ns2();
         self.rtt.back_off();
-        self.timer = Some(now + self.rtt.rto());
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }
 
     /// Asks the controller for the slow-start threshold and notes that the window was reduced. What was in flight is
@@ -616,6 +647,29 @@ impl<C: CongestionControl> Sender<C> {
 fn departure(now: Instant, len: u64, rate: u64) -> Instant {
     let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
     now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
+}
+
+/// Linux's timestamps tick so often, in nanoseconds: what it decides by them is decided in these ticks.
+const TICK: u64 = 1_000_000;
+
+const fn ticks(instant: Instant) -> u64 {
+    instant.as_nanos() / TICK
+}
+
+/// The tick in which, in the last 2^32 microseconds, the timestamps clock showed `stamp`.
+pub(crate) fn tick_of(now: Instant, stamp: u32) -> u64 {
+    ticks(sent_at(now, stamp))
+}
+
+/// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`, in ticks of Linux's and at least one.
+pub(crate) fn ticks_since(now: Instant, stamp: u32) -> Duration {
+    let passed = ticks(now) - tick_of(now, stamp);
+    Duration::from_nanos(passed.max(1) * TICK)
+}
+
+/// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
+fn sent_at(now: Instant, stamp: u32) -> Instant {
+    now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }
 
 /// The clock of the timestamps option: microseconds modulo 2^32 (RFC 7323 §5.4 asks for 1 ms to 1 s; delay-based

@@ -93,17 +93,17 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.at(self.first).sent)
     }
 
-    /// Takes back what was taken for lost and not sent again: it was not.
+    /// Takes nothing for lost any more; what was sent again stays so.
     pub(crate) fn unmark_lost(&mut self) {
         for position in self.first..self.next {
-            let record = self.at_mut(position);
-            if record.marks & (SACKED | RESENT | LOST) == LOST {
-                record.marks &= !LOST;
-                let len = u64::from(record.len);
-                self.lost -= len;
-            }
+            self.at_mut(position).marks &= !LOST;
         }
+        self.lost = 0;
         self.undecided = self.first;
         self.resend = self.first;
+        self.edge = self.first;
+        self.sacked_above = self.sacked;
+        let ends = (self.first..self.next).filter(|&at| self.is_sacked(at) && !self.is_sacked(at + 1));
+        self.ranges_above = ends.count() as u64;
     }
 }

@@ -2,7 +2,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{Phase, Purpose, Sender, Undo};
+use super::reaction::News;
+use super::{Phase, Purpose, Sender, Undo, ticks};
+use crate::config::UndoRule;
 use crate::congestion::CongestionControl;
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Found, Record};
@@ -27,7 +29,7 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.newest = self.rack.newest.max(Some(newest));
         let found = self.mark_late(now);
         if let Some(wait) = found.next {
-            self.timer = Some(now + wait + TIMER_SLACK);
+            self.timer = Some(self.config.timers.expiry(now, wait + TIMER_SLACK));
             self.purpose = Purpose::Reordering;
         }
         found
@@ -59,7 +61,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(undo) = &mut self.rack.undo
             && start >= undo.since
         {
-            undo.retransmissions = undo.retransmissions.saturating_sub(1);
+            undo.retransmissions = undo.retransmissions.map(|count| count.saturating_sub(1));
         }
     }
 
@@ -71,7 +73,7 @@ impl<C: CongestionControl> Sender<C> {
         let lost_before = self.scoreboard.lost();
         let found = self.mark_late(now);
         if let Some(wait) = found.next {
-            self.timer = Some(now + wait + TIMER_SLACK);
+            self.timer = Some(self.config.timers.expiry(now, wait + TIMER_SLACK));
             self.purpose = Purpose::Reordering;
         } else {
             self.timer = Some(self.timeout_of_front(now));
@@ -87,7 +89,8 @@ impl<C: CongestionControl> Sender<C> {
     /// The timeout as counted from when the oldest segment was sent.
     pub(super) fn timeout_of_front(&self, now: Instant) -> Instant {
         let sent = self.scoreboard.front_sent().unwrap_or(now);
-        (sent + self.rtt.rto()).max(now + Duration::from_nanos(1))
+        let wait = (sent + self.rtt.rto()).max(now + Duration::from_nanos(1)).since(now);
+        self.config.timers.expiry(now, wait)
     }
 
     /// Sets the timer for a probe, if one is called for (RFC 8985 §7.2); `afresh`: the timeout counts from now.
@@ -106,8 +109,13 @@ impl<C: CongestionControl> Sender<C> {
             Some(srtt) => srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK },
             None => Duration::from_secs(1),
         };
-        let timeout = if afresh { now + self.rtt.rto() } else { self.timeout_of_front(now) };
-        self.timer = Some((now + wait).min(timeout));
+        let timeout = if afresh {
+            self.rtt.rto()
+        } else {
+            let sent = self.scoreboard.front_sent().unwrap_or(now);
+            (sent + self.rtt.rto()).max(now + Duration::from_nanos(1)).since(now)
+        };
+        self.timer = Some(self.config.timers.expiry(now, wait.min(timeout)));
         self.purpose = Purpose::Probe;
         true
     }
@@ -143,8 +151,9 @@ impl<C: CongestionControl> Sender<C> {
             Some(self.retransmit(now, position, record))
         };
         self.rack.probed = Some((self.snd_nxt, !new));
+        // RFC 8985 §7.3: the timeout counts from the probe.
         self.purpose = Purpose::Timeout;
-        self.timer = Some(self.timeout_of_front(now));
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         segment
     }
 
@@ -171,55 +180,135 @@ impl<C: CongestionControl> Sender<C> {
     /// A segment went out again.
     pub(super) fn note_resent(&mut self, now: Instant, record: Record) {
         if let Some(undo) = &mut self.rack.undo {
-            if !undo.any {
-                undo.first = now;
-            }
-            undo.any = true;
-            undo.retransmissions += 1;
+            undo.first.get_or_insert(now);
+            undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
         }
         if record.seq <= self.snd_una && self.purpose != Purpose::Reordering {
             self.purpose = Purpose::Timeout;
-            self.timer = Some(now + self.rtt.rto());
+            self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
+        }
+    }
+
+    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2): all but one of fewer than four segments
+    /// were SACKed, and there is nothing else to send.
+    pub(super) fn schedule_early_retransmit(&mut self, now: Instant) {
+        let out = self.scoreboard.outstanding();
+        let called_for = out < 4 * self.mss
+            && out <= self.scoreboard.sacked() + self.mss
+            && (self.snd_nxt >= self.data_end || self.scoreboard.pipe() + self.mss > self.cwnd);
+        if called_for && self.purpose != Purpose::Early {
+            let quarter = Duration::from_nanos(self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos() / 4);
+            let wait = quarter.max(TIMER_SLACK).min(self.rtt.rto());
+            self.timer = Some(self.config.timers.expiry(now, wait));
+            self.purpose = Purpose::Early;
+        }
+    }
+
+    /// The time for an early retransmit has come.
+    pub(super) fn retransmit_early(&mut self, now: Instant) {
+        if self.scoreboard.is_empty() {
+            return;
+        }
+        if self.phase == Phase::Open {
+            self.enter_recovery(now, &News { delivered: self.mss, ..News::default() });
+        }
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
+    }
+
+    /// Whether a timeout is a new sign of congestion, as Linux has it: not while an earlier reduction is not answered yet,
+    /// and not when the same segment times out again. `first`: it did not time out before.
+    pub(super) fn timeout_reduces(&self, first: bool) -> bool {
+        if !self.config.undoes() {
+            return first;
+        }
+        match self.phase {
+            Phase::Open => true,
+            Phase::Loss => first || self.snd_una >= self.recovery_point,
+            Phase::Recovery | Phase::Reduction => self.snd_una >= self.recovery_point,
         }
     }
 
     /// Before a reduction that may be wrong.
-    pub(super) fn remember_window(&mut self, now: Instant) {
-        self.rack.undo = self.config.undo.then_some(Undo {
+    pub(super) fn remember_window(&mut self) {
+        if !self.config.undoes() {
+            return;
+        }
+        // What was sent again in a recovery that is not over yet began then.
+        let first = self.rack.undo.filter(|_| self.phase != Phase::Open).and_then(|undo| undo.first);
+        self.rack.undo = Some(Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             since: self.snd_una,
-            retransmissions: 0,
-            any: false,
-            first: now,
+            retransmissions: None,
+            first,
         });
     }
 
-    /// True if what was sent again was not lost: all of it was reported as duplicate (RFC 3708), or the ACK answers to
-    /// the time before it was sent again (RFC 4015).
-    pub(super) fn was_spurious(&self, answered: Option<Instant>) -> bool {
-        self.rack.undo.is_some_and(|undo| {
-            undo.any && (undo.retransmissions == 0 || answered.is_some_and(|sent| sent < undo.first))
+    /// True if every segment that was sent again was reported as a duplicate (RFC 3708).
+    pub(super) fn were_all_duplicates(&self) -> bool {
+        self.rack.undo.is_some_and(|undo| undo.retransmissions == Some(0))
+    }
+
+    /// True if what the ACK answers to was sent before anything was sent again (Eifel, RFC 3522 §3.2), or nothing was.
+    pub(super) fn answers_original(&self, answered: Option<Instant>) -> bool {
+        self.rack.undo.is_some_and(|undo| match undo.first {
+            Some(first) => answered.is_some_and(|sent| ticks(sent) < ticks(first)),
+            None => true,
         })
     }
 
-    /// Takes the last reduction back.
-    pub(super) fn undo(&mut self) {
+    /// Takes the last reduction back (RFC 4015 §3.2); with `unmark` also what was taken for lost.
+    pub(super) fn undo(&mut self, unmark: bool) {
         if let Some(undo) = self.rack.undo.take() {
             self.stats.undone += 1;
-            self.cwnd = self.cwnd.max(undo.cwnd);
-            self.ssthresh = self.ssthresh.max(undo.ssthresh);
-            self.scoreboard.unmark_lost();
+            if self.phase == Phase::Loss && self.config.undo == UndoRule::Halved {
+                self.cwnd = self.cwnd.max(undo.cwnd.min(self.ssthresh));
+            } else {
+                self.cwnd = self.cwnd.max(undo.cwnd);
+                self.ssthresh = self.ssthresh.max(undo.ssthresh);
+            }
+            if unmark {
+                self.scoreboard.unmark_lost();
+            }
             self.phase = Phase::Open;
             self.front_due = false;
+            self.timed_out_at = None;
         }
+    }
+
+    /// F-RTO (RFC 5682 §3.1): what an ACK that shows nothing yet tells of a timeout in doubt. Step 2b: the first one that
+    /// advances asks for new data; step 3a: SACKs of that show the loss to be real.
+    pub(super) fn test_timeout(&mut self, advanced: bool, sacked: bool) {
+        if self.snd_nxt > self.recovery_point {
+            self.rack.timeout_in_doubt &= !sacked;
+        } else if advanced {
+            self.recovery_point = self.snd_nxt;
+            self.rack.new_data_first = true;
+        }
+    }
+
+    /// Sends new data where there are losses to mend (RFC 5682 §3.1 step 2b). The outer `None`: there is no new data that
+    /// may be sent, and losses are mended at once.
+    #[cold]
+    pub(super) fn test_with_new_data(&mut self, now: Instant, pipe: u64) -> Option<Option<Segment>> {
+        let usable = self.window_edge.saturating_sub(self.snd_nxt);
+        let payload = self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
+        if payload > 0 && payload <= usable && pipe + payload <= self.cwnd {
+            return Some(Some(self.first_transmission(now, payload)));
+        }
+        if self.snd_nxt > self.recovery_point {
+            return Some(None);
+        }
+        self.rack.new_data_first = false;
+        self.rack.timeout_in_doubt = false;
+        None
     }
 
     /// Enters recovery; losses are marked already. `sacked`: bytes that this ACK was the first to SACK.
     pub(super) fn begin_recovery(&mut self, now: Instant, acked: u64) {
         self.stats.fast_recoveries += 1;
         if self.phase != Phase::Reduction {
-            self.remember_window(now);
+            self.remember_window();
             let cwnd = self.cwnd;
             self.ssthresh = self.reduced_window(now, crate::congestion::Signal::Loss, acked);
             self.prr = Prr::begin_whole(cwnd);

@@ -2,11 +2,12 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, narrow, timestamp};
+use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, TICK};
+use super::{narrow, sent_at, ticks, ticks_since};
 use crate::config::Growth;
 use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
 use crate::prr::{Progress, Prr};
-use crate::scoreboard::DUP_THRESH;
+use crate::scoreboard::{DUP_THRESH, Found};
 use crate::segment::{Flags, Segment};
 
 /// What one ACK changed, in bytes.
@@ -100,13 +101,26 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn on_ack_by_count(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
         let ack = segment.ack;
+        let spurious_before = self.stats.spurious;
         let mut news = self.update(now, segment);
         let was_in_recovery = self.phase == Phase::Recovery;
-        if self.phase != Phase::Open {
-            self.recover(ack, &news);
+        if self.rack.probed.is_some() {
+            let duplicate_reported = self.stats.spurious > spurious_before;
+            self.on_probe_answer(ack, news.acked == 0 && news.sacked == 0, duplicate_reported);
         }
-        if news.duplicate && self.phase == Phase::Open && self.is_loss_evident() {
-            self.enter_recovery(now, &news);
+        if self.phase != Phase::Open {
+            self.end_or_continue(now, segment, &news);
+        }
+        if news.duplicate && self.phase == Phase::Open {
+            if self.is_loss_evident() {
+                self.enter_recovery(now, &news);
+            } else if self.config.early_retransmit {
+                self.schedule_early_retransmit(now);
+            }
+        }
+        if news.acked > 0 && self.config.tail_loss_probe && !self.scoreboard.is_empty() {
+            self.purpose = Purpose::Timeout;
+            self.schedule_probe(now, true);
         }
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
         if self.feedback {
@@ -128,7 +142,12 @@ impl<C: CongestionControl> Sender<C> {
     fn on_ack_by_time(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
         let ack = segment.ack;
         let spurious_before = self.stats.spurious;
-        self.scoreboard.begin_ack(now - self.rtt.min_rtt());
+        let answered = self.config.timestamps && segment.ts_ecr != 0;
+        let answered = answered.then(|| sent_at(now, segment.ts_ecr));
+        // What was sent again after that, or too lately to be what the ACK answers to, did not cause it.
+        let stamped =
+            answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
+        self.scoreboard.begin_ack((now - self.rtt.min_rtt()).min(stamped));
         let lost_before = self.scoreboard.lost();
         let resent_before = self.stats.retransmits;
         let set_timer = self.timer;
@@ -141,12 +160,14 @@ impl<C: CongestionControl> Sender<C> {
         }
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
         let reduces = echo && self.phase == Phase::Open && !self.controls_all;
+        self.rack.new_data_first = false;
+        let mut looks = true;
         if self.phase != Phase::Open {
-            self.end_phase(now, segment, duplicate_reported);
-        } else if duplicate_reported && self.was_spurious(None) {
-            self.undo();
+            looks = self.end_phase(ack, answered, &news);
+        } else if duplicate_reported && self.were_all_duplicates() {
+            self.undo(false);
         }
-        let found = self.detect_losses(now);
+        let found = if looks { self.detect_losses(now) } else { Found::default() };
         news.lost = self.scoreboard.lost() > lost_before || found.retransmission;
         let newly_lost = self.scoreboard.lost().saturating_sub(lost_before);
         let begins = match self.phase {
@@ -171,7 +192,7 @@ impl<C: CongestionControl> Sender<C> {
             if self.scoreboard.is_empty() {
                 self.timer = None;
             } else if !self.schedule_probe(now, true) {
-                self.timer = Some(now + self.rtt.rto());
+                self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
             }
         } else if found.next.is_none() && self.purpose == Purpose::Reordering {
             // What the timer waited for was decided.
@@ -281,16 +302,15 @@ impl<C: CongestionControl> Sender<C> {
         self.pace = self.controller.pacing_rate();
     }
 
-    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction.
+    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns false if losses are not
+    /// to be looked for, as reordering seems to be all there is.
     #[cold]
-    fn end_phase(&mut self, now: Instant, segment: &Segment, duplicate_reported: bool) {
-        let ack = segment.ack;
-        let answered = (self.config.timestamps && segment.ts_ecr != 0).then(|| sent_at(now, segment.ts_ecr));
-        let advanced = self.scoreboard.arrivals().newest.is_some();
+    fn end_phase(&mut self, ack: u64, answered: Option<Instant>, news: &News) -> bool {
+        let is_over = ack >= self.recovery_point;
         match self.phase {
-            Phase::Recovery if ack >= self.recovery_point => {
-                if self.was_spurious(answered) {
-                    self.undo();
+            Phase::Recovery if is_over => {
+                if self.were_all_duplicates() || self.answers_original(answered) {
+                    self.undo(false);
                 } else {
                     self.cwnd = self.ssthresh;
                     self.phase = Phase::Open;
@@ -299,19 +319,27 @@ impl<C: CongestionControl> Sender<C> {
                     self.phase = Phase::Open;
                 }
             }
-            Phase::Recovery if duplicate_reported && self.was_spurious(None) => self.undo(),
+            Phase::Recovery if news.acked > 0 && self.answers_original(answered) => {
+                // A hole was filled by what came late.
+                if self.scoreboard.has_resent() {
+                    return false;
+                }
+                self.undo(true);
+            }
+            Phase::Recovery if self.were_all_duplicates() => self.undo(false),
             Phase::Reduction if ack > self.recovery_point => {
                 self.cwnd = self.ssthresh;
                 self.phase = Phase::Open;
             }
             Phase::Loss => {
-                // F-RTO (RFC 5682 §3.1): data that was not sent again arrived.
+                let advanced = news.acked > 0;
                 let original = self.rack.timeout_in_doubt && self.scoreboard.arrivals().was_not_lost;
-                if advanced && (original || self.was_spurious(answered.filter(|_| ack > self.recovery_point)))
-                {
-                    self.undo();
-                } else if ack >= self.recovery_point {
+                if original || (advanced && (self.were_all_duplicates() || self.answers_original(answered))) {
+                    self.undo(true);
+                } else if is_over {
                     self.phase = Phase::Open;
+                } else if self.rack.timeout_in_doubt {
+                    self.test_timeout(advanced, news.sacked > 0);
                 }
             }
             _ => {}
@@ -319,6 +347,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.phase == Phase::Open {
             self.rack.timeout_in_doubt = false;
         }
+        true
     }
 
     /// A SACK renews the timeout if what it tells of was sent before the oldest segment last was (Linux).
@@ -354,9 +383,9 @@ impl<C: CongestionControl> Sender<C> {
             self.front_due = false; // another segment is the oldest now
             news.delivered = done.delivered;
             if self.config.rack() {
-                news.rtt = done.sent.map(|sent| now.since(sent));
-                if let Some(first) = done.first_sent {
+                if let (Some(first), Some(last)) = (done.first_sent, done.sent) {
                     self.rtt.take(now.since(first), ack, self.snd_nxt);
+                    news.rtt = Some(now.since(last));
                 }
             } else {
                 if let Some(sent) = done.sent {
@@ -390,6 +419,14 @@ impl<C: CongestionControl> Sender<C> {
             if self.config.rack() {
                 self.take_sacked_rtt(now, &mut news, ack);
             }
+            if news.rtt.is_none()
+                && acked > 0
+                && (self.config.rack() || self.config.undoes())
+                && self.config.timestamps
+                && segment.ts_ecr != 0
+            {
+                self.take_stamped_rtt(now, &mut news, segment);
+            }
         } else {
             news.duplicate = acked == 0 && same_window && segment.len == 0 && !self.scoreboard.is_empty();
         }
@@ -406,7 +443,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.scoreboard.is_empty() {
             self.timer = None;
         } else if self.config.sack || self.phase != Phase::Recovery || self.first_partial {
-            self.timer = Some(now + self.rtt.rto());
+            self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         }
     }
 
@@ -429,7 +466,7 @@ impl<C: CongestionControl> Sender<C> {
         // The byte of a window probe is a duplicate by intent.
         if start < end && (end <= segment.ack || within_second) && !self.persisting {
             self.stats.spurious += 1;
-            if self.config.rack() {
+            if self.config.rack() || self.config.undoes() {
                 self.on_duplicate_report(start);
             }
         }
@@ -450,6 +487,15 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The RTT that the timestamps show, in whole milliseconds as Linux's clock has them, where what was acknowledged had been
+    /// sent more than once (RFC 7323 §4.3).
+    #[cold]
+    fn take_stamped_rtt(&mut self, now: Instant, news: &mut News, segment: &Segment) {
+        let rtt = ticks_since(now, segment.ts_ecr);
+        self.rtt.take(rtt, segment.ack, self.snd_nxt);
+        news.rtt = Some(rtt);
+    }
+
     /// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without SACK only
     /// if the ACK goes beyond what was sent before the last recovery (RFC 6582 §3.2 step 1).
     fn is_loss_evident(&self) -> bool {
@@ -461,10 +507,11 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[cold]
-    fn enter_recovery(&mut self, now: Instant, news: &News) {
+    pub(super) fn enter_recovery(&mut self, now: Instant, news: &News) {
         self.stats.fast_recoveries += 1;
         // One reduction per window of data, whatever told of it (RFC 3168 §6.1.2).
         if self.snd_una >= self.reduction_point {
+            self.remember_window();
             self.ssthresh = self.reduced_window(now, Signal::Loss, news.acked);
         }
         self.phase = Phase::Recovery;
@@ -485,8 +532,21 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// An ACK while in recovery or after a timeout.
+    /// An ACK while not all is well: what it ends, also because nothing was lost, and what it means otherwise.
     #[cold]
+    fn end_or_continue(&mut self, now: Instant, segment: &Segment, news: &News) {
+        let before = self.phase;
+        if self.config.undoes() {
+            let answered = self.config.timestamps && segment.ts_ecr != 0;
+            let answered = answered.then(|| sent_at(now, segment.ts_ecr));
+            self.end_phase(segment.ack, answered, news);
+        }
+        if self.phase == before {
+            self.recover(segment.ack, news);
+        }
+    }
+
+    /// An ACK while in recovery or after a timeout.
     fn recover(&mut self, ack: u64, news: &News) {
         let is_over = ack >= self.recovery_point;
         match self.phase {
@@ -535,9 +595,4 @@ impl<C: CongestionControl> Sender<C> {
         };
         self.cwnd = self.prr.on_ack(&progress);
     }
-}
-
-/// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
-fn sent_at(now: Instant, stamp: u32) -> Instant {
-    now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }

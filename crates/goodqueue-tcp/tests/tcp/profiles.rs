@@ -1,20 +1,21 @@
 //! Stack profiles: what Linux's sender and receiver do that the RFCs' do not.
 
 use goodqueue::{Duration, Instant};
-use goodqueue_tcp::{Config, Profile, Receiver, SackBlocks, Segment, Sender};
+use goodqueue_tcp::{Config, Profile, Receiver, SackBlocks, Segment, Sender, Timers};
 use goodqueue_tcp::{Flags, registry};
 
 use crate::pair::{Fate, Pair, at, controller, ms, quick};
 
-fn settings(name: &str) -> Config {
+pub(crate) fn settings(name: &str) -> Config {
     Profile::by_name(name).expect("listed").settings
 }
 
-/// Linux's settings, with segments of 1460 bytes and an ACK for each, to count easily.
-fn linux() -> Config {
+/// Linux's settings, with segments of 1460 bytes, an ACK for each and exact timers, to count easily.
+pub(crate) fn linux() -> Config {
     Config {
         delayed_ack: quick().delayed_ack,
         timestamps: false,
+        timers: Timers::Exact,
         sack_delay: Duration::ZERO,
         ..settings("linux")
     }
@@ -22,7 +23,7 @@ fn linux() -> Config {
 
 const MSS: u64 = 1460;
 
-fn window_of(segments: u32, config: Config) -> Config {
+pub(crate) fn window_of(segments: u32, config: Config) -> Config {
     Config { iw: segments, initial_ssthresh: u64::from(segments) * MSS, ..config }
 }
 
@@ -220,13 +221,14 @@ fn a_coarse_clock_rounds_round_trips_up() {
 }
 
 #[test]
-fn rack_without_sack_is_refused() {
+fn what_needs_sack_is_refused_without_it() {
     let config = Config { sack: false, ..settings("linux") };
     assert!(config.check().is_err());
-    assert!(Config { tail_loss_probe: true, ..Config::default() }.check().is_err());
+    assert!(Config { tail_loss_probe: true, sack: false, ..Config::default() }.check().is_err());
+    assert!(Config { early_retransmit: true, ..settings("linux") }.check().is_err());
 }
 
-fn connected(config: Config) -> Receiver {
+pub(crate) fn connected(config: Config) -> Receiver {
     let mut receiver = Receiver::new(config).expect("valid");
     receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
     assert!(receiver.poll_transmit(at(0)).is_some());
@@ -234,6 +236,6 @@ fn connected(config: Config) -> Receiver {
     receiver
 }
 
-fn data(number: u64) -> Segment {
+pub(crate) fn data(number: u64) -> Segment {
     Segment { seq: number * 100 + 1, ack: 1, len: 100, flags: Flags::ACK, ..Segment::default() }
 }

@@ -1,0 +1,157 @@
+//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of Linux 6.1), and the window
+//! that it announces from it. While that grows, no ACK is delayed.
+
+use goodqueue::{Duration, Instant};
+
+/// Buffer of a new connection, and the most: `tcp_rmem` of Linux 6.1, in bytes.
+const INITIAL: u64 = 131_072;
+const MOST: u64 = 6_291_456;
+/// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead. Segments that follow each
+/// other out of order are joined, and take it once.
+pub(crate) const OVERHEAD: u64 = 1280;
+const RECKONED_OVERHEAD: u64 = 832;
+const RECKONED_STEP: u64 = 128;
+/// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for losses.
+const INITIAL_SEGMENTS: u64 = 10;
+const CUSHION: u64 = 16;
+/// A shorter segment does not let the window grow.
+const SHORT: u32 = 128;
+/// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
+const SCALE: u64 = 128;
+
+/// State of the tuning; sizes in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiveBuffer {
+    mss: u64,
+    /// The buffer, the window that it is good for, and how much of that is announced by now.
+    buffer: u64,
+    clamp: u64,
+    announced: u64,
+    /// Smoothed RTT as seen from here, times eight, and the tick of the timestamp that gave the last sample.
+    rtt: u64,
+    answered: Option<u64>,
+    /// What arrived in the last round trip; where and when the present one began.
+    space: u64,
+    from: u64,
+    since: Instant,
+}
+
+impl ReceiveBuffer {
+    /// Of a connection established at `now`, whose full segments carry `mss` bytes.
+    pub(crate) fn new(mss: u32, now: Instant) -> Self {
+        let mss = u64::from(mss);
+        let clamp = window(INITIAL).saturating_sub(mss).max(2 * mss);
+        let space = clamp.min(INITIAL_SEGMENTS * mss);
+        Self {
+            mss,
+            buffer: INITIAL,
+            clamp,
+            announced: clamp,
+            rtt: 0,
+            answered: None,
+            space,
+            from: 1,
+            since: now,
+        }
+    }
+
+    /// The window, with `taken` bytes of the buffer in use.
+    #[inline]
+    pub(crate) fn window(&self, taken: u64) -> u64 {
+        self.announced.min(window(self.buffer.saturating_sub(taken))).next_multiple_of(SCALE)
+    }
+
+    /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick `answered` of the timestamps
+    /// clock, with `taken` bytes of the buffer in use. Returns true if the window grows.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, len: u32, taken: u64, answered: u64, rtt: Duration) -> bool {
+        if self.answered != Some(answered) && u64::from(len) >= self.mss {
+            self.answered = Some(answered);
+            // A shorter one counts at once.
+            let sample = rtt.as_nanos();
+            let is_less = self.rtt == 0 || sample * 8 < self.rtt;
+            self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
+        }
+        let room = self.clamp.min(window(self.buffer.saturating_sub(taken + self.mss + OVERHEAD)));
+        if len < SHORT || room <= self.announced {
+            return false;
+        }
+        self.announced = room.min(self.announced + 2 * self.mss);
+        true
+    }
+
+    /// The application has read everything up to `read`.
+    #[inline]
+    pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
+        if self.rtt == 0 || now.since(self.since).as_nanos() < self.rtt / 8 {
+            return;
+        }
+        let copied = read - self.from;
+        if copied > self.space {
+            self.enlarge(copied);
+            self.space = copied;
+        }
+        self.from = read;
+        self.since = now;
+    }
+
+    /// Twice what a round trip brought, and more as it grew.
+    fn enlarge(&mut self, copied: u64) {
+        let base = 2 * copied + CUSHION * self.mss;
+        let growth = u128::from(base) * u128::from(copied - self.space) / u128::from(self.space.max(1));
+        let wanted = base.saturating_add(u64::try_from(2 * growth).unwrap_or(u64::MAX));
+        let mut reckoned = self.mss + RECKONED_OVERHEAD;
+        while window(reckoned) < self.mss {
+            reckoned += RECKONED_STEP;
+        }
+        let buffer = (wanted / self.mss).saturating_mul(reckoned).min(MOST);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = window(buffer);
+        }
+    }
+}
+
+/// The window that a buffer is good for: half of it (`tcp_adv_win_scale` 1).
+const fn window(buffer: u64) -> u64 {
+    buffer / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+
+    #[test]
+    fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
+        // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a window of half of them.
+        let mut buffer = ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, Instant::ZERO) };
+        assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
+        assert!(!buffer.on_segment(MSS, 0, 7, Duration::from_millis(50)), "nothing to grow into yet");
+        buffer.on_read(Instant::from_nanos(50_000_000), 1 + 28_960);
+        assert_eq!((buffer.buffer, buffer.clamp), (429_240, 214_620));
+        assert!(buffer.on_segment(MSS, 0, 8, Duration::from_millis(50)));
+        assert_eq!(buffer.announced, 64_088 + 2 * 1448);
+    }
+
+    #[test]
+    fn within_a_round_trip_nothing_is_measured() {
+        let mut buffer = ReceiveBuffer::new(MSS, Instant::ZERO);
+        buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
+        assert_eq!(buffer.buffer, INITIAL, "no RTT is known");
+        buffer.on_segment(MSS, 0, 7, Duration::from_millis(50));
+        buffer.on_read(Instant::from_nanos(49_999_999), 1_000_000);
+        assert_eq!(buffer.buffer, INITIAL);
+    }
+
+    #[test]
+    fn it_stops_growing_at_the_most_there_is() {
+        let mut buffer = ReceiveBuffer::new(MSS, Instant::ZERO);
+        buffer.on_segment(MSS, 0, 7, Duration::from_millis(50));
+        buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
+        assert_eq!(buffer.buffer, MOST);
+        let grown = (0..10_000_u32).filter(|_| buffer.on_segment(MSS, 0, 8, Duration::ZERO)).count();
+        assert_eq!(grown, 1064, "by two segments at a time up to what the buffer is good for");
+    }
+}

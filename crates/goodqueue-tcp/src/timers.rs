@@ -1,0 +1,89 @@
+//! In what steps timers run: a kernel's do not fire when asked but at a tick of its clock.
+
+use goodqueue::{Duration, Instant};
+
+/// Nanoseconds of a tick: kernels are taken to run at 1000 Hz.
+const TICK: u64 = 1_000_000;
+/// Linux counts ticks from five minutes before 2^32 (`INITIAL_JIFFIES`), which places the slots of the wheel.
+const FIRST_TICK: u64 = (1 << 32) - 300_000;
+/// Each level of the wheel has so many slots; its slots are so many times, as a power of two, as wide as those below.
+const SLOTS: u64 = 64;
+const WIDER: u32 = 3;
+const LEVELS: u32 = 8;
+
+/// When a timer fires.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Timers {
+    /// When it was asked to.
+    #[default]
+    Exact,
+    /// At the next millisecond (Linux up to 4.7).
+    Ticks,
+    /// At the end of a slot of the timer wheel that Linux has since 4.8: later than asked by up to 1 ms for waits below
+    /// 63 ms, 8 ms below 0.5 s, 64 ms below 4 s, 0.5 s below 32 s.
+    Wheel,
+}
+
+impl Timers {
+    /// When a timer fires that is set at `now` for `wait` later.
+    #[must_use]
+    #[inline]
+    pub fn expiry(self, now: Instant, wait: Duration) -> Instant {
+        if self == Self::Exact {
+            return now + wait;
+        }
+        let wait = wait.as_nanos().div_ceil(TICK).max(1);
+        let due = (now.as_nanos() / TICK).saturating_add(wait);
+        let due = if self == Self::Wheel { slot_end(due, wait) } else { due };
+        Instant::from_nanos(due.saturating_mul(TICK))
+    }
+}
+
+/// The end of the slot into which a timer due at the tick `due`, which is `wait` ticks away, falls.
+#[inline]
+fn slot_end(due: u64, wait: u64) -> u64 {
+    let mut level = 0;
+    while level + 1 < LEVELS && wait >= (SLOTS - 1) << (level * WIDER) {
+        level += 1;
+    }
+    let slot = (due.saturating_add(FIRST_TICK) >> (level * WIDER)) + 1;
+    (slot << (level * WIDER)) - FIRST_TICK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fires(timers: Timers, micros: u64, millis: u64) -> u64 {
+        let now = Instant::from_nanos(micros * 1000);
+        timers.expiry(now, Duration::from_millis(millis)).as_nanos() / 1000
+    }
+
+    #[test]
+    fn a_delayed_ack_goes_at_the_tick_after_the_last_of_its_forty() {
+        assert_eq!(fires(Timers::Exact, 670_185, 40), 710_185);
+        assert_eq!(fires(Timers::Ticks, 670_185, 40), 710_000);
+        assert_eq!(fires(Timers::Wheel, 670_185, 40), 711_000, "as recorded of Linux 6.1.192");
+    }
+
+    #[test]
+    fn longer_waits_end_at_wider_slots() {
+        // Recorded: timeouts of 230 ms at 336, of 460 ms at 800, of 920 ms at 1760.
+        assert_eq!(fires(Timers::Wheel, 102_400, 230), 336_000);
+        assert_eq!(fires(Timers::Wheel, 336_000, 460), 800_000);
+        assert_eq!(fires(Timers::Wheel, 800_000, 920), 1_760_000);
+    }
+
+    #[test]
+    fn a_timer_is_off_by_less_than_two_ticks_or_a_seventh() {
+        for millis in [0, 1, 62, 63, 503, 504, 4031, 4032, 120_000, u64::MAX / 2_000_000] {
+            let wait = Duration::from_millis(millis);
+            let now = Instant::from_nanos(999_999);
+            for timers in [Timers::Ticks, Timers::Wheel] {
+                let late = timers.expiry(now, wait).as_nanos() as i128 - i128::from((now + wait).as_nanos());
+                let allowed = -1_000_000..2_000_000 + i128::from(wait.as_nanos()) / 7;
+                assert!(allowed.contains(&late), "{millis} {late}");
+            }
+        }
+    }
+}

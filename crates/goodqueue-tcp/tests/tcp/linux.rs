@@ -1,0 +1,141 @@
+//! What Linux's ends do that others see: segments in bursts, ACKs that are not delayed, windows that grow, coarse timers.
+
+use goodqueue::{Duration, Instant};
+use goodqueue_tcp::{Config, Flags, Segment, Timers};
+
+use crate::pair::{Pair, at, ms};
+use crate::profiles::{connected, data, linux, settings, window_of};
+
+const MSS: u64 = 1460;
+
+/// Segments of 1460 bytes beside the timestamps.
+fn linux_as_it_is() -> Config {
+    Config { mss: 1472, ..settings("linux") }
+}
+
+fn pushed(pair: &Pair) -> Vec<bool> {
+    pair.data
+        .iter()
+        .filter(|(_, data)| data.len > 0)
+        .map(|(_, data)| data.flags.contains(Flags::PSH))
+        .collect()
+}
+
+#[test]
+fn the_last_segment_of_each_burst_is_pushed() {
+    let mut pair = Pair::bulk(linux());
+    pair.run_until(at(100));
+    assert_eq!(pushed(&pair), [false, true].repeat(5));
+}
+
+#[test]
+fn the_last_segment_that_the_application_wrote_is_pushed() {
+    let mut pair = Pair::transfer(linux(), 3);
+    pair.finish();
+    assert_eq!(pushed(&pair), [false, true, true]);
+}
+
+#[test]
+fn what_is_left_of_the_window_waits_for_the_next_ack() {
+    // Eleven segments: five bursts of two leave; as the first ACK will come soon, the eleventh waits for it.
+    let config =
+        Config { delayed_ack: Config::default().delayed_ack, quick_acks: 0, ..window_of(11, linux()) };
+    let mut pair = Pair::bulk(config);
+    pair.run_until(at(100));
+    assert_eq!(
+        pair.data.iter().filter(|(_, data)| data.len > 0).count(),
+        11,
+        "nothing is out: no ACK will come"
+    );
+    pair.run_until(at(200));
+    let sent = pair.sender.in_flight();
+    assert!(pair.sender.cwnd() - sent <= MSS, "at most one is left out: {sent}");
+}
+
+#[test]
+fn a_pushed_segment_is_acknowledged_at_once() {
+    let mut receiver = connected(Config { adaptive_acks: true, mss: 100, ..Config::default() });
+    receiver.on_segment(at(1), &data(0));
+    assert!(receiver.poll_transmit(at(1)).is_none(), "the first of two waits");
+    receiver.on_segment(at(1), &data(1));
+    assert!(receiver.poll_transmit(at(1)).is_some());
+    receiver.on_segment(at(2), &Segment { flags: Flags::ACK | Flags::PSH, ..data(2) });
+    assert!(receiver.poll_transmit(at(2)).is_some());
+}
+
+#[test]
+fn a_short_segment_is_acknowledged_at_once() {
+    let mut receiver = connected(Config { adaptive_acks: true, mss: 101, ..Config::default() });
+    receiver.on_segment(at(1), &data(0));
+    assert!(receiver.poll_transmit(at(1)).is_some());
+}
+
+#[test]
+fn the_window_grows_with_what_a_round_trip_brings() {
+    let mut pair = Pair::bulk(linux_as_it_is());
+    pair.run_until(at(1000));
+    let windows: Vec<u32> = pair.acks.iter().map(|(_, ack)| ack.window).collect();
+    assert!(windows[0] < 65_536, "{}", windows[0]);
+    assert!(windows.windows(2).all(|two| two[1] + 2 * 1460 >= two[0]), "it grows");
+    let last = *windows.last().expect("some");
+    assert!(u64::from(last) > pair.sender.in_flight(), "and never holds the sender back: {last}");
+}
+
+#[test]
+fn while_the_window_grows_no_ack_is_delayed() {
+    let mut pair = Pair::bulk(linux_as_it_is());
+    // 10, 20 and 40 segments; the sixteen quick ACKs end within the second round.
+    pair.run_until(at(400));
+    let acknowledged: Vec<u64> =
+        pair.acks.windows(2).map(|two| (two[1].1.ack - two[0].1.ack) / MSS).collect();
+    let singles = acknowledged.iter().rev().take(20).filter(|&&segments| segments == 1).count();
+    assert!(singles >= 18, "{acknowledged:?}");
+}
+
+#[test]
+fn the_window_is_never_larger_than_the_application_allows() {
+    let mut pair = Pair::bulk(Config { rwnd: 20 * 1460, ..linux_as_it_is() });
+    pair.run_until(at(2000));
+    assert!(pair.acks.iter().all(|(_, ack)| ack.window <= 20 * 1460));
+    assert!(pair.sender.in_flight() <= 20 * MSS);
+}
+
+#[test]
+fn a_receiver_that_waited_in_vain_waits_longer_next_time_up_to_the_round_trip() {
+    // The handshake took 100 ms.
+    let config =
+        Config { quick_acks: 0, timers: Timers::Exact, timestamps: false, mss: 100, ..settings("linux") };
+    let mut receiver = goodqueue_tcp::Receiver::new(config).expect("valid");
+    receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
+    assert!(receiver.poll_transmit(at(0)).is_some());
+    receiver.on_segment(at(100), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+    let mut waited = Vec::new();
+    for number in 0..4 {
+        let now = at(1000 + number * 200);
+        receiver.on_segment(now, &data(number));
+        let due = receiver.next_event().expect("delayed");
+        waited.push(due.since(now));
+        assert!(receiver.poll_transmit(due).is_some());
+    }
+    assert_eq!(waited, [ms(40), ms(80), ms(100), ms(100)]);
+}
+
+#[test]
+fn a_timeout_fires_at_the_end_of_a_slot_of_the_timer_wheel() {
+    let mut pair =
+        Pair::bulk(Config { timers: Timers::Wheel, tail_loss_probe: false, ..linux() }).lose(1..=10);
+    pair.run_while(|pair| pair.sender.stats().timeouts == 0);
+    // sent at 100, due 300 ms later, within slots of 8 ms
+    assert_eq!(pair.now, at(408));
+    let exact = Instant::ZERO + Duration::from_millis(400);
+    assert_eq!(Timers::Wheel.expiry(at(100), ms(300)), exact + ms(8));
+}
+
+#[test]
+fn the_probe_restarts_the_timeout() {
+    // RFC 8985 §7.3: sent at 100; probed at 302; the timeout counts from there.
+    let mut pair = Pair::bulk(linux()).lose(1..=11);
+    pair.run_while(|pair| pair.sender.stats().timeouts == 0);
+    assert_eq!(pair.sender.stats().tail_loss_probes, 1);
+    assert_eq!(pair.now, at(302 + 300));
+}

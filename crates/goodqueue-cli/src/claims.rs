@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::{ClaimResult, Paper, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{ClaimResult, MetricsResult, Paper, Verdict, figures, score};
 use serde_json::Value;
 
 /// The claims of one paper, a line each; what came out of checks in words goes below.
@@ -43,6 +43,43 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     }
     text.push('\n');
     text
+}
+
+/// The metrics of a paper, a line for each discipline in each experiment.
+pub(crate) fn render_metrics(paper: &Paper, results: &[MetricsResult]) -> String {
+    if results.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![vec![String::new(), String::new()], vec![String::new(), String::new()]];
+    rows[0].extend(paper.metrics.iter().map(|metric| metric.name.clone()));
+    rows[1].extend(paper.metrics.iter().map(|metric| metric.unit.clone()));
+    for result in results {
+        let values = result.values.iter().map(|value| value.map_or_else(|| "-".to_owned(), three));
+        rows.push([result.experiment.clone(), result.qdisc.clone()].into_iter().chain(values).collect());
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 | 1 => format!("{cell:width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        let _ = writeln!(text, " {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    text.push('\n');
+    text
+}
+
+/// Three significant figures are enough where columns stand side by side.
+fn three(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
 }
 
 /// How many claims of each paper reproduce.

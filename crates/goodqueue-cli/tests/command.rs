@@ -405,6 +405,30 @@ fn the_readme_shows_the_score_of_the_verdicts_that_are_kept() {
 }
 
 #[test]
+fn a_discipline_that_is_given_stands_the_guidelines_instead_of_those_listed() {
+    let folder = folder();
+    let own = folder.path().join("papers/own");
+    std::fs::create_dir_all(&own).expect("made");
+    let scenario = "duration = \"2s\"\nqdiscs = [\"pfifo\", \"codel\"]\nflows = 1\n";
+    std::fs::write(own.join("load.toml"), scenario).expect("written");
+    let claims = "name = \"own\"\ntitle = \"Own\"\nsource = \"none\"\naqm = [\"codel\"]\n\
+        [[metrics]]\nname = \"goodput\"\nof = \"mean(goodput.down)\"\nunit = \"Mbit/s\"\nscale = 1e-6\n\
+        [[experiments]]\nname = \"load\"\nscenario = \"load.toml\"\n\
+        [[claims]]\nid = \"own-1\"\nkind = \"Q\"\nsays = \"more\"\n\
+        check = \"mean(goodput.down)[{aqm}@load] > mean(goodput.down)[pfifo@load] / 2\"\n";
+    std::fs::write(own.join("claims.toml"), claims).expect("written");
+    let given = "tbf rate 5mbit burst 5000 [fq_codel]";
+    let args = ["reproduce", "--papers", "papers", "--qdisc", given, "--qdisc", "pie", "--json", "out.json"];
+    let text = stdout(&goodqueue(folder.path(), &args));
+    assert!(text.contains("Mbit/s") && !text.contains(" codel "), "{text}");
+    for label in ["pfifo", "pie", "tbf rate 5mbit burst 5000 (fq_codel)"] {
+        assert!(text.contains(&format!(" load  {label} ")), "{label}: {text}");
+    }
+    assert!(refusal(&["reproduce", "jk", "--qdisc", "pie"]).contains("ask `rfc7928`"));
+    assert!(refusal(&["reproduce", "rfc7928", "--qdisc", "piee"]).contains("did you mean"));
+}
+
+#[test]
 fn papers_of_ones_own_are_reproduced_and_reported() {
     let folder = folder();
     let own = folder.path().join("papers/own");

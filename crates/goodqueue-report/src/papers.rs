@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::paper::FigureForm;
 use goodqueue_scenario::reproduce::picture::{Picture, Trace};
-use goodqueue_scenario::reproduce::{ClaimResult, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{ClaimResult, MetricsResult, Verdict, figures, score};
 
 use crate::ellipse::{self, Ellipse};
 use crate::escape::html as escape;
@@ -21,6 +21,8 @@ pub struct PaperResults {
     pub claims: Vec<ClaimResult>,
     /// Its figures.
     pub pictures: Vec<Picture>,
+    /// Names and units of what is listed for every discipline in every experiment, and the list.
+    pub metrics: (Vec<(String, String)>, Vec<MetricsResult>),
 }
 
 /// The report of reproductions as one HTML document that loads nothing.
@@ -46,10 +48,45 @@ pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
         for picture in &paper.pictures {
             page += &figure(picture);
         }
+        page += &metrics(&paper.metrics.0, &paper.metrics.1);
         page += &claims(&paper.claims);
         page += "</section>\n";
     }
     page + "</body>\n</html>\n"
+}
+
+fn metrics(heads: &[(String, String)], rows: &[MetricsResult]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table =
+        String::from("<div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>section<th>discipline");
+    for (name, unit) in heads {
+        let _ = write!(table, "<th class=\"n\">{}<br><small>{}</small>", escape(name), escape(unit));
+    }
+    table += "</thead>\n<tbody>\n";
+    let mut last = "";
+    for row in rows {
+        let first = if row.experiment == last { "" } else { row.experiment.as_str() };
+        last = &row.experiment;
+        let _ = write!(table, "<tr><td>{}<td>{}", escape(first), escape(&row.qdisc));
+        for value in &row.values {
+            let _ = write!(table, "<td class=\"n\">{}", value.map_or_else(|| "–".to_owned(), three));
+        }
+        table.push('\n');
+    }
+    table + "</tbody></table></div>\n"
+}
+
+/// Three significant figures are enough where columns stand side by side.
+fn three(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
 }
 
 fn claims(claims: &[ClaimResult]) -> String {
@@ -123,6 +160,15 @@ fn figure(picture: &Picture) -> String {
                 escape(&trace.name),
                 if trace.beyond { " <small>(today)</small>" } else { "" }
             );
+        }
+    }
+    if matches!(picture.form, FigureForm::Box | FigureForm::Bars) {
+        legend += "<span><i class=\"c0\"></i>the paper's disciplines</span> ";
+        if picture.traces.iter().any(|trace| trace.beyond) {
+            legend += "<span><i class=\"c2\"></i>those of today</span> ";
+        }
+        if picture.traces.iter().any(|trace| trace.paper.is_some()) {
+            legend += "<span>◇ what the paper has</span>";
         }
     }
     format!(
@@ -275,7 +321,9 @@ fn ellipses(picture: &Picture) -> String {
 
 /// A row for each trace, below each other.
 fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
-    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().copied()).chain([(0.0, 0.0)]);
+    let of_paper = picture.traces.iter().filter_map(|trace| Some((trace.paper?, 0.0)));
+    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().copied());
+    let all = all.chain(of_paper).chain([(0.0, 0.0)]);
     let plane = Plane { y: (0.0, 1.0), ..Plane::over(all, false) };
     let count = u32::try_from(picture.traces.len()).unwrap_or(u32::MAX);
     let height = TOP + f64::from(count) * ROW + BOTTOM;
@@ -301,6 +349,15 @@ fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
             escape(&trace.name),
             draw(&plane, trace, y)
         );
+        if let Some(paper) = trace.paper {
+            let x = plane.x_at(paper);
+            let _ = writeln!(
+                out,
+                "<path class=\"paper\" d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\"><title>the paper: {}</title></path>",
+                y - 5.0,
+                figures(paper)
+            );
+        }
     }
     let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
     let _ = writeln!(
@@ -354,7 +411,7 @@ mod tests {
     use super::*;
 
     fn picture(form: FigureForm, points: Vec<(f64, f64)>) -> Picture {
-        let trace = Trace { name: "a<b".to_owned(), beyond: false, points };
+        let trace = Trace { name: "a<b".to_owned(), beyond: false, paper: Some(3.0), points };
         let axes = ["delay, ms".to_owned(), "share".to_owned()];
         Picture { id: "Fig. 2".to_owned(), title: "CDF".to_owned(), axes, form, traces: vec![trace] }
     }

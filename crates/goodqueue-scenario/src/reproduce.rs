@@ -102,6 +102,17 @@ pub struct ReferenceResult {
     pub value: f64,
 }
 
+/// What is measured of a discipline in an experiment.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MetricsResult {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Label of the discipline.
+    pub qdisc: String,
+    /// The paper's metrics in their order and units; `null` without a sample.
+    pub values: Vec<Option<f64>>,
+}
+
 /// A check and its figures.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CheckResult {
@@ -193,6 +204,32 @@ impl<'p> Plan<'p> {
             evidence.add(cell.clone(), scenario.clone(), of_cell);
         }
         Ok(Some(evidence))
+    }
+
+    /// The metrics of the paper, experiment by experiment; a figure without a sample is left out.
+    #[must_use]
+    pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsResult> {
+        if self.paper.metrics.is_empty() {
+            return Vec::new();
+        }
+        let in_order = self.paper.experiments.iter().flat_map(|experiment| {
+            let cells = self.cells.iter().filter(|(cell, _)| cell.experiment == experiment.name);
+            let mut cells: Vec<(usize, &Cell)> =
+                cells.map(|(cell, (_, jobs))| (jobs.first().copied().unwrap_or(0), cell)).collect();
+            cells.sort();
+            cells.into_iter().map(|(_, cell)| cell)
+        });
+        let results = in_order.map(|cell| MetricsResult {
+            experiment: cell.experiment.clone(),
+            qdisc: cell.label.clone(),
+            values: (self.paper.metrics.iter())
+                .map(|metric| {
+                    let of = expression::Expression::In(Box::new(metric.of.clone()), cell.clone());
+                    Some(evidence.measure(&of).ok()?.value * metric.scale)
+                })
+                .collect(),
+        });
+        results.collect()
     }
 
     /// Judges every claim.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue_report::PaperResults;
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Plan, Verdict};
+use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdict};
 use goodqueue_scenario::store::Store;
+use goodqueue_scenario::tc;
 use serde_json::json;
 
 use super::run::command_line;
@@ -25,11 +26,15 @@ use crate::{claims, output};
   goodqueue reproduce jk --full                    one paper, with its own repetitions and durations
   goodqueue reproduce jk-table2-codel-4+4          one claim, and the runs that it needs
   goodqueue reproduce jk-table2 --report jk.html   the claims whose ids begin so; figures to look at
+  goodqueue reproduce rfc7928 --qdisc fq_pie       every scenario and metric of RFC 7928 for this discipline
   goodqueue list claims                            what there is to reproduce")]
 pub(crate) struct ReproduceArgs {
     /// Papers, claims, or beginnings of claims' ids [default: all].
     #[arg(value_name = "PAPER or CLAIM-ID")]
     what: Vec<String>,
+    /// Ask it of this discipline, in tc's grammar, instead of the AQMs that it lists (rfc7928). Several may be given.
+    #[arg(long = "qdisc", value_name = "QDISC")]
+    qdiscs: Vec<String>,
     /// Folder of papers of your own, each a folder with claims.toml and scenario files, instead of those that come along.
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
@@ -50,7 +55,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Run nothing: take the verdicts that an earlier --json wrote.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"])]
     verdicts: Option<PathBuf>,
     /// Write how many claims of each paper reproduce into a text, between its markers.
     #[arg(long, value_name = "FILE.md")]
@@ -70,7 +75,20 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         Some(folder) => reproduce::papers_in(folder)?,
         None => reproduce::papers()?,
     };
-    let chosen = reproduce::select(&papers, &args.what)?;
+    let mut chosen = reproduce::select(&papers, &args.what)?;
+    let asked: Vec<Paper> = if args.qdiscs.is_empty() {
+        Vec::new()
+    } else {
+        for line in &args.qdiscs {
+            tc::parse(line, &goodqueue::Link::default())
+                .map_err(|error| error.in_argument("--qdisc", line))?;
+        }
+        let papers = chosen.iter().map(|(paper, _)| paper.asked_of(&args.qdiscs));
+        papers.collect::<Result<_, _>>()?
+    };
+    if !asked.is_empty() {
+        chosen = reproduce::select(&asked, &args.what)?;
+    }
     for (argument, target) in [("--json", &args.json), ("--report", &args.report), ("--score", &args.score)] {
         if let Some(target) = target {
             output::check(argument, target)?;
@@ -81,8 +99,9 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     let quiet = args.json.as_deref() == Some(Path::new("-"));
     let mut all: Vec<ClaimResult> = Vec::new();
     let mut pages = Vec::new();
+    let mut metrics = serde_json::Map::new();
     for (paper, claims) in chosen {
-        let drawn = if args.report.is_some() { paper.figure_cells(true)? } else { BTreeSet::new() };
+        let drawn = if args.report.is_some() { paper.figure_cells()? } else { BTreeSet::new() };
         let plan = Plan::new(paper, claims, &drawn, effort)?;
         let progress = Progress::new(plan.runs(), false);
         let evidence = plan.run(args.jobs.unwrap_or(0), Some(&store), &progress);
@@ -95,14 +114,24 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
             return Ok(Ending::Interrupted);
         };
         let results = plan.judge(&evidence)?;
+        let measured = plan.metrics(&evidence);
         if !quiet {
             output::print(&claims::render(paper, &results))?;
+            output::print(&claims::render_metrics(paper, &measured))?;
         }
         if args.report.is_some() {
             let pictures: Result<Vec<_>, _> =
                 paper.figures.iter().map(|figure| figure.picture(paper, &evidence)).collect();
             let (title, source) = (paper.title.clone(), paper.source.clone());
-            pages.push(PaperResults { title, source, claims: results.clone(), pictures: pictures? });
+            let heads =
+                paper.metrics.iter().map(|metric| (metric.name.clone(), metric.unit.clone())).collect();
+            let metrics = (heads, measured.clone());
+            pages.push(PaperResults { title, source, claims: results.clone(), pictures: pictures?, metrics });
+        }
+        if !measured.is_empty() {
+            let names: Vec<_> =
+                paper.metrics.iter().map(|metric| json!([metric.name, metric.unit])).collect();
+            metrics.insert(paper.name.clone(), json!({ "metrics": names, "measured": measured }));
         }
         all.extend(results);
     }
@@ -115,7 +144,11 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         output::print(&claims::render_score(&all))?;
     }
     if let Some(json) = &args.json {
-        output::write_json("--json", json, &json!({ "claims": all }))?;
+        let mut written = json!({ "claims": all });
+        if !metrics.is_empty() && !args.what.is_empty() {
+            written["metrics"] = metrics.into();
+        }
+        output::write_json("--json", json, &written)?;
     }
     let failed = all.iter().any(|result| result.verdict == Verdict::NotReproduced);
     Ok(if failed { Ending::CheckFailed } else { Ending::Done })

@@ -5,6 +5,7 @@
 //! name = "jk"                       # prefix of all ids
 //! title = "Järvinen & Kojo 2014"    # as people cite it
 //! source = "..."                    # as a bibliography does
+//! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
 //!
 //! [measures]                        # names for what is measured, see `expression`
 //! p95 = "quantile(details.sojourn_s.down, 95%) + 6ms"
@@ -36,10 +37,16 @@
 //! rows = { codel = [0.090, 0.170] }            # an entry may be a list: {value.0}, {value.1}
 //! reference = { of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }
 //!
+//! [[metrics]]                       # what is listed for every discipline in every experiment
+//! name = "goodput"
+//! of = "mean(goodput.down)"
+//! unit = "Mbit/s"
+//! scale = 1e-6
+//!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
-//! [beyond]                          # disciplines of today, which the report puts beside those of the paper
-//! qdiscs = ["pie", "fq_codel"]
+//! [beyond]                          # disciplines of today, which the report puts beside those of the paper in every figure;
+//! qdiscs = ["pie", "fq_codel"]      # a scenario that labels one so says how it is to be run there
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,6 +103,12 @@ pub struct Paper {
     pub name: String,
     /// Its scenario files, with their texts.
     files: Vec<(String, String)>,
+    /// Its `claims.toml`.
+    text: String,
+    /// Disciplines given instead of those for which `{aqm}` stands.
+    given: Vec<Given>,
+    /// What is listed for every discipline in every experiment.
+    pub metrics: Vec<Metric>,
     /// As people cite it.
     pub title: String,
     /// As a bibliography does.
@@ -110,6 +123,26 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Disciplines that the report puts beside those of the paper.
     pub beyond: Vec<String>,
+}
+
+/// A discipline that was given, and what cells call it.
+#[derive(Clone, Debug)]
+struct Given {
+    label: String,
+    line: String,
+}
+
+/// Something that is listed for every discipline in every experiment.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// What it is called.
+    pub name: String,
+    /// What is measured.
+    pub of: Expression,
+    /// Its unit.
+    pub unit: String,
+    /// Factor to get that unit.
+    pub scale: f64,
 }
 
 /// Runs that claims are about.
@@ -209,6 +242,9 @@ pub struct Figure {
     /// Factor of the values, to get the unit that the axis names.
     #[serde(default = "one")]
     pub scale: f64,
+    /// What the paper has, in the unit of the axis, by cell (box, bars).
+    #[serde(default)]
+    pub paper: BTreeMap<String, f64>,
 }
 
 fn one() -> f64 {
@@ -238,7 +274,11 @@ struct File {
     title: String,
     source: String,
     #[serde(default)]
+    aqm: Vec<String>,
+    #[serde(default)]
     measures: BTreeMap<String, String>,
+    #[serde(default)]
+    metrics: Vec<MetricTable>,
     #[serde(default)]
     experiments: Vec<Experiment>,
     #[serde(default)]
@@ -249,6 +289,17 @@ struct File {
     figures: Vec<Figure>,
     #[serde(default)]
     beyond: Beyond,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetricTable {
+    name: String,
+    of: String,
+    #[serde(default)]
+    unit: String,
+    #[serde(default = "one")]
+    scale: f64,
 }
 
 #[derive(Default, Deserialize)]
@@ -352,7 +403,7 @@ pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
         .iter()
         .map(|folder| {
             let files = folder.scenarios.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-            Paper::read(folder.name, folder.claims, files.collect())
+            Paper::read(folder.name, folder.claims, files.collect(), Vec::new())
         })
         .collect()
 }
@@ -388,16 +439,53 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
         }
         let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Paper::read(&name, &text.unwrap_or_default(), files)
+        Paper::read(&name, &text.unwrap_or_default(), files, Vec::new())
     };
     found.iter().map(read).collect()
 }
 
 impl Paper {
-    fn read(name: &str, text: &str, files: Vec<(String, String)>) -> Result<Self, Diagnostic> {
+    /// The same asked of these disciplines, as tc writes them, instead of those for which `{aqm}` stands.
+    ///
+    /// # Errors
+    /// The paper does not ask the same of all its disciplines.
+    pub fn asked_of(&self, lines: &[String]) -> Result<Self, Diagnostic> {
+        if !self.text.contains("{aqm}") {
+            return Err(Diagnostic::new(format!(
+                "the claims of `{}` are about the disciplines of the paper; others cannot be given",
+                self.name
+            ))
+            .help("ask `rfc7928`, whose scenarios are for any discipline"));
+        }
+        // The brackets of a discipline in a discipline mean something else in a check.
+        let label =
+            |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
+        let given = lines.iter().map(|line| Given { label: label(line), line: line.clone() });
+        Self::read(&self.name, &self.text, self.files.clone(), given.collect())
+    }
+
+    fn read(
+        name: &str,
+        text: &str,
+        files: Vec<(String, String)>,
+        given: Vec<Given>,
+    ) -> Result<Self, Diagnostic> {
         let file_name = format!("papers/{name}/claims.toml");
-        let file: File = toml::from_str(text)
+        let mut file: File = toml::from_str(text)
             .map_err(|error| Diagnostic::new(error.to_string().trim().to_owned()).in_file(&file_name))?;
+        let labels: Vec<&str> = match given.as_slice() {
+            [] => file.aqm.iter().map(String::as_str).collect(),
+            given => given.iter().map(|given| given.label.as_str()).collect(),
+        };
+        let aqm = format!("{{{}}}", labels.join(","));
+        for claim in &mut file.claims {
+            claim.check = OneOrMore::More(
+                claim.check.as_slice().iter().map(|check| check.replace("{aqm}", &aqm)).collect(),
+            );
+        }
+        for cells in file.figures.iter_mut().flat_map(|figure| &mut figure.cells) {
+            *cells = cells.replace("{aqm}", &aqm);
+        }
         let mut claims = Vec::new();
         for table in &file.tables {
             table.claims(&mut claims).map_err(|error| error.in_file(&file_name))?;
@@ -405,11 +493,21 @@ impl Paper {
         for table in file.claims {
             claims.push(table.claim().map_err(|error| error.in_file(&file_name))?);
         }
+        if !given.is_empty() {
+            claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
+        }
+        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale }| {
+            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale })
+        });
+        let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
         let paper = Self {
             name: name.to_owned(),
             files,
+            text: text.to_owned(),
+            given,
+            metrics: metrics.map_err(|error| error.in_file(&file_name))?,
             title: file.title,
             source: file.source,
             measures: measures.map_err(|error| error.in_file(&file_name))?,
@@ -451,16 +549,41 @@ impl Paper {
         self.beyond.iter().any(|line| line == label)
     }
 
-    /// All cells that the figures show; with the disciplines of today if `beyond`.
+    /// All cells that the figures show.
     ///
     /// # Errors
     /// A figure's cells are not cells.
-    pub fn figure_cells(&self, beyond: bool) -> Result<BTreeSet<Cell>, Diagnostic> {
+    pub fn figure_cells(&self) -> Result<BTreeSet<Cell>, Diagnostic> {
         let mut cells = BTreeSet::new();
         for figure in &self.figures {
-            cells.extend(figure.expanded_cells()?);
+            cells.extend(self.cells_of(figure)?);
         }
-        cells.retain(|cell| beyond || !self.is_beyond(&cell.label));
+        Ok(cells)
+    }
+
+    /// The cells that a figure shows, with the disciplines of today beside those of the paper, experiment by experiment.
+    ///
+    /// # Errors
+    /// The figure's cells are not cells.
+    pub fn cells_of(&self, figure: &Figure) -> Result<Vec<Cell>, Diagnostic> {
+        let own = figure.expanded_cells()?;
+        let mut experiments: Vec<&str> = Vec::new();
+        for cell in &own {
+            if !experiments.contains(&cell.experiment.as_str()) {
+                experiments.push(&cell.experiment);
+            }
+        }
+        let mut cells = Vec::new();
+        for experiment in experiments {
+            let begun = cells.len();
+            cells.extend(own.iter().filter(|cell| cell.experiment == experiment).cloned());
+            for label in &self.beyond {
+                let cell = Cell { label: label.clone(), experiment: experiment.to_owned() };
+                if !cells[begun..].contains(&cell) {
+                    cells.push(cell);
+                }
+            }
+        }
         Ok(cells)
     }
 
@@ -470,7 +593,7 @@ impl Paper {
         self.experiments.iter().find(|experiment| experiment.name == name)
     }
 
-    /// The scenario of an experiment, with that of its disciplines that are labelled so; `extra` are added.
+    /// The scenario of an experiment, with those of its disciplines that are labelled so.
     ///
     /// # Errors
     /// There is none, it does not resolve, or a label is not in it.
@@ -495,7 +618,8 @@ impl Paper {
             Effort::Quick => &experiment.quick,
             Effort::Full => &experiment.full,
         };
-        document.add_qdiscs(&self.beyond)?;
+        document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
+        document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
         for (key, value) in experiment.set.iter().chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
@@ -535,6 +659,20 @@ impl Claim {
             }
         }
         cells
+    }
+}
+
+impl Claim {
+    /// Forgets checks that are not about these disciplines.
+    fn keep_what_is_about(&mut self, given: &[Given]) {
+        self.checks.retain(|check| {
+            let mut cells = BTreeSet::new();
+            check.statement.expressions().iter().for_each(|expression| expression.cells(&mut cells));
+            cells.iter().any(|cell| given.iter().any(|given| given.label == cell.label))
+        });
+        if self.checks.is_empty() && self.not_run.is_none() {
+            self.not_run = Some("it is about other disciplines than those given".to_owned());
+        }
     }
 }
 
@@ -639,9 +777,7 @@ mod tests {
             for experiment in &paper.experiments {
                 let mut cells = BTreeSet::new();
                 paper.claims.iter().for_each(|claim| cells.extend(claim.cells()));
-                for figure in &paper.figures {
-                    cells.extend(figure.expanded_cells().unwrap());
-                }
+                cells.extend(paper.figure_cells().unwrap());
                 let labels: BTreeSet<&str> = cells
                     .iter()
                     .filter(|cell| cell.experiment == experiment.name)

@@ -29,6 +29,8 @@ pub struct Trace {
     pub name: String,
     /// Its discipline is not among those of the paper.
     pub beyond: bool,
+    /// What the paper has, where it says so.
+    pub paper: Option<f64>,
     /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
     /// high likewise.
     pub points: Vec<(f64, f64)>,
@@ -40,7 +42,7 @@ impl Figure {
     /// # Errors
     /// An expression or a path that does not exist.
     pub fn picture(&self, paper: &Paper, evidence: &Evidence<'_>) -> Result<Picture, Diagnostic> {
-        let cells = self.expanded_cells()?;
+        let cells = paper.cells_of(self)?;
         let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
         let mut traces = Vec::new();
         for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
@@ -48,7 +50,8 @@ impl Figure {
             let points = self
                 .points(cell, evidence)
                 .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
-            traces.push(Trace { name, beyond: paper.is_beyond(&cell.label), points });
+            let (beyond, of_paper) = (paper.is_beyond(&cell.label), self.paper.get(&cell.to_string()));
+            traces.push(Trace { name, beyond, paper: of_paper.copied(), points });
         }
         let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
         Ok(Picture { id, title, axes, form: self.form, traces })

@@ -175,12 +175,32 @@ impl Document {
         self.put(key, Node { raw: Raw::List(items), origin: origin.clone() }, &origin)
     }
 
-    /// Adds disciplines to those of the scenario, if it lists any; they are labelled as they are written.
-    pub(crate) fn add_qdiscs(&mut self, lines: &[String]) -> Result<(), Diagnostic> {
+    /// Adds disciplines (label, line) to those of the scenario, if it lists any, but for those of a label that is there.
+    pub(crate) fn add_qdiscs<'l>(
+        &mut self,
+        lines: impl Iterator<Item = (&'l str, &'l str)>,
+    ) -> Result<(), Diagnostic> {
         if let Some(Node { raw: Raw::List(items), .. }) = entry_mut(&mut self.root, "qdiscs") {
-            items.extend(
-                lines.iter().map(|line| Node { raw: Raw::Text(line.clone()), origin: Origin::Program }),
-            );
+            let text = |text: &str| Node { raw: Raw::Text(text.to_owned()), origin: Origin::Program };
+            let labelled = |item: &Node, label: &str| match &item.raw {
+                Raw::Text(line) => line == label,
+                Raw::Table(entries) => entries.iter().any(|entry| {
+                    entry.key == "label" && matches!(&entry.node.raw, Raw::Text(given) if given == label)
+                }),
+                _ => false,
+            };
+            for (label, line) in lines {
+                if items.iter().any(|item| labelled(item, label)) {
+                    continue;
+                }
+                let entry = |key: &str, value: &str| Entry {
+                    key: key.to_owned(),
+                    key_origin: Origin::Program,
+                    node: text(value),
+                };
+                let both = vec![entry("label", label), entry("down", line), entry("up", line)];
+                items.push(Node { raw: Raw::Table(both), origin: Origin::Program });
+            }
             return Ok(());
         }
         let message = Diagnostic::new("the scenario lists no disciplines to which others could be added");

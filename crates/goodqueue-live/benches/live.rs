@@ -312,7 +312,7 @@ mod linux {
         let mut netlink = Netlink::open()?;
         let index = netlink::index_of("other")?;
         netlink.set_up(index, None, None)?;
-        netlink.add_address(index, IpAddr::V4(Ipv4Addr::new(198, 18, 0, 1)), 24)?;
+        netlink.add_address(index, IpAddr::V4(CLIENT), 24)?;
         Ok(Arc::new([client, server]))
     }
 
@@ -349,7 +349,7 @@ mod linux {
         let networks = veth(tc)?;
         let clock = Clock::start_in(Duration::from_millis(300));
         let (tell, ready) = channel();
-        let flow = Flow::start(0, spec, clock, &networks, SERVER, &tell)?;
+        let flow = Flow::start(0, spec, clock, &networks, [CLIENT, SERVER], &tell)?;
         for _ in 0..2 {
             ready.recv().map_err(|_| LiveError::new("the flow does not start"))??;
         }
@@ -381,5 +381,6 @@ mod linux {
         number as f64
     }
 
+    const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
     const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 }

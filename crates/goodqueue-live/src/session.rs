@@ -120,7 +120,7 @@ impl Session {
         let (client_tun, client_link, client_index) = client_end.create()?;
         let clock = Clock::start_in(SETTLING);
         let networks = Arc::new([client, server]);
-        let flows = self.start_flows(clock, &networks, server_end)?;
+        let flows = self.start_flows(clock, &networks)?;
         namespace::drop_privileges()?;
         while clock.now() == Instant::ZERO {
             std::thread::sleep(SystemDuration::from_millis(1));
@@ -134,16 +134,12 @@ impl Session {
     }
 
     /// Starts all threads and waits until each has its sockets.
-    fn start_flows(
-        &self,
-        clock: Clock,
-        networks: &Arc<[Network; 2]>,
-        server: &End,
-    ) -> Result<Vec<Flow>, LiveError> {
+    fn start_flows(&self, clock: Clock, networks: &Arc<[Network; 2]>) -> Result<Vec<Flow>, LiveError> {
         let (tell, ready) = channel();
+        let addresses = self.ends.each_ref().map(|end| end.v4);
         let mut flows = Vec::new();
         for (number, spec) in (0_u16..).zip(&self.flows) {
-            flows.push(Flow::start(number, spec, clock, networks, server.v4, &tell)?);
+            flows.push(Flow::start(number, spec, clock, networks, addresses, &tell)?);
         }
         for _ in 0..2 * flows.len() {
             ready.recv_timeout(SystemDuration::from_secs(10)).map_err(|_| {

@@ -81,6 +81,8 @@ pub enum FlowKind {
     },
     /// A browser that fetches a page again and again.
     Web {
+        /// Where the answers go: `Down` to a browser at the client's side, `Up` to one at the server's.
+        direction: Direction,
         /// The page.
         page: Page,
         /// The connections' TCP.
@@ -149,7 +151,7 @@ struct Senders {
 }
 
 impl Flow {
-    /// Starts the threads of flow number `number`. They say at `ready` that they are there, or why they are not.
+    /// Starts the threads of flow number `number` between the client's address and the server's. They say at `ready` that they are there, or why they are not.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -158,15 +160,20 @@ impl Flow {
         spec: &FlowSpec,
         clock: Clock,
         networks: &Arc<[Network; 2]>,
-        server: Ipv4Addr,
+        addresses: [Ipv4Addr; 2],
         ready: &Sender<Result<(), LiveError>>,
     ) -> Result<Self, LiveError> {
         let shared = Arc::new(Shared::default());
+        let serves = match spec.kind {
+            FlowKind::Web { direction: Direction::Up, .. } => CLIENT,
+            _ => SERVER,
+        };
         let end = |side: usize| End {
             spec: spec.clone(),
             clock,
             shared: Arc::clone(&shared),
-            address: SocketAddrV4::new(server, port(number)),
+            address: SocketAddrV4::new(addresses[serves], port(number)),
+            serves: side == serves,
             networks: Arc::clone(networks),
             side,
             ready: ready.clone(),
@@ -248,6 +255,8 @@ struct End {
     address: SocketAddrV4,
     networks: Arc<[Network; 2]>,
     side: usize,
+    /// It is the end to which the other one connects.
+    serves: bool,
     ready: Sender<Result<(), LiveError>>,
 }
 
@@ -276,8 +285,8 @@ impl End {
             (_, FlowKind::Transfers { direction, pieces, request, persistent, tcp }) => {
                 self.transfer(*direction, pieces, *request, *persistent, tcp)
             }
-            (SERVER, FlowKind::Web { tcp, .. }) => self.serve_pages(tcp),
-            (_, FlowKind::Web { page, tcp }) => self.browse(page, tcp),
+            (_, FlowKind::Web { tcp, .. }) if self.serves => self.serve_pages(tcp),
+            (_, FlowKind::Web { page, tcp, .. }) => self.browse(page, tcp),
         };
         if let Err(error) = outcome
             && !self.is_over()

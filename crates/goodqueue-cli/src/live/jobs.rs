@@ -217,6 +217,7 @@ fn kind(
             .allowed("direction = \"down\" in a live run"));
         }
         sim::Traffic::Web(web) => FlowKind::Web {
+            direction: direction(web.direction),
             page: Page {
                 objects: web.page.objects().to_vec(),
                 connections: web.connections,

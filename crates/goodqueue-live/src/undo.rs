@@ -221,7 +221,7 @@ impl Undo {
         self.steps
             .iter()
             .map(|step| match step {
-                Step::Setting(key, value) => fs::write(format!("{SETTINGS}/{key}"), value)
+                Step::Setting(key, value) => set(&format!("{SETTINGS}/{key}"), value)
                     .map(|()| format!("net/{key} is {value} again"))
                     .map_err(|error| format!("net/{key} cannot be set to {value}: {error}")),
                 Step::Restore { interface, index, what, words, message } => {
@@ -241,6 +241,14 @@ impl Undo {
             })
             .collect()
     }
+}
+
+/// What is so already needs no right to be set.
+fn set(path: &str, value: &str) -> std::io::Result<()> {
+    if fs::read_to_string(path)?.trim() == value {
+        return Ok(());
+    }
+    fs::write(path, value)
 }
 
 /// Restores what the file at `path` says, and removes it if all went well.

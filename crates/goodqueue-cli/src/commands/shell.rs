@@ -28,6 +28,10 @@ use crate::output;
 /// loss - to a server in a second namespace, which the program knows as `server`: that of --serve, or the built-in one
 /// (HTTP on port 80: `curl server/10M`; echo 7, discard 9). Nothing of the host is touched, nothing is left behind, and
 /// the exit code is the program's.
+///
+/// With --nat there is no such server: behind the bottleneck is this host, as `server`, and all that it reaches. That takes
+/// privileges, which are given up once the way is open; what is changed about the host is undone at the end, however that
+/// comes about.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Without --rate the link has no limit. Rates, times and disciplines are as in `goodqueue compare`.
@@ -37,7 +41,9 @@ Examples:
   goodqueue shell --rate 10mbit --serve 'iperf3 -s -1' -- iperf3 -c server
   goodqueue shell --trace-down lte.down --rtt 40ms --qdisc 'codel target 10ms' -- ping -c 20 server
   goodqueue shell --rate 20mbit --loss 1% --record run.jsonl -- ./my-test     then: goodqueue replay run.*.jsonl --compare
-  goodqueue shell --rate 5mbit --control q.sock                               your shell; elsewhere: goodqueue top --control q.sock"
+  goodqueue shell --rate 5mbit --control q.sock                               your shell; elsewhere: goodqueue top --control q.sock
+  goodqueue shell --scenario codel-dynamic-link -- ping server                a rate that changes, as in the scenario
+  sudo goodqueue shell --nat --rate 20mbit --up 2mbit --rtt 30ms -- firefox   the real Internet, on a worse line"
 )]
 pub(crate) struct ShellArgs {
     /// Rate towards the program [default: no limit].

@@ -121,6 +121,8 @@ fn shape_takes_over_an_interface_and_gives_it_back_however_it_ends() {
         ! ip -o addr show dev wan0 | grep -q '203.0.113'
         grep -q '# address 203.0.113.2/24 of wan0' $folder/undo
         grep -q 'CapPrm:.*0000000000000000' /proc/$pid/status
+        # Who watches has CAP_NET_ADMIN (bit 12) and nothing else.
+        grep -q 'CapPrm:.*0000000000001000' /proc/$(pgrep -x gq-undo)/status
         $take
         # A second one finds the undo file, and touches nothing.
         $shape 2>$folder/said && exit 1; grep -q 'there is an' $folder/said

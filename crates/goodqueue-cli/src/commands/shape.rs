@@ -27,11 +27,9 @@ use crate::live::{self, diagnostic};
 /// up once the interfaces are open.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made, as
---take-over sees to): it would answer, or forward, beside the bottleneck.
+    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made, as --take-over sees to): it would answer, or forward, beside the bottleneck.
 
-SIGHUP reads --config again: lines such as `qdisc down fq_codel target 10ms` and `rate up 19mbit`. A line that is wrong
-changes nothing. Packets that are queued stay queued.
+SIGHUP reads --config again: lines such as `qdisc down fq_codel target 10ms` and `rate up 19mbit`. A line that is wrong changes nothing. Packets that are queued stay queued.
 
 Examples:
   goodqueue shape --between lan0 wan0 --rate 95mbit --up 19mbit --qdisc fq_codel --control /run/gq.sock
@@ -135,6 +133,11 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
+    if let Place::Before { interface, take_over: Some(TakeOverOf { undo_file }), .. } = &place
+        && !args.watch.quiet
+    {
+        eprintln!("goodqueue: what `{interface}` was like is written in {}", undo_file.display());
+    }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
         change_all(&mut shape.bottleneck, path)?;

@@ -59,7 +59,7 @@ use crate::config::{
 };
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, NextLen, Qdisc, Stats};
 use crate::queue::Queued;
 use crate::random::Random;
 use crate::red::floyd1993::Floyd1993;
@@ -460,6 +460,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
 
     fn next_len(&self) -> Option<u32> {
         self.ring.packet(0).map(Packet::len)
+    }
+
+    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is never idle.
+    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.now = self.now.max(now);
+        matches!(self.red, Red::Linux(_)).then(|| self.ring.packet(0).map(Packet::len))
     }
 
     fn len(&self) -> usize {

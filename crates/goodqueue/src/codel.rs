@@ -669,7 +669,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         if passes || self.judge(drops) { self.take() } else { None }
     }
 
-    fn set_taken_ahead(&mut self, taken: bool) {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 

@@ -350,7 +350,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.pop(self.now, *quantum, params, variant.is_linux(), drops)
     }
 
-    fn set_taken_ahead(&mut self, taken: bool) {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 

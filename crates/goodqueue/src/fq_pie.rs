@@ -406,7 +406,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.pop(self.now, self.config.quantum, &self.config.pie, false, drops)
     }
 
-    fn set_taken_ahead(&mut self, taken: bool) {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 

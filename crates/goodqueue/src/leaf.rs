@@ -65,7 +65,7 @@ impl<P: Packet + Flow> Leaf<P> {
         let packet = self.qdisc.dequeue(now, drops)?;
         let len = packet.len();
         self.ahead = Some(packet);
-        self.qdisc.set_taken_ahead(true);
+        self.qdisc.set_taken_ahead(now, true);
         Some(len)
     }
 
@@ -83,7 +83,7 @@ impl<P: Packet + Flow> Leaf<P> {
     #[inline]
     pub(crate) fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         if self.ahead.is_some() {
-            self.qdisc.set_taken_ahead(false);
+            self.qdisc.set_taken_ahead(now, false);
             return self.ahead.take();
         }
         match &mut *self.qdisc {
@@ -159,7 +159,7 @@ impl<P: Packet + Flow> Leaf<P> {
 
     pub(crate) fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         if let Some(packet) = self.ahead.take() {
-            self.qdisc.set_taken_ahead(false);
+            self.qdisc.set_taken_ahead(now, false);
             self.discard(packet, DropReason::Purged, drops);
         }
         self.qdisc.purge(now, drops);

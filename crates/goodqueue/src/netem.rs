@@ -843,7 +843,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         leaf::earlier(due, self.inner.as_ref().and_then(|inner| inner.next_event(now)))
     }
 
-    fn set_taken_ahead(&mut self, taken: bool) {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 

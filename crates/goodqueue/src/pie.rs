@@ -102,6 +102,9 @@ pub struct Pie<P, R> {
     tally: Tally,
     /// Most packets that an arrival found and joined.
     longest: usize,
+    /// Bytes of the packet that was dequeued last, and of the one that the parent took ahead of time and keeps; 0: none.
+    last: u32,
+    ahead: u32,
 }
 
 /// Configuration of [`Pie`].
@@ -975,7 +978,19 @@ impl<P: Packet, R: Random> Pie<P, R> {
             stats: Stats::default(),
             tally: Tally::default(),
             longest: 0,
+            last: 0,
+            ahead: 0,
         }
+    }
+
+    /// Packets queued, one that the parent took ahead of time included, as Linux counts.
+    fn held(&self) -> usize {
+        self.queue.len() + usize::from(self.ahead > 0)
+    }
+
+    /// Their bytes.
+    fn held_bytes(&self) -> u64 {
+        self.queue.bytes() + u64::from(self.ahead)
     }
 
     /// The drop probability.
@@ -1028,7 +1043,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 
     fn update_once(&mut self) {
-        self.vars.update(&self.config, self.queue.bytes());
+        self.vars.update(&self.config, self.held_bytes());
     }
 
     /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033 §5.1).
@@ -1073,9 +1088,9 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        let why = if self.queue.len() >= self.config.limit as usize {
+        let why = if self.held() >= self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if self.vars.congested(&self.config, self.queue.bytes(), bytes, &mut self.random)
+        } else if self.vars.congested(&self.config, self.held_bytes(), bytes, &mut self.random)
             && !self.mark(&mut packet)
         {
             Some(DropReason::Congested)
@@ -1089,7 +1104,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             drops.dropped(packet, why);
             return;
         }
-        self.longest = self.longest.max(self.queue.len());
+        self.longest = self.longest.max(self.held());
         self.queue.push_back(self.now, packet);
         // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
         if !self.vars.active && self.queue.len().saturating_mul(3) >= self.config.limit as usize {
@@ -1104,11 +1119,20 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         let (came, bytes) = (head.at, head.packet.len());
         let left = self.queue.bytes().saturating_sub(u64::from(bytes));
         self.vars.departed(&self.config, self.now, came, bytes, left);
+        self.last = bytes;
         self.queue.pop_front().map(|queued| queued.packet)
     }
 
+    /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.
     fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
+        let is_linux = matches!(self.config.variant, PieVariant::Linux | PieVariant::Linux314);
+        self.queue.front().filter(|_| !is_linux).map(|queued| queued.packet.len())
+    }
+
+    fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
+        // Updates that were due before the packet went still count it.
+        self.update(now);
+        self.ahead = if taken { self.last } else { 0 };
     }
 
     fn len(&self) -> usize {

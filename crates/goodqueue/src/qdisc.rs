@@ -53,9 +53,9 @@ pub trait Qdisc<P> {
     }
 
     /// Tells the discipline whether its parent keeps a packet that it took ahead of time. As in Linux, that packet still
-    /// counts against a limit in packets.
-    fn set_taken_ahead(&mut self, taken: bool) {
-        let _ = taken;
+    /// counts against a limit in packets, and in the backlog that an AQM looks at.
+    fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
+        let _ = (now, taken);
     }
 
     /// Packets queued.

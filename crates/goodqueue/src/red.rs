@@ -84,7 +84,7 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::gauge::Observation;
 use crate::jiffies;
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, NextLen, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
@@ -618,6 +618,13 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
 
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never idle.
+    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.update(now);
+        matches!(self.algorithm, Algorithm::Linux(_))
+            .then(|| self.queue.front().map(|queued| queued.packet.len()))
     }
 
     fn len(&self) -> usize {

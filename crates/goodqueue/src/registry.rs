@@ -113,9 +113,9 @@ macro_rules! disciplines {
                 }
             }
 
-            fn set_taken_ahead(&mut self, taken: bool) {
+            fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
                 match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::set_taken_ahead(qdisc, taken)),+
+                    $(Self::$name(qdisc) => Qdisc::<P>::set_taken_ahead(qdisc, now, taken)),+
                 }
             }
 

@@ -692,7 +692,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         }
     }
 
-    fn set_taken_ahead(&mut self, taken: bool) {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod jobs;
 pub(crate) mod record;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use goodqueue::{AnyConfig, DropReason, Instant, Qdisc, Rate};
@@ -26,6 +27,20 @@ pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
         Some(advice) => message.help(advice),
         None => message,
     }
+}
+
+/// Refuses root that somebody took on for this, as nothing here needs it. A machine that knows no other user (a container, a
+/// CI job) is another matter: there root is given up before anything else is done.
+pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), Diagnostic> {
+    let user = std::env::var("SUDO_UID").ok().filter(|user| user != "0");
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    if allowed || !is_root || user.is_none() {
+        return Ok(());
+    }
+    Err(Diagnostic::new(format!(
+        "`{command}` needs no root, and files of root would be within reach of what runs in it"
+    ))
+    .help("run it without sudo; or add --allow-root, if that is what you want"))
 }
 
 /// The bottleneck of a scenario under one of its choices of disciplines.

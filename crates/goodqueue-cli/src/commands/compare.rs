@@ -72,6 +72,9 @@ pub(crate) struct CompareArgs {
     /// Do both, and show how far they are apart; the simulated TCP is then Linux's unless the scenario says otherwise.
     #[arg(long)]
     both: bool,
+    /// With --live or --both: run although sudo was used and nothing needs it.
+    #[arg(long)]
+    allow_root: bool,
     #[command(flatten)]
     how: How,
 }
@@ -137,6 +140,7 @@ fn live(_: &CompareArgs, _: &Document) -> Outcome {
 /// With real packets, one job after the other; with `--both` simulated as well.
 #[cfg(target_os = "linux")]
 fn live(args: &CompareArgs, document: &Document) -> Outcome {
+    crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how)?;
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.jobs().len();

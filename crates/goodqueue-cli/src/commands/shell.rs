@@ -88,6 +88,9 @@ pub(crate) struct ShellArgs {
     /// Where --nat writes down what it changed about the host, if anything [default: /run/goodqueue-NAME.undo].
     #[arg(long, value_name = "FILE", requires = "nat")]
     undo_file: Option<PathBuf>,
+    /// Run although sudo was used and nothing needs it.
+    #[arg(long)]
+    allow_root: bool,
     #[command(flatten)]
     watch: Watching,
     /// The program and its arguments [default: your shell].
@@ -119,6 +122,7 @@ pub(crate) struct Watching {
 }
 
 pub(crate) fn main(args: &ShellArgs) -> Outcome {
+    live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     let scenario = scenario(args)?;
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario names no discipline").help("give one with --qdisc"));

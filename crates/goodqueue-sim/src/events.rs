@@ -1,4 +1,8 @@
-//! The event queue: a 4-ary implicit heap with a total order, by time and then by insertion.
+//! The event queue: two 4-ary implicit heaps with one total order, by time and then by insertion.
+//!
+//! One heap is for what follows from packets on their way: as many events as there are links and delay lines, however many
+//! flows there are. The other is for timers and appointments, of which there may be one or more per flow. A packet's events
+//! then do not pass through the timers of ten thousand flows.
 
 use goodqueue::Instant;
 
@@ -8,8 +12,14 @@ use goodqueue::Instant;
 /// two events at the same instant happen in the order in which they were scheduled.
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
-    heap: Vec<u128>,
+    soon: Heap,
+    later: Heap,
     inserted: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    entries: Vec<u128>,
     /// The root has been taken and not been filled again: most events schedule another, which then takes its place with
     /// one sift instead of two.
     has_hole: bool,
@@ -25,73 +35,76 @@ impl EventQueue {
     /// Schedules `what` at `when`. Bits of `what` beyond the 24th are lost.
     #[inline]
     pub fn push(&mut self, when: Instant, what: u32) {
+        let entry = self.entry(when, what);
+        self.soon.push(entry);
+    }
+
+    /// The same, for what may stand in the queue for long among many others: timers. The order of events does not depend
+    /// on which of the two was used.
+    #[inline]
+    pub fn push_timer(&mut self, when: Instant, what: u32) {
+        let entry = self.entry(when, what);
+        self.later.push(entry);
+    }
+
+    #[inline]
+    fn entry(&mut self, when: Instant, what: u32) -> u128 {
         // 2^40 insertions are 10^12 events: weeks of running.
         let order = (self.inserted << WHAT_BITS) | u64::from(what & Self::MAX_WHAT);
         self.inserted += 1;
-        let entry = (u128::from(when.as_nanos()) << 64) | u128::from(order);
-        if self.has_hole {
-            self.has_hole = false;
-            self.sift_down(entry);
-        } else {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1, entry);
-        }
+        (u128::from(when.as_nanos()) << 64) | u128::from(order)
     }
 
     /// Takes the event that is due first.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, u32)> {
-        self.pop_before(Instant::MAX).or_else(|| self.take_root())
+        self.pop_before(Instant::MAX).or_else(|| {
+            let first = self.first()?;
+            self.take(first);
+            Some(decode(first))
+        })
     }
 
     /// Takes the event that is due first, if it is due before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, u32)> {
-        self.fill_hole();
-        let &first = self.heap.first()?;
+        let first = self.first()?;
         let event = decode(first);
         if event.0 >= end {
             return None;
         }
-        self.has_hole = true;
+        self.take(first);
         Some(event)
+    }
+
+    /// The least entry of both heaps.
+    #[inline]
+    fn first(&mut self) -> Option<u128> {
+        let (soon, later) = (self.soon.first(), self.later.first());
+        match (soon, later) {
+            (Some(soon), Some(later)) => Some(soon.min(later)),
+            _ => soon.or(later),
+        }
+    }
+
+    /// Takes the root that is `first`, as found just before.
+    #[inline]
+    fn take(&mut self, first: u128) {
+        let heap = if self.soon.entries.first() == Some(&first) { &mut self.soon } else { &mut self.later };
+        heap.has_hole = true;
     }
 
     /// When the next event is due.
     #[must_use]
     pub fn next_time(&self) -> Option<Instant> {
-        // The hole is the root; the least of its children is next.
-        if self.has_hole {
-            let (_, least) = self.heap.get(1..).and_then(least_of_four)?;
-            return Some(decode(least).0);
-        }
-        self.heap.first().map(|&first| decode(first).0)
-    }
-
-    fn take_root(&mut self) -> Option<(Instant, u32)> {
-        self.fill_hole();
-        let &first = self.heap.first()?;
-        self.has_hole = true;
-        Some(decode(first))
-    }
-
-    #[inline]
-    fn fill_hole(&mut self) {
-        if !self.has_hole {
-            return;
-        }
-        self.has_hole = false;
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
-            self.sift_down(last);
-        }
+        let least = [self.soon.peek(), self.later.peek()].into_iter().flatten().min()?;
+        Some(decode(least).0)
     }
 
     /// Events pending.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.has_hole)
+        self.soon.len() + self.later.len()
     }
 
     /// True if no event is pending.
@@ -99,24 +112,69 @@ impl EventQueue {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+impl Heap {
+    #[inline]
+    fn push(&mut self, entry: u128) {
+        if self.has_hole {
+            self.has_hole = false;
+            self.sift_down(entry);
+        } else {
+            self.entries.push(entry);
+            self.sift_up(self.entries.len() - 1, entry);
+        }
+    }
+
+    /// The root.
+    #[inline]
+    fn first(&mut self) -> Option<u128> {
+        if self.has_hole {
+            self.fill_hole();
+        }
+        self.entries.first().copied()
+    }
+
+    /// What the root is, or will be.
+    fn peek(&self) -> Option<u128> {
+        // The hole is the root; the least of its children is next.
+        if self.has_hole {
+            return self.entries.get(1..).and_then(least_of_four).map(|(_, least)| least);
+        }
+        self.entries.first().copied()
+    }
+
+    #[inline]
+    fn fill_hole(&mut self) {
+        self.has_hole = false;
+        if let Some(last) = self.entries.pop()
+            && !self.entries.is_empty()
+        {
+            self.sift_down(last);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() - usize::from(self.has_hole)
+    }
 
     #[inline]
     fn sift_up(&mut self, mut at: usize, entry: u128) {
         while at > 0 {
             let parent = (at - 1) / 4;
-            if self.heap[parent] <= entry {
+            if self.entries[parent] <= entry {
                 break;
             }
-            self.heap[at] = self.heap[parent];
+            self.entries[at] = self.entries[parent];
             at = parent;
         }
-        self.heap[at] = entry;
+        self.entries[at] = entry;
     }
 
     /// Puts `entry` where the root was.
     #[inline]
     fn sift_down(&mut self, entry: u128) {
-        let heap = &mut self.heap[..];
+        let heap = &mut self.entries[..];
         let mut at = 0;
         loop {
             let first_child = 4 * at + 1;
@@ -156,7 +214,11 @@ mod tests {
     fn events_at_one_instant_happen_in_the_order_of_their_insertion() {
         let mut queue = EventQueue::default();
         for what in 0..1000 {
-            queue.push(Instant::from_nanos(7), what);
+            if what % 3 == 0 {
+                queue.push_timer(Instant::from_nanos(7), what);
+            } else {
+                queue.push(Instant::from_nanos(7), what);
+            }
         }
         for what in 0..1000 {
             assert_eq!(queue.pop(), Some((Instant::from_nanos(7), what)));
@@ -174,7 +236,12 @@ mod tests {
             // Bimodal increments with many ties, as serialization and propagation delays make them.
             let increment =
                 if random.below(4) == 0 { u64::from(random.below(1000)) } else { u64::from(random.below(3)) };
-            queue.push(Instant::from_nanos(now + increment), step & 0xFFFF);
+            let when = Instant::from_nanos(now + increment);
+            if random.below(3) == 0 {
+                queue.push_timer(when, step & 0xFFFF);
+            } else {
+                queue.push(when, step & 0xFFFF);
+            }
             let entry = (now + increment, order, step & 0xFFFF);
             let at = sorted.partition_point(|other| *other > entry);
             sorted.insert(at, entry);
@@ -182,7 +249,9 @@ mod tests {
             if sorted.len() > 100 {
                 let expected = sorted.pop().expect("not empty");
                 now = expected.0;
+                assert_eq!(queue.next_time(), Some(Instant::from_nanos(expected.0)));
                 assert_eq!(queue.pop(), Some((Instant::from_nanos(expected.0), expected.2)));
+                assert_eq!(queue.next_time().map(Instant::as_nanos), sorted.last().map(|entry| entry.0));
             }
         }
         assert_eq!(queue.len(), sorted.len());

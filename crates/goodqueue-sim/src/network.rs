@@ -273,8 +273,9 @@ impl Network {
         }
     }
 
+    /// Schedules what is not a packet's: a flow's start, a change of rate.
     pub(crate) fn schedule(&mut self, when: Instant, event: Event) {
-        self.events.push(when, event.encode());
+        self.events.push_timer(when, event.encode());
     }
 
     /// The next event that is due before `end`.
@@ -442,7 +443,7 @@ impl Network {
         let wake_at = &mut self.wake_at[flow as usize];
         if when < *wake_at {
             *wake_at = when;
-            self.events.push(when, Event::Wake(flow).encode());
+            self.events.push_timer(when, Event::Wake(flow).encode());
         }
     }
 

@@ -211,18 +211,22 @@ impl Plane {
         TOP + (1.0 - (value - self.y.0) / (self.y.1 - self.y.0)) * (HEIGHT - TOP - BOTTOM)
     }
 
-    fn frame(&self, axes: &[String; 2]) -> String {
-        let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n");
+    /// The ticks of the x axis, which lies at `bottom`, with their lines.
+    fn ticks_below(&self, bottom: f64, out: &mut String) {
         for tick in ticks(self.x) {
             let x = self.x_at(tick);
             let _ = writeln!(
                 out,
-                "<path class=\"grid\" d=\"M{x:.1} {TOP}V{:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
-                HEIGHT - BOTTOM,
-                HEIGHT - BOTTOM + 16.0,
+                "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
+                bottom + 16.0,
                 figures(tick)
             );
         }
+    }
+
+    fn frame(&self, axes: &[String; 2]) -> String {
+        let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n");
+        self.ticks_below(HEIGHT - BOTTOM, &mut out);
         for tick in ticks(self.y) {
             let y = self.y_at(tick);
             let _ = writeln!(
@@ -328,16 +332,7 @@ fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
     let count = u32::try_from(picture.traces.len()).unwrap_or(u32::MAX);
     let height = TOP + f64::from(count) * ROW + BOTTOM;
     let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n");
-    for tick in ticks(plane.x) {
-        let x = plane.x_at(tick);
-        let _ = writeln!(
-            out,
-            "<path class=\"grid\" d=\"M{x:.1} {TOP}V{:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
-            height - BOTTOM,
-            height - BOTTOM + 16.0,
-            figures(tick)
-        );
-    }
+    plane.ticks_below(height - BOTTOM, &mut out);
     for (row, trace) in (0_u32..).zip(&picture.traces) {
         let y = TOP + (f64::from(row) + 0.5) * ROW;
         let _ = writeln!(

@@ -516,7 +516,7 @@ fn nanos_to_s(nanos: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
-const fn float(number: u64) -> f64 {
+pub(crate) const fn float(number: u64) -> f64 {
     number as f64
 }
 

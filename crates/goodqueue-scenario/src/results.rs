@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::float;
+
 /// All runs of a scenario.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
@@ -558,9 +560,4 @@ pub struct Quantiles {
     pub sojourn_up_s: Vec<f64>,
     /// Ping round-trip time at each.
     pub ping_s: Vec<f64>,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
-const fn float(number: u64) -> f64 {
-    number as f64
 }

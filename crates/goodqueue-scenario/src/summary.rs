@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::series::MeanSeries;
+use crate::measure::float;
 use crate::results::Run;
 
 /// A figure over several runs that differ in their seed only.
@@ -158,11 +159,6 @@ const T_97_5: [(u64, f64); 38] = [
 
 /// What every run has beside its figures, or what says nothing of a discipline.
 const NO_FIGURES: &[&str] = &["seed", "engine", "tc_stats"];
-
-#[expect(clippy::cast_precision_loss, reason = "a number of runs")]
-const fn float(number: u64) -> f64 {
-    number as f64
-}
 
 #[cfg(test)]
 mod tests {

@@ -38,7 +38,7 @@ pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_as(text: &str, link: &Link, variant: Option<&str>) -> Result<AnyConfig, Diagnostic> {
-    let commands = script::commands(text)?;
+    let commands = commands::read(text)?;
     let tree = script::tree(&commands, text.len())?;
     tree.build(link, variant)
 }
@@ -477,6 +477,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
 /// Printed by `tc qdisc show` for RED and its kin, but not accepted by `tc qdisc add`.
 const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];
 
+mod commands;
 mod script;
 mod statistics;
 

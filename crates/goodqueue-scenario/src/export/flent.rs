@@ -14,6 +14,7 @@ use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
 
 use super::samples;
+use crate::measure::float;
 use crate::results::{QueueSeries, Results, Run, Series};
 use crate::summary::series::pings_per_step;
 
@@ -73,8 +74,7 @@ fn document(results: &Results, run: &Run, series: &Series) -> Value {
     for (direction, queue) in [("down", &series.queues.down), ("up", &series.queues.up)] {
         let name = format!("qdisc_stats_{direction}");
         let own = queue_samples(queue, clock.get(idle..).unwrap_or_default());
-        #[expect(clippy::cast_precision_loss, reason = "drops in a step, far below 2^53")]
-        let drops = queue.drops.iter().map(|drops| Some(*drops as f64)).collect();
+        let drops = queue.drops.iter().map(|drops| Some(float(*drops))).collect();
         add(&format!("{name}::delay"), "ms", in_ms(&queue.sojourn_mean_s), None);
         add(&format!("{name}::dropped"), "packets", drops, None);
         add(&name, "misc", vec![None; steps], Some(own));

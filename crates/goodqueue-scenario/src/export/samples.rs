@@ -12,6 +12,7 @@
 //! | `flow` | its number, of `goodput_bps` |
 //! | `value` | none: no packet left in the step, or the ping was lost |
 
+use crate::measure::float;
 use crate::results::{QueueSeries, Results, Run};
 
 /// What a run has at an instant.
@@ -72,8 +73,7 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
 
 /// The beginnings of steps of so many seconds, without the error that adding them up would make.
 pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
-    #[expect(clippy::cast_precision_loss, reason = "steps of a run, far below 2^53")]
-    let at = move |step: u64| (step as f64 * (step_s * 1e9).round()) / 1e9;
+    let at = move |step: u64| (float(step) * (step_s * 1e9).round()) / 1e9;
     (0_u64..).map(at)
 }
 
@@ -89,8 +89,7 @@ pub fn swept_keys(results: &Results) -> Vec<&str> {
 
 fn of_queue(queue: &QueueSeries) -> [(&'static str, Vec<Option<f64>>); 5] {
     let some = |values: &[f64]| values.iter().copied().map(Some).collect();
-    #[expect(clippy::cast_precision_loss, reason = "drops in a step, far below 2^53")]
-    let drops = queue.drops.iter().map(|drops| Some(*drops as f64)).collect();
+    let drops = queue.drops.iter().map(|drops| Some(float(*drops))).collect();
     [
         ("sojourn_mean_s", queue.sojourn_mean_s.clone()),
         ("sojourn_max_s", queue.sojourn_max_s.clone()),

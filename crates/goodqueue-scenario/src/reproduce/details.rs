@@ -3,9 +3,10 @@
 use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
-use crate::measure;
+use crate::measure::{self, float};
 use crate::results::{PerDirection, Run};
 use crate::run::{Job, Measured};
+use crate::summary::series::pings_per_step;
 
 /// A run with what claims need of it. A figure without a sample is `null`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -107,7 +108,7 @@ impl Details {
             let last_start = starts.iter().copied().fold(0.0, f64::max);
             details.peak_after_s = peak.map(|(step, _)| (f64::from(step) + 1.0) * series.step_s - last_start);
             if wanted.series {
-                details.ping_steps_s = steps(&series.pings, series.step_s, queue.len());
+                details.ping_steps_s = pings_per_step(&series.pings, series.step_s, queue.len());
             }
         }
         details
@@ -155,26 +156,8 @@ fn longest(values: &[f64], threshold: f64) -> f64 {
     f64::from(longest)
 }
 
-/// The mean of the answered pings that were sent in each step.
-fn steps(pings: &[(f64, Option<f64>)], step_s: f64, count: usize) -> Vec<Option<f64>> {
-    let mut sums = vec![(0.0, 0_u32); count];
-    for (sent, time) in pings {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number of a step")]
-        let step = (sent / step_s) as usize;
-        if let (Some(sum), Some(time)) = (sums.get_mut(step), time) {
-            *sum = (sum.0 + time, sum.1 + 1);
-        }
-    }
-    sums.into_iter().map(|(sum, number)| (number > 0).then(|| sum / f64::from(number))).collect()
-}
-
 fn seconds(nanos: u64) -> f64 {
     float(nanos) / 1e9
-}
-
-#[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
-const fn float(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]
@@ -185,12 +168,5 @@ mod tests {
     fn the_longest_spike_is_the_longest_time_above_the_threshold_without_a_break() {
         assert!((longest(&[11.0, 11.0, 10.0, 11.0, 12.0, 13.0, 0.0], 10.0) - 3.0).abs() < 1e-9);
         assert!(longest(&[1.0], 10.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn pings_are_averaged_over_the_step_in_which_they_were_sent() {
-        let pings = [(0.0, Some(0.1)), (0.05, Some(0.3)), (0.15, None), (0.25, Some(0.5)), (9.0, Some(1.0))];
-        let means = steps(&pings, 0.1, 3);
-        assert!((means[0].unwrap() - 0.2).abs() < 1e-9 && means[1].is_none() && means[2] == Some(0.5));
     }
 }

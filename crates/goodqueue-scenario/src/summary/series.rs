@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
+use crate::measure::float;
 use crate::results::{PerDirection, QueueSeries, Run};
 
 /// Pointwise means of the time series of runs that differ in their seed only.
@@ -86,7 +87,7 @@ impl MeanSeries {
                 sojourn_max_s: band(|queue| queue.sojourn_max_s.clone()),
                 queue_packets: band(|queue| present(&queue.queue_packets)),
                 throughput_bps: band(|queue| present(&queue.throughput_bps)),
-                drops: band(|queue| queue.drops.iter().map(|drops| Some(super::float(*drops))).collect()),
+                drops: band(|queue| queue.drops.iter().map(|drops| Some(float(*drops))).collect()),
             }
         };
         let total = |direction: &str| {
@@ -130,7 +131,7 @@ pub fn pings_per_step(pings: &[(f64, Option<f64>)], step_s: f64, steps: usize) -
             *sum = (sum.0 + time_s, sum.1 + 1);
         }
     }
-    sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / super::float(count))).collect()
+    sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / float(count))).collect()
 }
 
 /// The goodput of all flows of a direction of which there are series, together.

@@ -1,0 +1,233 @@
+//! The commands of a shell script, as far as tc scripts need one: comments go, `for` loops and variables are written out,
+//! and each word keeps its place in the text for messages.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::diagnostic::Diagnostic;
+
+/// A command as words with all variables written out.
+pub(super) type Command = Vec<Token>;
+
+/// A word and its place in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Token {
+    /// What it says.
+    pub(super) text: String,
+    /// Its bytes in the text.
+    pub(super) place: Range<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Item {
+    Word(Token),
+    /// A line end, `;`, `&&` or `||`.
+    End,
+}
+
+/// The commands of `text`.
+pub(super) fn read(text: &str) -> Result<Vec<Command>, Diagnostic> {
+    let items = cut(text);
+    let mut commands = vec![Vec::new()];
+    let mut variables = BTreeMap::new();
+    expand(&items, &mut variables, 0, &mut commands)?;
+    commands.retain(|command| !command.is_empty());
+    Ok(commands)
+}
+
+/// Cuts `text` at spaces, separators and brackets.
+fn cut(text: &str) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut depth = 0_usize;
+    let mut start = None;
+    let mut comment = false;
+    let word_ends = |items: &mut Vec<Item>, range: Range<usize>, depth: usize| {
+        let word = &text[range.clone()];
+        match word.strip_suffix(':').filter(|number| depth > 0 && !number.is_empty()) {
+            Some(number) => {
+                let colon = range.end - 1;
+                items.push(Item::Word(Token { text: number.to_owned(), place: range.start..colon }));
+                items.push(Item::Word(Token { text: ":".to_owned(), place: colon..range.end }));
+            }
+            None if word == "&&" || word == "||" => items.push(Item::End),
+            None if word != "\\" => items.push(Item::Word(Token { text: word.to_owned(), place: range })),
+            None => {}
+        }
+    };
+    let mut after_backslash = false;
+    for (index, character) in text.char_indices().chain([(text.len(), '\n')]) {
+        let line_end = character == '\n' && !after_backslash;
+        after_backslash = character == '\\';
+        comment = match character {
+            '\n' => false,
+            '#' if start.is_none() => true,
+            _ => comment,
+        };
+        let breaks = comment || character.is_whitespace() || matches!(character, ';' | '[' | ']');
+        if !breaks {
+            start.get_or_insert(index);
+            continue;
+        }
+        if let Some(first) = start.take() {
+            word_ends(&mut items, first..index, depth);
+        }
+        if comment {
+            continue;
+        }
+        match character {
+            '[' | ']' => {
+                depth = if character == '[' { depth + 1 } else { depth.saturating_sub(1) };
+                items.push(Item::Word(Token { text: character.to_string(), place: index..index + 1 }));
+            }
+            ';' => items.push(Item::End),
+            '\n' if line_end && depth == 0 => items.push(Item::End),
+            _ => {}
+        }
+    }
+    items
+}
+
+/// Writes out loops and variables.
+fn expand(
+    items: &[Item],
+    variables: &mut BTreeMap<String, String>,
+    depth: usize,
+    commands: &mut Vec<Command>,
+) -> Result<(), Diagnostic> {
+    let mut rest = items;
+    while let Some((item, after)) = rest.split_first() {
+        let begins = commands.last().is_none_or(Vec::is_empty);
+        rest = after;
+        match item {
+            Item::End => commands.push(Vec::new()),
+            Item::Word(word) if begins && word.text == "for" => {
+                rest = expand_loop(word, after, variables, depth, commands)?;
+            }
+            Item::Word(word) => {
+                let text = substituted(&word.text, variables);
+                if begins && let Some((name, value)) = assignment(&text) {
+                    variables.insert(name.to_owned(), value.to_owned());
+                    continue;
+                }
+                let words: usize = commands.len();
+                if words > MOST_COMMANDS {
+                    return Err(Diagnostic::new(format!(
+                        "the script has more than {MOST_COMMANDS} commands"
+                    ))
+                    .at(word.place.clone()));
+                }
+                // A variable may hold several words.
+                for part in text.split_whitespace() {
+                    let token = Token { text: part.to_owned(), place: word.place.clone() };
+                    if let Some(command) = commands.last_mut() {
+                        command.push(token);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `for NAME in WORD...; do ...; done`: returns what stands behind it.
+fn expand_loop<'i>(
+    keyword: &Token,
+    items: &'i [Item],
+    variables: &mut BTreeMap<String, String>,
+    depth: usize,
+    commands: &mut Vec<Command>,
+) -> Result<&'i [Item], Diagnostic> {
+    let malformed = |what: &str| {
+        Diagnostic::new(format!("the `for` loop {what}"))
+            .at(keyword.place.clone())
+            .allowed("for NAME in WORD...; do COMMAND; ...; done")
+    };
+    if depth >= DEEPEST_LOOP {
+        return Err(malformed("is nested too deep"));
+    }
+    let [Item::Word(name), Item::Word(of), rest @ ..] = items else {
+        return Err(malformed("names no variable"));
+    };
+    if of.text != "in" {
+        return Err(malformed("has no `in`"));
+    }
+    let is_word = |item: &Item, text: &str| matches!(item, Item::Word(word) if word.text == text);
+    let begin = rest.iter().position(|item| is_word(item, "do")).ok_or_else(|| malformed("has no `do`"))?;
+    let (list, body) = (&rest[..begin], &rest[begin + 1..]);
+    let mut open = 1_usize;
+    let end = body.iter().position(|item| {
+        open += usize::from(is_word(item, "do"));
+        open -= usize::from(is_word(item, "done"));
+        open == 0
+    });
+    let end = end.ok_or_else(|| malformed("has no `done`"))?;
+    let mut values = Vec::new();
+    for item in list {
+        if let Item::Word(word) = item {
+            let text = substituted(&word.text, variables);
+            values.extend(text.split_whitespace().map(str::to_owned));
+        }
+    }
+    for value in written_out(values) {
+        variables.insert(name.text.clone(), value);
+        commands.push(Vec::new());
+        expand(&body[..end], variables, depth + 1, commands)?;
+    }
+    commands.push(Vec::new());
+    Ok(&body[end + 1..])
+}
+
+/// `{1..5}` and `$(seq 1 5)` written out.
+fn written_out(words: Vec<String>) -> Vec<String> {
+    let numbers = |first: &str, last: &str| -> Option<Vec<String>> {
+        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        (last.saturating_sub(first) as usize <= MOST_COMMANDS)
+            .then(|| (first..=last).map(|number| number.to_string()).collect())
+    };
+    let parts: Vec<&str> = words.iter().map(String::as_str).collect();
+    let counted = match parts[..] {
+        ["$(seq", last] => numbers("1", last.trim_end_matches(')')),
+        ["$(seq", first, last] => numbers(first, last.trim_end_matches(')')),
+        [one] => one
+            .strip_prefix('{')
+            .and_then(|inner| inner.strip_suffix('}'))
+            .and_then(|inner| inner.split_once(".."))
+            .and_then(|(first, last)| numbers(first, last)),
+        _ => None,
+    };
+    counted.unwrap_or(words)
+}
+
+/// `NAME=value`.
+fn assignment(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then(|| (name, value.trim_matches(['"', '\''])))
+}
+
+/// `text` with `$NAME` and `${NAME}` replaced, where they are known.
+fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        result.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let bare = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+        let (name, behind) = braced.unwrap_or_else(|| after.split_at(bare));
+        match variables.get(name) {
+            Some(value) => {
+                result.push_str(value);
+                rest = behind;
+            }
+            None => {
+                result.push('$');
+                rest = after;
+            }
+        }
+    }
+    result.push_str(rest);
+    result.trim_matches('"').to_owned()
+}
+
+const MOST_COMMANDS: usize = 100_000;
+const DEEPEST_LOOP: usize = 3;

@@ -357,9 +357,14 @@ impl Turns {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Whose turn comes after `turn` others.
+    pub(crate) fn nth(&self, turn: u32) -> Option<u32> {
+        let there = turn < self.len();
+        self.ring.get(self.place(self.head.wrapping_add(turn))).copied().filter(|_| there)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
-        let turns = self.tail.wrapping_sub(self.head);
-        (0..turns).filter_map(|turn| self.ring.get(self.place(self.head.wrapping_add(turn))).copied())
+        (0..self.len()).filter_map(|turn| self.nth(turn))
     }
 
     pub(crate) const fn clear(&mut self) {

@@ -1,4 +1,8 @@
+use alloc::vec;
+
+use super::tin::Set;
 use super::*;
+use crate::config::{Configure, Link, Settings, Value};
 use crate::packet::{Ecn, TcpAck};
 use crate::random::Xoshiro256PlusPlus;
 
@@ -162,7 +166,7 @@ fn eight_flows_of_one_set_have_queues_of_their_own_and_the_ninth_collides() {
     }
     let used = |queue: &TestCake| queue.tins[0].flows.iter().filter(|flow| flow.set != Set::None).count();
     assert_eq!(used(&queue), 8);
-    assert_eq!(queue.tins[0].flows[16].packets.len(), 2, "the ninth is where it belongs");
+    assert_eq!(queue.tins[0].flows.at(16).packets.len(), 2, "the ninth is where it belongs");
 }
 
 #[test]
@@ -212,7 +216,7 @@ fn when_the_memory_is_used_up_the_longest_queue_loses_its_oldest_packet() {
         queue.enqueue(Instant::ZERO, Frame::of(6), &mut |frame: Frame, why| lost.push((frame.bytes, why)));
     }
     assert_eq!(lost, [(1000, DropReason::Overmemory)]);
-    assert!(queue.tins[0].flows[5].cobalt.count() > 0, "COBALT is told");
+    assert!(queue.tins[0].flows.at(5).cobalt.count() > 0, "COBALT is told");
 }
 
 fn ack(number: u32) -> Frame {

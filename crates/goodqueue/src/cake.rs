@@ -335,8 +335,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             return;
         }
         self.filter_acks(tin_index, index, drops);
-        if let Some(tin) = self.tins.get_mut(tin_index) {
-            tin.enlist(index, isolation, &mut self.random);
+        if let Some(listed) = self.tins.get_mut(tin_index) {
+            listed.enlist(index, isolation, &mut self.random);
         }
     }
 

@@ -95,8 +95,8 @@ pub struct Pie<P, R> {
     vars: Vars,
     /// Latest time seen (contract rule 1).
     now: Instant,
-    /// When the probability is updated next; set by the first call.
-    update_at: Option<Instant>,
+    /// When the probability is updated next; 0: the first call will set it.
+    update_at: Instant,
     /// Without what the queue knows.
     stats: Stats,
     tally: Tally,
@@ -342,12 +342,15 @@ pub(crate) struct Vars {
     burst: u64,
     /// Since when departures are measured (with the estimator), or the last departure; for how long a `docsis` queue has
     /// been quiet.
-    since: Option<u64>,
+    since: u64,
     /// Bytes departed in the measurement under way.
-    departed: Option<u64>,
+    departed: u64,
     /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
     estimate: u64,
 }
+
+/// In [`Vars`]: no time, no measurement.
+const NONE: u64 = u64::MAX;
 
 /// What Linux counts for `tc -s` beside the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -394,8 +397,8 @@ impl Vars {
             delay: 0,
             old_delay: 0,
             burst,
-            since: None,
-            departed: None,
+            since: NONE,
+            departed: NONE,
             estimate: 0,
         }
     }
@@ -478,12 +481,12 @@ impl Vars {
     /// RFC 8034: a second of quiet ends the control.
     fn rest(&mut self, config: &PieConfig, quiet: bool) {
         self.since = match self.since {
-            None if quiet => Some(0),
-            Some(span) if quiet => Some(span + config.ticks(config.tupdate)),
-            Some(_) => Some(0),
-            None => None,
+            NONE if quiet => 0,
+            NONE => NONE,
+            span if quiet => span.saturating_add(config.ticks(config.tupdate)),
+            _ => 0,
         };
-        if self.since.is_some_and(|span| span > config.ticks(QUIET)) {
+        if self.since != NONE && self.since > config.ticks(QUIET) {
             *self = config.fresh();
         }
     }
@@ -500,6 +503,7 @@ impl Vars {
         self.active && self.burst == 0 && self.hits(config, backlog, bytes, random)
     }
 
+    #[inline(never)]
     fn hits(&mut self, config: &PieConfig, backlog: u64, bytes: u32, random: &mut impl Random) -> bool {
         let rules = config.rules();
         let vars = self;
@@ -540,7 +544,7 @@ impl Vars {
             config.draw(probability, random)
         };
         if hit && rules.quiescent {
-            vars.since = None;
+            vars.since = NONE;
         }
         hit
     }
@@ -563,8 +567,9 @@ impl Vars {
             DelayFrom::LinkRate => {}
             DelayFrom::Either => {
                 vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
-                elapsed = vars.since.map_or(0, |last| now.saturating_sub(last));
-                vars.since = Some(now);
+                // Without a last departure, which is NONE, no time has elapsed since.
+                elapsed = now.saturating_sub(vars.since);
+                vars.since = now;
             }
             DelayFrom::Estimator => elapsed = vars.measured(config, now, bytes, backlog),
         }
@@ -579,18 +584,18 @@ impl Vars {
         let vars = self;
         let mut elapsed = 0;
         // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
-        if vars.departed.is_none() && backlog >= config.threshold {
-            (vars.departed, vars.since) = (Some(0), Some(now));
+        if vars.departed == NONE && backlog >= config.threshold {
+            (vars.departed, vars.since) = (0, now);
         }
-        if let Some(departed) = &mut vars.departed {
-            *departed = departed.saturating_add(u64::from(bytes));
-            let span = now.saturating_sub(vars.since.unwrap_or(now));
-            if *departed >= config.threshold && span > 0 {
+        if vars.departed != NONE {
+            vars.departed = vars.departed.saturating_add(u64::from(bytes));
+            let span = now.saturating_sub(vars.since);
+            if vars.departed >= config.threshold && span > 0 {
                 elapsed = span;
-                vars.estimate = config.averaged(vars.estimate, *departed, span);
-                vars.departed = if backlog < config.threshold { None } else { Some(0) };
+                vars.estimate = config.averaged(vars.estimate, vars.departed, span);
+                vars.departed = if backlog < config.threshold { NONE } else { 0 };
                 if backlog >= config.threshold {
-                    vars.since = Some(now);
+                    vars.since = now;
                 }
             }
         }
@@ -974,7 +979,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
             queue: Fifo::default(),
             vars: config.fresh(),
             now: Instant::ZERO,
-            update_at: None,
+            update_at: Instant::ZERO,
             stats: Stats::default(),
             tally: Tally::default(),
             longest: 0,
@@ -1017,14 +1022,17 @@ impl<P: Packet, R: Random> Pie<P, R> {
     #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
-        if self.update_at.is_none_or(|at| at <= self.now) {
+        if self.update_at <= self.now {
             self.catch_up();
         }
     }
 
     #[inline(never)]
     fn catch_up(&mut self) {
-        let mut at = *self.update_at.get_or_insert_with(|| self.config.first_update(self.now));
+        let mut at = self.update_at;
+        if at == Instant::ZERO {
+            at = self.config.first_update(self.now);
+        }
         let mut done = 0;
         // An update that is due at the end of time would be due at every call from then on.
         while at <= self.now && at < Instant::MAX {
@@ -1039,14 +1047,29 @@ impl<P: Packet, R: Random> Pie<P, R> {
             }
             at = next;
         }
-        self.update_at = Some(at);
+        self.update_at = at;
     }
 
     fn update_once(&mut self) {
         self.vars.update(&self.config, self.held_bytes());
     }
 
+    #[cold]
+    fn begin(&mut self) {
+        self.vars = Vars { active: true, ..self.config.fresh() };
+    }
+
+    /// Drops an arriving packet.
+    #[inline(never)]
+    fn refuse(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        self.vars.lost_one();
+        self.tally.dropped(why);
+        self.stats.dropped_before.add(packet.len());
+        drops.dropped(packet, why);
+    }
+
     /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033 §5.1).
+    #[inline(never)]
     fn mark(&mut self, packet: &mut P) -> bool {
         if !self.config.ecn || self.vars.probability > self.config.rules().one / 10 {
             return false;
@@ -1087,28 +1110,21 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let bytes = packet.len();
-        let why = if self.held() >= self.config.limit as usize {
-            Some(DropReason::Overlimit)
-        } else if self.vars.congested(&self.config, self.held_bytes(), bytes, &mut self.random)
+        if self.held() >= self.config.limit as usize {
+            self.refuse(packet, DropReason::Overlimit, drops);
+            return;
+        }
+        if self.vars.congested(&self.config, self.held_bytes(), packet.len(), &mut self.random)
             && !self.mark(&mut packet)
         {
-            Some(DropReason::Congested)
-        } else {
-            None
-        };
-        if let Some(why) = why {
-            self.vars.accumulated = 0;
-            self.tally.dropped(why);
-            self.stats.dropped_before.add(bytes);
-            drops.dropped(packet, why);
+            self.refuse(packet, DropReason::Congested, drops);
             return;
         }
         self.longest = self.longest.max(self.held());
         self.queue.push_back(self.now, packet);
         // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
         if !self.vars.active && self.queue.len().saturating_mul(3) >= self.config.limit as usize {
-            self.vars = Vars { active: true, ..self.config.fresh() };
+            self.begin();
         }
     }
 
@@ -1117,7 +1133,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         self.update(now);
         let head = self.queue.front()?;
         let (came, bytes) = (head.at, head.packet.len());
-        let left = self.queue.bytes().saturating_sub(u64::from(bytes));
+        let left = self.queue.bytes().wrapping_sub(u64::from(bytes));
         self.vars.departed(&self.config, self.now, came, bytes, left);
         self.last = bytes;
         self.queue.pop_front().map(|queued| queued.packet)
@@ -1172,7 +1188,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         }
         if old.tupdate != config.tupdate {
             let soon = config.next_update(self.now);
-            self.update_at = self.update_at.map(|at| at.min(soon));
+            self.update_at = self.update_at.min(soon);
         }
         // As Linux does: the oldest go.
         while self.queue.len() > config.limit as usize && self.drop_oldest(DropReason::Overlimit, drops) {}

@@ -419,8 +419,17 @@ impl Algorithm {
         }
     }
 
-    /// Averages and decides.
+    /// True if an arrival that finds `backlog` bytes is averaged and nothing is to be done about it; false: see
+    /// [`Self::arrival`].
     #[inline]
+    fn spares(&mut self, backlog: u64) -> bool {
+        match self {
+            Self::Linux(linux) => linux.spares(backlog),
+            Self::Floyd1993(_) | Self::Ns2(_) => false,
+        }
+    }
+
+    /// Averages and decides.
     fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         match self {
             Self::Linux(linux) => linux.arrival(arrival, random),
@@ -551,10 +560,13 @@ impl<P: Packet, R: Random> Red<P, R> {
         (carries || self.config.no_drop, carries && !already)
     }
 
-    /// What becomes of a packet that is a signal, or for which there is no room.
+    /// Averages, and decides what becomes of an arriving packet, for which there is room if it `fits`.
     #[inline(never)]
-    fn signal(&mut self, signal: Signal, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
+    fn judge(&mut self, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
+        let (backlog, packets) = (self.queue.bytes(), self.queue.len());
+        let arrival = Arrival { now: self.now, backlog, packets, bytes };
+        let signal = self.algorithm.arrival(&arrival, &mut self.random);
         let (stays, marked) = self.stays(signal, &mut packet);
         let signalled = u64::from(signal != Signal::None);
         self.tally.signals = self.tally.signals.wrapping_add(signalled);
@@ -596,15 +608,12 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let bytes = packet.len();
-        let (backlog, packets) = (self.queue.bytes(), self.queue.len());
-        let arrival = Arrival { now: self.now, backlog, packets, bytes };
-        let signal = self.algorithm.arrival(&arrival, &mut self.random);
-        let fits = backlog + u64::from(bytes) <= u64::from(self.config.limit);
-        if signal == Signal::None && fits {
+        let backlog = self.queue.bytes();
+        let fits = backlog + u64::from(packet.len()) <= u64::from(self.config.limit);
+        if fits && self.algorithm.spares(backlog) {
             self.queue.push_back(self.now, packet);
         } else {
-            self.signal(signal, fits, packet, drops);
+            self.judge(fits, packet, drops);
         }
     }
 

@@ -92,7 +92,18 @@ impl Linux {
         }
     }
 
+    /// True if an arrival that finds a queue of so many bytes leaves the average below `min`: that is all there is to it.
+    /// False: nothing has happened yet.
     #[inline]
+    pub(super) fn spares(&mut self, queue: u64) -> bool {
+        let next = self.queue.next(&self.terms, queue);
+        let spares = self.idle_since.is_none() && next < self.terms.min;
+        if spares {
+            (self.queue.average, self.queue.count) = (next, None);
+        }
+        spares
+    }
+
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         self.sample(arrival.now, arrival.backlog);
         self.queue.signal(&self.terms, random)
@@ -103,12 +114,14 @@ impl Linux {
     pub(crate) fn sample(&mut self, now: Instant, queue: u64) {
         match self.idle_since.take() {
             // After an idle time the sample itself does not count: it would be zero.
-            Some(since) => {
-                self.queue.average =
-                    self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000);
-            }
+            Some(since) => self.wake(now, since),
             None => self.queue.sample(&self.terms, queue),
         }
+    }
+
+    #[cold]
+    fn wake(&mut self, now: Instant, since: Instant) {
+        self.queue.average = self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000);
     }
 
     /// True above `min`; below, and at it, the count of packets starts anew.
@@ -183,11 +196,18 @@ impl Law {
 
 impl Average {
     /// Averages what an arriving packet finds.
+    #[inline]
     pub(crate) fn sample(&mut self, terms: &Terms, queue: u64) {
-        self.average = self.average - (self.average >> terms.shift) + queue;
+        self.average = self.next(terms, queue);
+    }
+
+    #[inline]
+    const fn next(&self, terms: &Terms, queue: u64) -> u64 {
+        self.average - (self.average >> terms.shift) + queue
     }
 
     /// What is to be done about an arriving packet.
+    #[inline]
     pub(crate) fn signal(&mut self, terms: &Terms, random: &mut impl Random) -> Signal {
         if self.average < terms.min {
             self.count = None;
@@ -201,6 +221,7 @@ impl Average {
     }
 
     /// Between the thresholds: whether this packet is the one to be dropped or marked.
+    #[inline(never)]
     fn signals(&mut self, terms: &Terms, random: &mut impl Random) -> bool {
         let Some(count) = self.count else {
             // The first packet between the thresholds is spared.

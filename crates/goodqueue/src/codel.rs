@@ -75,6 +75,7 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Codel<P> {
     config: CodelConfig,
+    law: CodelLaw,
     vars: CodelVars,
     queue: Fifo<P>,
     /// A packet that the parent keeps counts against the limit.
@@ -243,7 +244,7 @@ impl CodelVars {
     #[must_use]
     pub fn new(variant: CodelVariant) -> Self {
         match variant {
-            CodelVariant::Linux => Self { first_above: 0, ..Self::default() },
+            CodelVariant::Linux => Self { first_above: below(variant), ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -263,27 +264,22 @@ impl CodelVars {
     /// none is left.
     #[inline]
     pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
-        match source.head() {
-            Some(head) => self.passes(now, params, head.at) || self.judge(now, params, source),
-            None => {
-                self.emptied(params.variant);
-                false
-            }
+        if source.head().is_some() {
+            return self.judge(now, params, source);
         }
+        self.emptied(params.variant);
+        false
     }
 
     /// True for nearly every packet of a queue that is under control: the one at the head, which came at `came`, is below
     /// target while nothing is being dropped, and may be sent. False: [`Self::judge`] must be asked.
     #[inline]
-    pub(crate) fn passes(&mut self, now: Instant, params: &CodelParams, came: Instant) -> bool {
-        if self.dropping || params.ce_threshold.is_some() {
-            return false;
+    pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
+        let passes = !self.dropping && now.since(came) < law.spared;
+        if passes {
+            self.first_above = law.below;
         }
-        match params.variant {
-            CodelVariant::Rfc8289 => exact::passes(self, now, params, came),
-            CodelVariant::Linux => linux::passes(self, now, params, came),
-            CodelVariant::Cacm2012 | CodelVariant::Ns2 => false,
-        }
+        passes
     }
 
     /// As [`Self::dequeue`], with all questions.
@@ -298,7 +294,7 @@ impl CodelVars {
     /// A dequeue found the queue empty.
     #[inline]
     pub(crate) const fn emptied(&mut self, variant: CodelVariant) {
-        self.first_above = if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER };
+        self.first_above = below(variant);
         self.dropping = false;
     }
 
@@ -336,6 +332,37 @@ impl CodelVars {
         }
         let next = Instant::from_nanos(self.drop_next);
         if next >= now { Gauge::Time(next.since(now)) } else { Gauge::Overdue(now.since(next)) }
+    }
+}
+
+/// `first_above` of a queue that is below target.
+const fn below(variant: CodelVariant) -> u64 {
+    if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
+}
+
+/// The parameters, and what they say about nearly every packet of a queue that is under control, found once for all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelLaw {
+    /// What the control law is told.
+    pub params: CodelParams,
+    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that are below target: the
+    /// law says which of the others are.
+    spared: Duration,
+    /// `first_above` then.
+    below: u64,
+}
+
+impl CodelLaw {
+    /// What `params` say.
+    #[must_use]
+    pub fn of(params: CodelParams) -> Self {
+        let spared = match params.variant {
+            _ if params.ce_threshold.is_some() => Duration::ZERO,
+            CodelVariant::Rfc8289 => params.target,
+            CodelVariant::Linux => linux::surely_below(params.target),
+            CodelVariant::Cacm2012 | CodelVariant::Ns2 => Duration::ZERO,
+        };
+        Self { params, spared, below: below(params.variant) }
     }
 }
 
@@ -603,6 +630,7 @@ impl<P: Packet> Codel<P> {
     pub fn new(config: CodelConfig) -> Self {
         Self {
             config,
+            law: CodelLaw::of(config.params),
             vars: CodelVars::starting(&config.params),
             queue: Fifo::default(),
             taken_ahead: false,
@@ -665,7 +693,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             self.vars.emptied(self.config.params.variant);
             return None;
         };
-        let passes = self.vars.passes(self.now, &self.config.params, head.at);
+        let passes = self.vars.passes(self.now, &self.law, head.at);
         if passes || self.judge(drops) { self.take() } else { None }
     }
 
@@ -707,7 +735,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             // The variants keep time in different units: what one remembers means nothing to the other.
             self.vars = CodelVars::starting(&config.params);
         }
-        self.config = config;
+        (self.config, self.law) = (config, CodelLaw::of(config.params));
         while self.queue.len() > self.config.limit as usize {
             // Linux sch_codel: what no longer fits is dropped from the head.
             let Some(oldest) = self.queue.pop_front() else { break };

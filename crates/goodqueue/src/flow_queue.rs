@@ -163,7 +163,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 flow.deficit = flow.deficit.wrapping_add(i64::from(quantum));
                 self.rotate(from_new, index);
                 if first_denied == index {
-                    self.skip_fruitless_rounds(i64::from(quantum.max(1)));
+                    self.skip_fruitless_rounds(quantum);
                     first_denied = NIL;
                 } else if first_denied == NIL && !from_new {
                     first_denied = index;
@@ -251,7 +251,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// send are done at once. An empty flow that gets beyond its debt in them leaves at its next turn, still before
     /// anyone sends: nobody can tell.
     #[cold]
-    fn skip_fruitless_rounds(&mut self, quantum: i64) {
+    fn skip_fruitless_rounds(&mut self, quantum: u32) {
+        let quantum = i64::from(quantum.max(1));
         let mut rounds = i64::MAX;
         for index in self.old_flows.iter() {
             if let Some(flow) = self.flows.get(index as usize).filter(|flow| !flow.packets.is_empty()) {

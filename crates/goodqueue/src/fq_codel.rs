@@ -56,8 +56,8 @@
 //! ```
 
 use crate::codel::{
-    CE_THRESHOLD, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, RECALL, STARTUP, Source,
-    TARGET,
+    CE_THRESHOLD, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, RECALL,
+    STARTUP, Source, TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
@@ -70,6 +70,7 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct FqCodel<P> {
     config: FqCodelConfig,
+    law: CodelLaw,
     salt: u32,
     queues: FlowQueues<P, CodelVars>,
     /// A packet that the parent keeps counts against the limit.
@@ -106,20 +107,20 @@ pub enum FqCodelVariant {
 const _: () = assert!(size_of::<FlowState<CodelVars>>() <= 64, "a thousand flows must stay in the cache");
 
 impl FlowAqm for CodelVars {
-    type Params = CodelParams;
+    type Params = CodelLaw;
 
     #[inline]
-    fn passes(&mut self, now: Instant, params: &CodelParams, head: Head) -> bool {
-        self.passes(now, params, head.at)
+    fn passes(&mut self, now: Instant, law: &CodelLaw, head: Head) -> bool {
+        self.passes(now, law, head.at)
     }
 
     #[inline]
-    fn emptied(&mut self, params: &CodelParams) {
-        self.emptied(params.variant);
+    fn emptied(&mut self, law: &CodelLaw) {
+        self.emptied(law.params.variant);
     }
 
-    fn decide<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
-        self.judge(now, params, source)
+    fn decide<S: Source>(&mut self, now: Instant, law: &CodelLaw, source: &mut S) -> bool {
+        self.judge(now, &law.params, source)
     }
 
     /// RFC 8290 §4.1.3 leaves it open; Linux counts them as CoDel's own drops.
@@ -284,6 +285,7 @@ impl<P: Packet + Flow> FqCodel<P> {
         let aqm = CodelVars::starting(&config.params);
         Self {
             config,
+            law: CodelLaw::of(config.params),
             salt,
             queues: FlowQueues::new(config.flows, aqm),
             taken_ahead: false,
@@ -346,8 +348,8 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let FqCodelConfig { quantum, params, variant, .. } = &self.config;
-        self.queues.pop(self.now, *quantum, params, variant.is_linux(), drops)
+        let FqCodelConfig { quantum, variant, .. } = &self.config;
+        self.queues.pop(self.now, *quantum, &self.law, variant.is_linux(), drops)
     }
 
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
@@ -391,7 +393,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     fn reconfigure(&mut self, _now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
-            self.config = config;
+            (self.config, self.law) = (config, CodelLaw::of(config.params));
             return;
         }
         if config.params.variant != self.config.params.variant {
@@ -400,6 +402,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
             }
         }
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
+        self.law = CodelLaw::of(config.params);
         self.drop_excess(1, drops);
     }
 

@@ -47,8 +47,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{
-    CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, RECALL, Recall, Source, Startup,
-    TARGET, mark,
+    CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, RECALL, Recall, Source,
+    Startup, TARGET, mark,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, Largest};
@@ -392,6 +392,7 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
 #[derive(Clone, Debug)]
 pub struct SfqCodel<P> {
     config: SfqCodelConfig,
+    law: CodelLaw,
     salt: u32,
     bins: Bins<P, CodelVars>,
     /// Packets lost to the limit.
@@ -497,7 +498,14 @@ impl<P: Packet + Flow> SfqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
     pub fn new(config: SfqCodelConfig, salt: u32) -> Self {
-        Self { config, salt, bins: Bins::new(config.flows, config.fresh()), overflows: 0, now: Instant::ZERO }
+        Self {
+            config,
+            law: CodelLaw::of(config.params),
+            salt,
+            bins: Bins::new(config.flows, config.fresh()),
+            overflows: 0,
+            now: Instant::ZERO,
+        }
     }
 }
 
@@ -530,7 +538,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        self.bins.pop(self.now, self.config.quantum, &self.config.params, true, drops)
+        self.bins.pop(self.now, self.config.quantum, &self.law, true, drops)
     }
 
     fn len(&self) -> usize {
@@ -556,10 +564,11 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.now = self.now.max(now);
         if config.flows != self.config.flows && self.bins.len() == 0 {
             self.bins.resize(config.flows, config.fresh());
-            self.config = config;
+            (self.config, self.law) = (config, CodelLaw::of(config.params));
             return;
         }
         self.config = SfqCodelConfig { flows: self.config.flows, ..config };
+        self.law = CodelLaw::of(config.params);
         while self.bins.len() > self.config.limit as usize
             && self.bins.drop_from_longest(DropReason::Overlimit, drops)
         {}

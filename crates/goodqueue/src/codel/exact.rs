@@ -18,15 +18,6 @@ struct Judged {
     ok_to_drop: bool,
 }
 
-#[inline]
-pub(super) fn passes(vars: &mut CodelVars, now: Instant, params: &CodelParams, came: Instant) -> bool {
-    let below = now.since(came) < params.target;
-    if below {
-        vars.first_above = NEVER;
-    }
-    below
-}
-
 pub(super) fn dequeue<S: Source>(
     vars: &mut CodelVars,
     now: Instant,

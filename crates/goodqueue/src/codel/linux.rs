@@ -21,14 +21,9 @@ pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
     Ok(())
 }
 
-#[inline]
-pub(super) fn passes(vars: &mut CodelVars, now: Instant, params: &CodelParams, came: Instant) -> bool {
-    let delay = ticks(now.as_nanos()).wrapping_sub(ticks(came.as_nanos()));
-    let below = is_before(delay, ticks(params.target.as_nanos()));
-    if below {
-        vars.first_above = 0;
-    }
-    below
+/// A packet that has waited for less than this is below `target`, however its times are cut to ticks.
+pub(super) fn surely_below(target: Duration) -> Duration {
+    span(ticks(target.as_nanos()).saturating_sub(1))
 }
 
 pub(super) fn dequeue<S: Source>(

@@ -5,7 +5,7 @@
 //! that suits the receiver's rate. The queue below holds two aggregates, no more. Unlike in mac80211 each receiver has a
 //! hash table of its own, so that flows of different receivers never share a queue.
 
-use goodqueue::codel::{CodelParams, CodelVariant, CodelVars};
+use goodqueue::codel::{CodelLaw, CodelParams, CodelVariant, CodelVars};
 use goodqueue::flow_queue::FlowQueues;
 use goodqueue::random::mix_64;
 use goodqueue::{Count, DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
@@ -232,7 +232,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let codel = station.codel;
         let tid = station.tids[category.index()].as_mut()?;
         let before = (tid.len(), tid.bytes());
-        let packet = tid.pop(now, self.config.quantum, &codel, false, drops);
+        let packet = tid.pop(now, self.config.quantum, &CodelLaw::of(codel), false, drops);
         self.changed(before, category, peer);
         packet
     }

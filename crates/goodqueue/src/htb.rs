@@ -177,6 +177,10 @@ impl HtbConfig {
         &self.classes
     }
 
+    fn minors(&self) -> Vec<u32> {
+        self.classes.iter().map(|class| class.minor).collect()
+    }
+
     fn position(&self, minor: u32) -> Option<usize> {
         self.classes.binary_search_by_key(&minor, |class| class.minor).ok()
     }
@@ -732,9 +736,15 @@ impl<P: Packet + Flow> Htb<P> {
         self.bytes = self.bytes.saturating_add(after.1).saturating_sub(before.1);
     }
 
-    /// Forgets who is active and waits; buckets are full.
-    fn forget(&mut self) {
-        self.classes = self.fresh_classes();
+    /// Forgets who is active and waits; buckets are full. What classes of these minor numbers have counted stays.
+    fn forget(&mut self, minors: &[u32]) {
+        let fresh = self.fresh_classes();
+        let before = core::mem::replace(&mut self.classes, fresh);
+        for (minor, counted) in minors.iter().zip(before) {
+            if let Some(class) = self.config.position(*minor).and_then(|at| self.classes.get_mut(at)) {
+                (class.lended, class.borrowed) = (counted.lended, counted.borrowed);
+            }
+        }
         self.rows = empty_rows();
         self.waiting = (0..LEVELS).map(|_| BTreeSet::new()).collect();
     }
@@ -893,7 +903,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         for leaf in old.into_iter().flatten() {
             self.remove(leaf, drops);
         }
-        self.forget();
+        self.forget(&old_config.minors());
         self.len = self.direct.len() + self.leaves.iter().flatten().map(Leaf::len).sum::<usize>();
         self.bytes = self.direct.bytes() + self.leaves.iter().flatten().map(Leaf::backlog).sum::<u64>();
         for position in 0..self.leaves.len() {
@@ -922,7 +932,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
             leaf.purge(clock, drops);
         }
         (self.len, self.bytes) = (0, 0);
-        self.forget();
+        self.forget(&self.config.minors());
     }
 }
 
@@ -1026,3 +1036,70 @@ const LONGEST_WAIT: i64 = 60_000_000_000;
 const DEFAULT_BURST: u32 = 1600;
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Frame;
+
+    impl Packet for Frame {
+        fn len(&self) -> u32 {
+            1514
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) -> bool {
+            false
+        }
+    }
+
+    impl Flow for Frame {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+    }
+
+    /// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many bytes.
+    fn config(quantum: u64) -> HtbConfig {
+        let class = |class, parent, mbit: u64| Child {
+            class,
+            parent,
+            settings: Settings::new()
+                .with("rate", Value::Rate(Rate::from_bps(mbit * 1_000_000)))
+                .with("ceil", Value::Rate(Rate::from_bps(80_000_000)))
+                .with("quantum", Value::Bytes(quantum)),
+            qdisc: None,
+        };
+        let settings = Settings::new()
+            .with("default", Value::Class(2))
+            .with_child(class(1, 0, 80))
+            .with_child(class(2, 1, 8));
+        HtbConfig::from_settings(&settings, &Link::default()).expect("valid")
+    }
+
+    #[test]
+    fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
+        let mut htb = Htb::new(config(2_000), 0, Source::seeded(1));
+        let mut now = Instant::ZERO;
+        for _ in 0..100 {
+            htb.enqueue(now, Frame, &mut |_, _| ());
+        }
+        while now < Instant::ZERO + Duration::from_millis(20) {
+            now = htb.next_event(now).unwrap_or(now + Duration::from_micros(100));
+            htb.dequeue(now, &mut |_, _| ());
+        }
+        let counted = |htb: &Htb<Frame>| -> Vec<(u64, u64)> {
+            htb.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
+        };
+        let before = counted(&htb);
+        assert!(before[0].0 > 0 && before[1].1 > 0, "{before:?}");
+        htb.reconfigure(now, config(3_000), &mut |_, _| ());
+        assert_eq!(counted(&htb), before);
+        htb.purge(now, &mut |_, _| ());
+        assert_eq!(counted(&htb), before);
+    }
+}

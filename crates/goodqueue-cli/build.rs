@@ -19,7 +19,9 @@ fn main() {
     for file in files {
         let source = fs::read_to_string(&file).expect("a text file");
         let page = page(&source);
-        for name in disciplines(&source) {
+        // A large discipline has its table in a room of its own.
+        let tables = fs::read_to_string(file.with_extension("").join("config.rs")).unwrap_or_default();
+        for name in disciplines(&source).into_iter().chain(disciplines(&tables)) {
             // Writing to a string cannot fail.
             let _ = writeln!(table, "    ({name:?}, {page:?}),");
         }

@@ -144,8 +144,8 @@ fn apply(keyword: &Keyword, settings: &mut Settings) -> Vec<&'static str> {
         set.push(name);
     }
     if let Some((name, more)) = keyword.adds {
-        let before = if let Some(Value::Integer(number)) = settings.get(name) { number } else { 0 };
-        settings.set(name, Value::Integer(before.saturating_add(more)));
+        let before = if let Some(Value::Signed(number)) = settings.get(name) { number } else { 0 };
+        settings.set(name, Value::Signed(before.saturating_add(more)));
         set.push(name);
     }
     set
@@ -161,8 +161,11 @@ fn read_followers<'a, 'w>(
     let follows =
         |parameter: &&Parameter| parameter.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     for parameter in kind.parameters.iter().filter(follows) {
-        let number =
-            words.split_first().filter(|(word, _)| word.text.starts_with(|c: char| c.is_ascii_digit()));
+        let number = words.split_first().filter(|(word, _)| {
+            let signed = parameter.unit == Unit::Signed;
+            let digits = if signed { word.text.strip_prefix('-') } else { None }.unwrap_or(word.text);
+            digits.starts_with(|c: char| c.is_ascii_digit())
+        });
         let Some((word, rest)) = number else { break };
         settings.set(parameter.name, read_value(kind, parameter, *word)?);
         words = rest;
@@ -243,6 +246,7 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         Unit::Seconds => units::tc_seconds(word.text).map(Value::Time),
         Unit::Rate => units::tc_rate(word.text).map(Value::Rate),
         Unit::Integer => units::tc_integer(word.text).map(Value::Integer),
+        Unit::Signed => units::tc_signed(word.text).map(Value::Signed),
         Unit::Class => tc_class(word.text).map(Value::Class),
         Unit::Probability => units::tc_probability(word.text).map(Value::Probability),
         Unit::Choice(words) => {
@@ -356,7 +360,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Time => "a time, such as `5ms`; a bare number is microseconds",
         Unit::Seconds => "a time, such as `10s`; a bare number is seconds",
         Unit::Rate => "a rate, such as `10mbit`; a bare number is bit/s",
-        Unit::Integer => "a whole number",
+        Unit::Integer | Unit::Signed => "a whole number",
         Unit::Class => "the number of a class, such as `10`; hexadecimal, as in tc",
         Unit::Probability => "a fraction, such as `0.02`",
         Unit::Flag { .. } => "no value",

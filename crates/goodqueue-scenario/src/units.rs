@@ -79,6 +79,23 @@ pub fn tc_integer(text: &str) -> Result<u64, Diagnostic> {
     })
 }
 
+/// A whole number that may be below zero: as [`tc_integer`], with or without a `-`.
+///
+/// # Errors
+/// Anything else.
+pub fn tc_signed(text: &str) -> Result<i64, Diagnostic> {
+    let (digits, negative) = match text.strip_prefix('-') {
+        Some(digits) => (digits, true),
+        None => (text, false),
+    };
+    let number = whole(digits).and_then(|number| i64::try_from(number).ok());
+    number.map(|number| if negative { -number } else { number }).ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a whole number", shortened(text))).allowed(
+            "decimal digits without a leading 0, or `0x` and hexadecimal digits; with a `-` if below zero",
+        )
+    })
+}
+
 /// A fraction from 0 to 1: `0.02`, or `2%`.
 ///
 /// # Errors

@@ -181,6 +181,13 @@ pub fn values(unit: Unit) -> Vec<Value> {
         Unit::Packets => numbers().map(Value::Packets).collect(),
         Unit::Bytes => numbers().map(Value::Bytes).collect(),
         Unit::Integer => numbers().map(Value::Integer).collect(),
+        Unit::Signed => {
+            let numbers = numbers().filter_map(|n| i64::try_from(n).ok());
+            let mut both: Vec<i64> = numbers.flat_map(|n| [-n, n]).collect();
+            both.sort_unstable();
+            both.dedup();
+            both.into_iter().map(Value::Signed).collect()
+        }
         Unit::Time => NANOS.iter().map(|n| Value::Time(Duration::from_nanos(*n))).collect(),
         Unit::Seconds => [0, 1, 10, 100_000, 1_000_000, 10_000_000]
             .iter()

@@ -339,6 +339,7 @@ fn value(unit: Unit, text: &str) -> Option<Value> {
     Some(match unit {
         Unit::Packets => Value::Packets(whole()?),
         Unit::Integer => Value::Integer(whole()?),
+        Unit::Signed => Value::Signed(text.parse().ok()?),
         Unit::Probability => Value::Probability(text.parse().ok()?),
         Unit::Bytes => Value::Bytes(match suffix {
             "" | "b" => whole()?,

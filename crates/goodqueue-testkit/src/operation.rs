@@ -298,6 +298,9 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
             select(rates).prop_map(|n| Value::Rate(Rate::from_bps(n))).boxed()
         }
         Unit::Integer => select(vec![0, 1, 2, 3, 8, 20, 64, 1_024, max]).prop_map(Value::Integer).boxed(),
+        Unit::Signed => {
+            select(vec![i64::MIN, -2_000, -64, -1, 0, 1, 20, 256, i64::MAX]).prop_map(Value::Signed).boxed()
+        }
         Unit::Probability => {
             select(vec![0.0, 1e-9, 0.001, 0.02, 0.5, 1.0]).prop_map(Value::Probability).boxed()
         }

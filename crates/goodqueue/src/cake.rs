@@ -26,7 +26,7 @@
 //! | `besteffort`, `diffserv3`, `diffserv4`, `diffserv8`, `precedence` | flags | `diffserv3` | tc-cake(8) | one of them |
 //! | `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`, `dual-srchost`, `dual-dsthost`, `triple-isolate` | flags | `triple-isolate` | tc-cake(8) | one of them |
 //! | `rtt` | time | 100 ms | tc-cake(8) | 1 us to 4294 s; the target is a twentieth of it |
-//! | `overhead`, `raw` | bytes, flag | `raw` | tc-cake(8) | 0 to 256 beyond the IP packet; beyond the whole packet if `raw` |
+//! | `overhead`, `raw` | bytes, flag | `raw` | tc-cake(8) | -64 to 256 beyond the IP packet; beyond the whole packet if `raw` |
 //! | `mpu` | bytes | 0 | tc-cake(8) | 0 to 256 |
 //! | `atm`, `ptm` | flags | `noatm` | tc-cake(8) | one of them |
 //! | `ack-filter`, `ack-filter-aggressive` | flags | off | tc-cake(8) | one of them |
@@ -39,7 +39,8 @@
 //!
 //! # Deviations
 //! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers, and of several longest
-//! queues the first loses. Not there: `autorate-ingress`, `fwmark`, negative overhead. Packets are never aggregates and
+//! queues the first loses. Not there: `autorate-ingress`, `fwmark`. A negative overhead leaves a packet no bytes at
+//! least, where Linux counts on below 0. Packets are never aggregates and
 //! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
 //! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and
 //! [`Flow::destination_hash`]; for packets that know no hosts each flow has its own. The ACK filter knows what
@@ -132,7 +133,7 @@ pub struct CakeConfig {
     wash: bool,
     nat: bool,
     /// What the link adds to what a packet has: the IP packet, or where `raw`, the whole of it.
-    overhead: u32,
+    overhead: i32,
     raw: bool,
     mpu: u32,
     rtt: Duration,

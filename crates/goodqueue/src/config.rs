@@ -75,7 +75,7 @@ pub struct Keyword {
     /// The word.
     pub name: &'static str,
     /// A whole number that grows by so much; from 0 where it is not set.
-    pub adds: Option<(&'static str, u64)>,
+    pub adds: Option<(&'static str, i64)>,
     /// What it sets.
     pub sets: &'static [(&'static str, Value)],
     /// What it is for and stands for.
@@ -97,6 +97,8 @@ pub enum Unit {
     Rate,
     /// A whole number.
     Integer,
+    /// A whole number that may be below zero.
+    Signed,
     /// The minor number of a class: hexadecimal, as in tc.
     Class,
     /// A fraction between 0 and 1.
@@ -125,6 +127,8 @@ pub enum Value {
     Rate(Rate),
     /// A whole number.
     Integer(u64),
+    /// A whole number that may be below zero.
+    Signed(i64),
     /// The minor number of a class.
     Class(u32),
     /// A fraction.
@@ -142,6 +146,7 @@ impl fmt::Display for Value {
         match self {
             Self::Packets(n) => write!(f, "{n}p"),
             Self::Bytes(n) | Self::Integer(n) => write!(f, "{n}"),
+            Self::Signed(n) => write!(f, "{n}"),
             Self::Class(minor) => write!(f, "{minor:x}"),
             Self::Time(span) => write!(f, "{span}"),
             Self::Rate(rate) => write!(f, "{rate}"),
@@ -274,6 +279,27 @@ impl Settings {
         }
     }
 
+    /// The whole number set for `name`, which may be below zero, if it lies within `low..=high`.
+    ///
+    /// # Errors
+    /// The number lies outside.
+    pub fn signed(&self, name: &'static str, low: i32, high: i32) -> Result<Option<i32>, ConfigError> {
+        let given = match self.get(name) {
+            Some(Value::Signed(n)) => i32::try_from(n).ok(),
+            Some(Value::Integer(n)) => i32::try_from(n).ok(),
+            _ => return Ok(None),
+        };
+        match given.filter(|n| (low..=high).contains(n)) {
+            Some(n) => Ok(Some(n)),
+            None => Err(self.refused(name, alloc::format!("a value from {low} to {high}"))),
+        }
+    }
+
+    fn refused(&self, name: &'static str, allowed: String) -> ConfigError {
+        let value = self.get(name).map_or_else(String::new, |value| alloc::format!("{value}"));
+        ConfigError::new(name, value, allowed)
+    }
+
     /// The number set for `name`, of whatever unit, if it lies within `low..=high`.
     ///
     /// # Errors
@@ -288,8 +314,7 @@ impl Settings {
         if (low..=high).contains(&given) {
             Ok(Some(given))
         } else {
-            let value = self.get(name).map_or_else(String::new, |value| alloc::format!("{value}"));
-            Err(ConfigError::new(name, value, alloc::format!("a value from {low} to {high}")))
+            Err(self.refused(name, alloc::format!("a value from {low} to {high}")))
         }
     }
 }

@@ -28,7 +28,7 @@
 //! | `duplicate` P \[CORRELATION\] | probability | 0 | tc | |
 //! | `reorder` P \[CORRELATION\] | probability | 0 | tc | needs `delay` |
 //! | `gap` | packets | 1 with `reorder` | tc | every so many packets one may be sent at once |
-//! | `rate` RATE \[PACKETOVERHEAD \[CELLSIZE \[CELLOVERHEAD\]\]\] | rate, bytes | none; 0 | tc | 8 bit/s or more; no negative overhead |
+//! | `rate` RATE \[PACKETOVERHEAD \[CELLSIZE \[CELLOVERHEAD\]\]\] | rate, bytes | none; 0 | tc | 8 bit/s or more; overheads may be below zero |
 //! | `slot` MIN \[MAX\] | time | none; MIN | tc | packets leave in bunches, a random time from MIN to MAX apart |
 //! | `slot distribution` WORD TIME JITTER | time | none | tc | the same with times of a distribution |
 //! | `packets`, `bytes` | number | no bound | tc | of one bunch; with `slot` |
@@ -153,12 +153,19 @@ pub struct NetemConfig {
     reorder: Chance,
     gap: u32,
     rate: Option<Rate>,
-    /// What a packet takes beside its bytes, bytes of a cell, and what a cell takes beside these. No cells: 0.
-    overhead: [u32; 3],
+    overhead: Overhead,
     slot: Option<Slot>,
     ecn: bool,
     seed: Option<u64>,
     inner: Option<Box<AnyConfig>>,
+}
+
+/// What a packet takes beside its bytes, the bytes of a cell (0: no cells), and what a cell takes beside these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Overhead {
+    packet: i32,
+    cell: u32,
+    per_cell: i32,
 }
 
 /// A fraction, and the same as tc hands it over: 2^32 - 1 is 1.
@@ -331,10 +338,10 @@ impl NetemConfig {
 
     /// How long a packet of `bytes` takes at the rate, with all that goes with it.
     fn on_wire(&self, rate: Rate, bytes: u32) -> i64 {
-        let [overhead, cell, per_cell] = self.overhead;
-        let mut len = bytes.saturating_add(overhead);
+        let Overhead { packet, cell, per_cell } = self.overhead;
+        let mut len = bytes.saturating_add_signed(packet);
         if cell > 0 {
-            len = len.div_ceil(cell).saturating_mul(cell.saturating_add(per_cell));
+            len = len.div_ceil(cell).saturating_mul(cell.saturating_add_signed(per_cell));
         }
         i64::try_from(rate.serialization(len).as_nanos()).unwrap_or(i64::MAX)
     }
@@ -404,13 +411,17 @@ impl Configure for NetemConfig {
         if let Some(rate) = rate.filter(|rate| rate.as_bps() < 8) {
             return Err(ConfigError::new("rate", alloc::format!("{rate}"), "8bit or more"));
         }
-        let bytes = |name| -> Result<u32, ConfigError> {
-            let given = settings.number(name, 0, MAX_OVERHEAD)?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(0))
+        let bytes = |name| -> Result<i32, ConfigError> {
+            Ok(settings.signed(name, -MAX_OVERHEAD, MAX_OVERHEAD)?.unwrap_or(0))
         };
-        let overhead = [bytes("rate.packetoverhead")?, bytes("rate.cellsize")?, bytes("rate.celloverhead")?];
+        let cell = settings.number("rate.cellsize", 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
+        let overhead = Overhead {
+            packet: bytes("rate.packetoverhead")?,
+            cell: cell.and_then(|value| u32::try_from(value).ok()).unwrap_or(0),
+            per_cell: bytes("rate.celloverhead")?,
+        };
         // They say nothing without a rate.
-        let overhead = if rate.is_some() { overhead } else { [0; 3] };
+        let overhead = if rate.is_some() { overhead } else { Overhead::default() };
         let slot = Self::slot(settings, time)?;
         let inner = match settings.children() {
             [] => None,
@@ -481,11 +492,9 @@ impl Configure for NetemConfig {
         }
         if let Some(rate) = self.rate {
             settings.set("rate", Value::Rate(rate));
-            for (name, bytes) in
-                ["rate.packetoverhead", "rate.cellsize", "rate.celloverhead"].into_iter().zip(self.overhead)
-            {
-                settings.set(name, Value::Integer(u64::from(bytes)));
-            }
+            settings.set("rate.packetoverhead", Value::Signed(i64::from(self.overhead.packet)));
+            settings.set("rate.cellsize", Value::Integer(u64::from(self.overhead.cell)));
+            settings.set("rate.celloverhead", Value::Signed(i64::from(self.overhead.per_cell)));
         }
         if let Some(slot) = self.slot {
             match slot.apart {
@@ -1060,9 +1069,9 @@ const KIND: Kind = Kind {
             range: "8bit or more",
             doc: "packets follow each other no closer than at this rate",
         },
-        follower("rate.packetoverhead", Unit::Integer, "0", "bytes that each packet takes beside its own"),
+        follower("rate.packetoverhead", Unit::Signed, "0", "bytes that each packet takes beside its own"),
         follower("rate.cellsize", Unit::Integer, "0", "bytes of a cell, of which the link sends whole ones"),
-        follower("rate.celloverhead", Unit::Integer, "0", "bytes that each cell takes beside these"),
+        follower("rate.celloverhead", Unit::Signed, "0", "bytes that each cell takes beside these"),
         follower("slot", Unit::Time, "none", "least time between bunches of packets"),
         follower("slot.max", Unit::Time, "the least", "most time between bunches"),
         follower(
@@ -1098,4 +1107,4 @@ const SHARE_RANGE: &str = "0 to 1";
 const DELAY_RANGE: &str = "0 to 1000000s";
 const MAX_DELAY: Duration = Duration::from_secs(1_000_000);
 const DEFAULT_LIMIT: u32 = 1000;
-const MAX_OVERHEAD: u64 = 65_535;
+const MAX_OVERHEAD: i32 = 65_535;

@@ -167,6 +167,7 @@ fn unit(unit: Unit) -> String {
         Unit::Seconds => "seconds".to_owned(),
         Unit::Rate => "rate".to_owned(),
         Unit::Integer => "integer".to_owned(),
+        Unit::Signed => "signed integer".to_owned(),
         Unit::Class => "class".to_owned(),
         Unit::Probability => "probability".to_owned(),
         Unit::Flag { .. } => "flag".to_owned(),

@@ -265,6 +265,10 @@ impl Options<'_> {
         }
     }
 
+    fn signed(&self, name: &str) -> i64 {
+        if let Some(Value::Signed(n)) = self.settings.get(name) { n } else { 0 }
+    }
+
     fn number(&self, name: &str) -> u64 {
         match self.settings.get(name) {
             Some(Value::Packets(n) | Value::Bytes(n) | Value::Integer(n)) => n,
@@ -277,6 +281,7 @@ impl Options<'_> {
 fn printed(value: Value, coarse: bool) -> Json {
     match value {
         Value::Packets(n) | Value::Bytes(n) | Value::Integer(n) => json!(n),
+        Value::Signed(n) => json!(n),
         Value::Time(span) if coarse => json!((span.as_nanos() >> 10 << 10) / 1_000),
         Value::Time(span) => json!(micros(span)),
         Value::Rate(rate) => json!(rate.as_bps() / 8),
@@ -349,9 +354,9 @@ fn netem(shown: &mut Options<'_>) {
         let number = |name: &str| shown.number(name);
         let rate = json!({
             "rate": number("rate"),
-            "packetoverhead": number("rate.packetoverhead"),
+            "packetoverhead": shown.signed("rate.packetoverhead"),
             "cellsize": number("rate.cellsize"),
-            "celloverhead": number("rate.celloverhead"),
+            "celloverhead": shown.signed("rate.celloverhead"),
         });
         shown.put("rate", rate);
     }
@@ -411,7 +416,7 @@ fn cake(shown: &mut Options<'_>) {
     shown.put("split_gso", json!(settings.flag("split-gso").unwrap_or(true)));
     shown.all(&["rtt"]);
     shown.if_on(&["raw", "atm", "ptm"]);
-    shown.put("overhead", json!(shown.number("overhead")));
+    shown.put("overhead", json!(shown.signed("overhead")));
     if shown.number("mpu") > 0 {
         shown.all(&["mpu"]);
     }

@@ -216,6 +216,7 @@ fn value(unit: Unit) -> BoxedStrategy<String> {
             .prop_map(|(n, suffix)| format!("{n}{suffix}"))
             .boxed(),
         Unit::Integer => number.prop_map(|n| n.to_string()).boxed(),
+        Unit::Signed => (-300i64..300).prop_map(|n| n.to_string()).boxed(),
         Unit::Class => (0u32..20).prop_map(|n| format!("{n:x}")).boxed(),
         Unit::Probability => {
             prop_oneof![(0.0..=1.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
@@ -454,6 +455,8 @@ fn words_for_links_and_distances_stand_for_what_tc_sets() {
     assert_eq!(tc("cake conservative"), tc("cake overhead 48 atm"));
     assert_eq!(tc("cake docsis overhead 22"), tc("cake overhead 22 mpu 64"), "what comes later counts");
     assert_eq!(tc("cake raw pppoe-vcmux"), tc("cake raw overhead 32 atm"));
+    assert_eq!(tc("cake overhead -20 ether-vlan"), tc("cake overhead -16"), "a header may be taken off");
+    assert_ne!(tc("netem rate 1mbit -20 48 5"), tc("netem rate 1mbit 20 48 5"));
     let error = parse("cake docsis rtt 10ms rtt 20ms", &Link::default()).expect_err("twice").to_string();
     assert!(error.contains("given twice"), "{error}");
 }

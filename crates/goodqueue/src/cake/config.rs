@@ -216,7 +216,7 @@ impl Configure for CakeConfig {
         if bandwidth.is_some() && settings.flag("unlimited") == Some(true) {
             return Err(ConfigError::new("unlimited", "", "either `bandwidth` or `unlimited`"));
         }
-        let overhead = small("overhead")?;
+        let overhead = settings.signed("overhead", -64, 256)?;
         let rtt = settings.number("rtt", 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
         Ok(Self {
             rate: bandwidth.map_or(0, |bits| bits / 8),
@@ -258,8 +258,8 @@ impl Configure for CakeConfig {
         if self.raw {
             settings.set("raw", Value::Flag(true));
         }
-        if self.overhead > 0 || !self.raw {
-            settings.set("overhead", Value::Integer(u64::from(self.overhead)));
+        if self.overhead != 0 || !self.raw {
+            settings.set("overhead", Value::Signed(i64::from(self.overhead)));
         }
         settings.set("mpu", Value::Integer(u64::from(self.mpu)));
         settings.set("ingress", Value::Flag(self.ingress));
@@ -321,10 +321,10 @@ const KIND: Kind = Kind {
         },
         Parameter {
             name: "overhead",
-            unit: Unit::Integer,
+            unit: Unit::Signed,
             default: "raw",
             source: "tc-cake(8)",
-            range: "0 to 256",
+            range: "-64 to 256",
             doc: "bytes that the link adds to an IP packet",
         },
         flag("raw", None, "on", "packets take what they have, Ethernet header included"),

@@ -8,7 +8,7 @@ pub(crate) const KEYWORDS: &[Keyword] = &[
     Keyword {
         name: "conservative",
         adds: None,
-        sets: &[("overhead", Value::Integer(48)), ("atm", Value::Flag(true))],
+        sets: &[("overhead", Value::Signed(48)), ("atm", Value::Flag(true))],
         doc: "more overhead than any link has, in cells: `overhead 48 atm`",
     },
     link(
@@ -50,7 +50,7 @@ const PTM: &[(&str, Value)] = &[("ptm", Value::Flag(true))];
 /// A kind of link, with what it adds to the overhead.
 const fn link(
     name: &'static str,
-    overhead: u64,
+    overhead: i64,
     sets: &'static [(&'static str, Value)],
     doc: &'static str,
 ) -> Keyword {

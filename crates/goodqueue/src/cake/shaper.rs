@@ -94,7 +94,7 @@ impl CakeConfig {
 
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {
-        let bytes = self.on_the_network(bytes).saturating_add(self.overhead);
+        let bytes = self.on_the_network(bytes).saturating_add_signed(self.overhead);
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {
             Cells::None => bytes,

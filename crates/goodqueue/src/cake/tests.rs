@@ -307,4 +307,7 @@ fn overhead_counts_from_the_ip_packet_unless_raw() {
     assert_eq!(bytes(&Settings::new()), 1514);
     assert_eq!(bytes(&overhead()), 1500 + 38);
     assert_eq!(bytes(&overhead().with("raw", on())), 1514 + 38);
+    assert_eq!(bytes(&Settings::new().with("overhead", Value::Signed(-14))), 1500 - 14);
+    let below = Settings::new().with("overhead", Value::Signed(-65));
+    assert!(CakeConfig::from_settings(&below, &Link::default()).is_err(), "tc-cake(8): -64 to 256");
 }

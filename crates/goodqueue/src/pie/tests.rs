@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::config::{Configure, Link, Settings, Value};
 use crate::random::{Recorded, Xoshiro256PlusPlus};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,235 @@
+//! What `htb` is told.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::{HtbClass, HtbConfig, LEVELS, Terms};
+use crate::bucket::ByteCost;
+use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::leaf;
+use crate::time::Rate;
+
+impl HtbConfig {
+    /// The classes, in the order of their numbers.
+    #[must_use]
+    pub fn classes(&self) -> &[HtbClass] {
+        &self.classes
+    }
+
+    pub(super) fn minors(&self) -> Vec<u32> {
+        self.classes.iter().map(|class| class.minor).collect()
+    }
+
+    pub(super) fn position(&self, minor: u32) -> Option<usize> {
+        self.classes.binary_search_by_key(&minor, |class| class.minor).ok()
+    }
+}
+
+impl HtbClass {
+    /// The minor number.
+    #[must_use]
+    pub const fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// The rate that it is assured of.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The rate that it never exceeds for long.
+    #[must_use]
+    pub const fn ceil(&self) -> Rate {
+        self.ceil
+    }
+
+    pub(super) fn from_child(
+        child: &Child,
+        is_leaf: bool,
+        r2q: u32,
+        link: &Link,
+    ) -> Result<Self, ConfigError> {
+        let settings = &child.settings;
+        let number = |name, low: u64, high: u64| -> Result<Option<u32>, ConfigError> {
+            Ok(settings.number(name, low, high)?.and_then(|value| u32::try_from(value).ok()))
+        };
+        let rate = settings
+            .rate("rate")
+            .ok_or_else(|| ConfigError::new("rate", "", "a rate; every class has one"))?;
+        let ceil = settings.rate("ceil").unwrap_or(rate);
+        let cost = |name, given: Rate| {
+            ByteCost::new(given).ok_or_else(|| ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE))
+        };
+        let (rate_cost, ceil_cost) = (cost("rate", rate)?, cost("ceil", ceil)?);
+        let burst = number("burst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let cburst = number("cburst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let prio = number("prio", 0, u64::from(u32::MAX))?.unwrap_or(0).min(7);
+        let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
+        let quantum = number("quantum", 1, u64::from(i32::MAX.unsigned_abs()))?
+            .unwrap_or_else(|| u32::try_from(derived).unwrap_or(1));
+        let terms = Terms {
+            rate: rate_cost,
+            ceil: ceil_cost,
+            depth: rate_cost.depth(burst),
+            cdepth: ceil_cost.depth(cburst),
+            prio: prio as usize,
+            quantum,
+        };
+        let leaf = match leaf::qdisc_of(child, link)? {
+            Some(_) if !is_leaf => {
+                return Err(ConfigError::new("qdisc", "", "none, since there are classes below it"));
+            }
+            given if is_leaf => Some(given.unwrap_or_else(leaf::default_leaf)),
+            _ => None,
+        };
+        let (minor, parent) = (child.class, child.parent);
+        Ok(Self { minor, parent, rate, ceil, burst, cburst, prio, quantum, terms, leaf })
+    }
+}
+
+impl Configure for HtbConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
+            Ok(settings.number(name, low, u64::from(u32::MAX))?.and_then(|value| u32::try_from(value).ok()))
+        };
+        let default = match settings.get("default") {
+            Some(Value::Class(minor)) => minor,
+            _ => 0,
+        };
+        let r2q = number("r2q", 1)?.unwrap_or(10);
+        let direct_qlen = number("direct_qlen", 1)?.unwrap_or(1000);
+        let children = settings.children();
+        leaf::check_minors(children)?;
+        let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
+        let mut classes = Vec::new();
+        for child in children {
+            let is_leaf = !parents.contains(&child.class);
+            let class = HtbClass::from_child(child, is_leaf, r2q, link);
+            classes.push(class.map_err(|error| error.in_class(child.class))?);
+        }
+        classes.sort_by_key(|class| class.minor);
+        let config = Self { default, r2q, direct_qlen, classes };
+        for class in &config.classes {
+            let (mut above, mut depth) = (class.parent, 1);
+            while above != 0 {
+                let position = config.position(above).filter(|_| depth < LEVELS);
+                let parent = position.and_then(|index| config.classes.get(index)).ok_or_else(|| {
+                    let allowed = alloc::format!("a class, with at most {} others above it", LEVELS - 2);
+                    ConfigError::new("parent", alloc::format!("{above:x}"), allowed).in_class(class.minor)
+                })?;
+                above = parent.parent;
+                depth += 1;
+            }
+        }
+        Ok(config)
+    }
+
+    fn to_settings(&self) -> Settings {
+        let settings = Settings::new()
+            .with("default", Value::Class(self.default))
+            .with("r2q", Value::Integer(u64::from(self.r2q)))
+            .with("direct_qlen", Value::Packets(u64::from(self.direct_qlen)));
+        self.classes.iter().fold(settings, |all, class| {
+            let own = Settings::new()
+                .with("rate", Value::Rate(class.rate))
+                .with("ceil", Value::Rate(class.ceil))
+                .with("burst", Value::Bytes(u64::from(class.burst)))
+                .with("cburst", Value::Bytes(u64::from(class.cburst)))
+                .with("prio", Value::Integer(u64::from(class.prio)))
+                .with("quantum", Value::Bytes(u64::from(class.quantum)));
+            let qdisc = class.leaf.as_ref().map(|leaf| (leaf.kind().name, leaf.to_settings()));
+            all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
+        })
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "htb",
+    summary: "Hierarchical token bucket: classes with assured rates that may borrow up to their ceilings",
+    reference: "Devera 2002; tc-htb(8)",
+    variants: &[],
+    children: Children::Classes(&[
+        Parameter {
+            name: "rate",
+            unit: Unit::Rate,
+            default: "none",
+            source: "tc wants one",
+            range: RATE_RANGE,
+            doc: "rate that the class is assured of",
+        },
+        Parameter {
+            name: "ceil",
+            unit: Unit::Rate,
+            default: "rate",
+            source: "tc",
+            range: RATE_RANGE,
+            doc: "rate up to which it may borrow",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Bytes,
+            default: "1600",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "bytes that may go at once at the rate",
+        },
+        Parameter {
+            name: "cburst",
+            unit: Unit::Bytes,
+            default: "1600",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "bytes that may go at once at the ceiling",
+        },
+        Parameter {
+            name: "prio",
+            unit: Unit::Integer,
+            default: "0",
+            source: "tc",
+            range: "0 to 7; more counts as 7",
+            doc: "who borrows first: the lowest",
+        },
+        Parameter {
+            name: "quantum",
+            unit: Unit::Bytes,
+            default: "rate / r2q, from 1000 to 200000",
+            source: "Linux sch_htb",
+            range: "1 to 2147483647",
+            doc: "bytes that a leaf borrows in its turn",
+        },
+    ]),
+    parameters: &[
+        Parameter {
+            name: "default",
+            unit: Unit::Class,
+            default: "0",
+            source: "tc",
+            range: "",
+            doc: "class of packets that choose none; 0: they go straight through",
+        },
+        Parameter {
+            name: "r2q",
+            unit: Unit::Integer,
+            default: "10",
+            source: "tc",
+            range: "1 to 4294967295",
+            doc: "divides a class's rate in bytes per second into its quantum",
+        },
+        Parameter {
+            name: "direct_qlen",
+            unit: Unit::Packets,
+            default: "1000p",
+            source: "Linux: txqueuelen of Ethernet",
+            range: "1 to 4294967295",
+            doc: "packets that may wait to go straight through",
+        },
+    ],
+};
+
+const RATE_RANGE: &str = "8bit or more";
+const DEFAULT_BURST: u32 = 1600;
+const MIN_QUANTUM: u64 = 1000;
+const MAX_QUANTUM: u64 = 200_000;

@@ -1,0 +1,469 @@
+//! The controller: how the probability moves, whom it hits, and what departures are measured for.
+
+use super::{Arithmetic, Averaging, DelayFrom, NONE, PieConfig, PieVariant, Restart, Rules, Vars};
+use crate::jiffies;
+use crate::random::Random;
+use crate::time::{Duration, Instant};
+
+impl Vars {
+    pub(super) const fn new(burst: u64, active: bool) -> Self {
+        Self {
+            active,
+            probability: 0,
+            accumulated: 0,
+            delay: 0,
+            old_delay: 0,
+            burst,
+            since: NONE,
+            departed: NONE,
+            estimate: 0,
+        }
+    }
+
+    /// True up to a drop probability of `percent`, if marking is on.
+    pub(crate) fn may_mark(&self, config: &PieConfig, percent: u32) -> bool {
+        config.ecn && self.probability <= config.rules().one / 100 * u64::from(percent)
+    }
+
+    /// A packet was dropped: the accumulated probability starts anew.
+    pub(crate) const fn lost_one(&mut self) {
+        self.accumulated = 0;
+    }
+
+    /// Does one periodic update of a queue that holds `backlog` bytes.
+    pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64) {
+        let rules = config.rules();
+        let vars = self;
+        if !vars.active {
+            return;
+        }
+        let protected = rules.burst_first && vars.burst > 0;
+        if !rules.burst_by_departure {
+            // RFC 8033 §4.4.
+            vars.burst = vars.burst.saturating_sub(config.ticks(config.tupdate));
+        }
+        let (delay, old) = match config.delay_from() {
+            DelayFrom::Either => (vars.delay, vars.old_delay),
+            DelayFrom::Estimator => (config.estimated(vars.estimate, backlog), vars.delay),
+            DelayFrom::LinkRate => (config.ticks(config.time_to_send(backlog)), vars.delay),
+        };
+        if protected {
+            vars.probability = 0;
+        } else {
+            vars.move_probability(config, delay, old, backlog);
+        }
+        vars.delay = delay;
+        vars.old_delay = if config.delay_from() == DelayFrom::Either { delay } else { old };
+        let target = config.ticks(config.target);
+        let calm = if rules.calm_below_target { target } else { target / 2 };
+        let quiet = vars.probability == 0 && delay < calm && old < calm;
+        if rules.quiescent {
+            vars.rest(config, quiet && vars.burst == 0);
+        } else if quiet {
+            // RFC 8033 §4.4: the congestion is over, the next burst may pass.
+            let estimated = config.delay_from() == DelayFrom::Estimator;
+            match rules.restart {
+                Restart::Never => vars.burst = config.ticks(config.max_burst),
+                Restart::AfterSuccess if estimated && vars.estimate == 0 => {}
+                _ => *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() },
+            }
+            // RFC 8033 §5.3: nothing to control.
+            if config.on_off && delay == 0 && old == 0 {
+                *vars = config.fresh();
+            }
+        }
+    }
+
+    pub(super) fn move_probability(&mut self, config: &PieConfig, delay: u64, old: u64, backlog: u64) {
+        let rules = config.rules();
+        let mut delta = config.increment(self.probability, delay, old);
+        // RFC 8033 §5.5: no jumps once many packets are dropped.
+        if rules.capped && delta > i128::from(rules.one / 50) && self.probability >= rules.one / 10 {
+            delta = i128::from(rules.one / 100 * 2);
+        }
+        let (fades_below, zero) = (config.ticks(rules.negligible), rules.negligible.is_zero());
+        let nothing = |span: u64| if zero { span == 0 } else { span < fades_below };
+        let fades = nothing(delay) && nothing(old);
+        if rules.surcharge.is_some_and(|bound| delay > config.ticks(bound)) && !fades {
+            delta += i128::from(rules.one / 50);
+        }
+        let (probability, overflowed) = config.moved(self.probability, delta);
+        self.probability = probability;
+        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
+        if fades && !kept {
+            self.probability = config.faded(self.probability);
+        }
+    }
+
+    /// RFC 8034: a second of quiet ends the control.
+    pub(super) fn rest(&mut self, config: &PieConfig, quiet: bool) {
+        self.since = match self.since {
+            NONE if quiet => 0,
+            NONE => NONE,
+            span if quiet => span.saturating_add(config.ticks(config.tupdate)),
+            _ => 0,
+        };
+        if self.since != NONE && self.since > config.ticks(QUIET) {
+            *self = config.fresh();
+        }
+    }
+
+    /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind `backlog` bytes.
+    #[inline]
+    pub(crate) fn congested(
+        &mut self,
+        config: &PieConfig,
+        backlog: u64,
+        bytes: u32,
+        random: &mut impl Random,
+    ) -> bool {
+        self.active && self.burst == 0 && self.hits(config, backlog, bytes, random)
+    }
+
+    #[inline(never)]
+    pub(super) fn hits(
+        &mut self,
+        config: &PieConfig,
+        backlog: u64,
+        bytes: u32,
+        random: &mut impl Random,
+    ) -> bool {
+        let rules = config.rules();
+        let vars = self;
+        if rules.safeguards {
+            let measured = config.delay_from() != DelayFrom::Either;
+            let last = if rules.current_delay || measured { vars.delay } else { vars.old_delay };
+            // RFC 8033 §4.1: safeguards that keep the link busy.
+            let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
+            let tiny = match rules.arithmetic {
+                Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
+                Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(config.mtu),
+            };
+            if small || tiny {
+                return false;
+            }
+        }
+        let probability = config.of_packet(vars.probability, bytes);
+        let hit = if rules.spaced {
+            // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
+            vars.accumulated =
+                if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
+            if vars.accumulated < rules.one / 100 * 85 {
+                return false;
+            }
+            if vars.accumulated >= rules.one / 2 * 17 {
+                if rules.clear_on_mark {
+                    vars.accumulated = 0;
+                }
+                true
+            } else {
+                let hit = config.draw(probability, random);
+                if hit {
+                    vars.accumulated = 0;
+                }
+                hit
+            }
+        } else {
+            config.draw(probability, random)
+        };
+        if hit && rules.quiescent {
+            vars.since = NONE;
+        }
+        hit
+    }
+
+    /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves `backlog` bytes behind.
+    #[inline]
+    pub(crate) fn departed(
+        &mut self,
+        config: &PieConfig,
+        now: Instant,
+        came: Instant,
+        bytes: u32,
+        backlog: u64,
+    ) {
+        let rules = config.rules();
+        let vars = self;
+        let now = now.as_nanos() >> rules.tick;
+        let mut elapsed = 0;
+        match config.delay_from() {
+            DelayFrom::LinkRate => {}
+            DelayFrom::Either => {
+                vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
+                // Without a last departure, which is NONE, no time has elapsed since.
+                elapsed = now.saturating_sub(vars.since);
+                vars.since = now;
+            }
+            DelayFrom::Estimator => elapsed = vars.measured(config, now, bytes, backlog),
+        }
+        if rules.burst_by_departure {
+            vars.burst = vars.burst.saturating_sub(elapsed);
+        }
+    }
+
+    /// The time of a measurement that the departure at tick `now` ends, if it ends one.
+    #[inline(never)]
+    pub(super) fn measured(&mut self, config: &PieConfig, now: u64, bytes: u32, backlog: u64) -> u64 {
+        let vars = self;
+        let mut elapsed = 0;
+        // RFC 8033 §5.2: measure only while enough is queued for the link to be busy throughout.
+        if vars.departed == NONE && backlog >= config.threshold {
+            (vars.departed, vars.since) = (0, now);
+        }
+        if vars.departed != NONE {
+            vars.departed = vars.departed.saturating_add(u64::from(bytes));
+            let span = now.saturating_sub(vars.since);
+            if vars.departed >= config.threshold && span > 0 {
+                elapsed = span;
+                vars.estimate = config.averaged(vars.estimate, vars.departed, span);
+                vars.departed = if backlog < config.threshold { NONE } else { 0 };
+                if backlog >= config.threshold {
+                    vars.since = now;
+                }
+            }
+        }
+        elapsed
+    }
+}
+
+impl PieConfig {
+    /// Packets that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// The delay aimed at.
+    #[must_use]
+    pub const fn target(&self) -> Duration {
+        self.target
+    }
+
+    /// Time between updates.
+    #[must_use]
+    pub const fn tupdate(&self) -> Duration {
+        self.tupdate
+    }
+
+    /// Whose behaviour.
+    #[must_use]
+    pub const fn variant(&self) -> PieVariant {
+        self.variant
+    }
+
+    pub(super) const fn rules(&self) -> &'static Rules {
+        self.variant.rules()
+    }
+
+    pub(super) const fn ticks(&self, span: Duration) -> u64 {
+        span.as_nanos() >> self.rules().tick
+    }
+
+    /// Control begins when a third of the buffer is in use.
+    pub(super) const fn waits(&self) -> bool {
+        self.on_off || self.rules().quiescent
+    }
+
+    pub(super) fn delay_from(&self) -> DelayFrom {
+        match self.rules().delay {
+            DelayFrom::Either if self.rate_estimator => DelayFrom::Estimator,
+            from => from,
+        }
+    }
+
+    /// The delay of `backlog` bytes at the estimated departure rate.
+    pub(super) fn estimated(&self, estimate: u64, backlog: u64) -> u64 {
+        let rules = self.rules();
+        let delay = match (estimate, rules.averaging) {
+            (0, _) => 0,
+            (time, Averaging::Time) => u128::from(backlog) * u128::from(time) / u128::from(self.threshold),
+            (rate, Averaging::Rate { .. }) => (u128::from(backlog) << rules.rate_shift) / u128::from(rate),
+        };
+        u64::try_from(delay).unwrap_or(u64::MAX)
+    }
+
+    /// The estimate after one more measurement: `departed` bytes in `span` ticks, which is not 0.
+    pub(super) fn averaged(&self, estimate: u64, departed: u64, span: u64) -> u64 {
+        let rules = self.rules();
+        let sample = match rules.averaging {
+            Averaging::Time => span,
+            Averaging::Rate { .. } => {
+                let rate = (u128::from(departed) << rules.rate_shift) / u128::from(span);
+                u64::try_from(rate).unwrap_or(u64::MAX)
+            }
+        };
+        match (estimate, rules.averaging) {
+            (0, _) | (_, Averaging::Rate { shift: 0 }) => sample,
+            (average, Averaging::Time) => average - average / 4 + sample / 4,
+            (average, Averaging::Rate { shift }) => average - (average >> shift) + (sample >> shift),
+        }
+    }
+
+    /// An estimate in bytes per second.
+    pub(super) fn bytes_per_second(&self, estimate: u64) -> u64 {
+        let rules = self.rules();
+        let ticks = u128::from(NANOS_PER_SECOND >> rules.tick);
+        let rate = match (estimate, rules.averaging) {
+            (0, _) => 0,
+            (time, Averaging::Time) => u128::from(self.threshold) * ticks / u128::from(time),
+            (rate, Averaging::Rate { .. }) => (u128::from(rate) * ticks) >> rules.rate_shift,
+        };
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+
+    /// How long the link takes for `backlog` bytes.
+    pub(super) fn time_to_send(&self, backlog: u64) -> Duration {
+        let rate = u128::from(self.bandwidth.as_bps().max(1));
+        let nanos = u128::from(backlog) * 8 * u128::from(NANOS_PER_SECOND) / rate;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The probability for a packet of `bytes`.
+    pub(super) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
+        let (mtu, one) = (u64::from(self.mtu), self.rules().one);
+        if !self.byte_mode {
+            probability.min(one)
+        } else if self.variant == PieVariant::Docsis {
+            let scaled = u128::from(probability) * u128::from(bytes) / u128::from(MEAN_PACKET);
+            u64::try_from(scaled).unwrap_or(u64::MAX).min(one / 100 * 85)
+        } else if bytes <= self.mtu {
+            u64::from(bytes) * (probability / mtu)
+        } else {
+            probability
+        }
+    }
+
+    pub(super) fn draw(&self, probability: u64, random: &mut impl Random) -> bool {
+        match self.rules().arithmetic {
+            Arithmetic::Exact => scale_64(random.next_u64(), self.rules().one) < probability,
+            Arithmetic::Linux64 => random.next_u64() >> 8 < probability,
+            Arithmetic::Linux32 => u64::from(random.next_u32()) < probability,
+        }
+    }
+
+    /// The probability after an update without any delay.
+    pub(super) fn faded(&self, probability: u64) -> u64 {
+        match self.rules() {
+            // Linux 3.14 forgets that 98 times its probability may not fit in 32 bits.
+            rules if rules.arithmetic == Arithmetic::Linux32 => {
+                ((probability * 98) & u64::from(u32::MAX)) / 100
+            }
+            rules if rules.decay > 0 => probability - probability / rules.decay,
+            _ => probability,
+        }
+    }
+
+    pub(crate) const fn fresh(&self) -> Vars {
+        Vars::new(self.ticks(self.max_burst), !self.waits())
+    }
+
+    /// When an update is due first after `now`, for a queue made at the origin of the clock.
+    pub(crate) fn first_update(&self, now: Instant) -> Instant {
+        // Linux starts the timer with half a second, whatever tupdate is.
+        let half = Duration::from_millis(500);
+        let first = match self.variant {
+            PieVariant::Linux314 => jiffies::fires_on_time(Instant::ZERO, half),
+            _ if self.rules().jiffies => jiffies::fires(Instant::ZERO, half),
+            _ => Instant::ZERO + self.tupdate,
+        };
+        self.resumed(first, now)
+    }
+
+    /// When the update after that of `at` is due.
+    pub(crate) fn next_update(&self, at: Instant) -> Instant {
+        match self.variant {
+            PieVariant::Linux314 => jiffies::fires_on_time(at, self.tupdate),
+            _ if self.rules().jiffies => jiffies::fires(at, self.tupdate),
+            _ => at + self.tupdate,
+        }
+    }
+
+    /// The first update after `now` if one was due at `due` and none is made up for.
+    pub(crate) fn resumed(&self, due: Instant, now: Instant) -> Instant {
+        if due > now {
+            return due;
+        }
+        let period = self.next_update(due).since(due).as_nanos().max(1);
+        let late = Duration::from_nanos(now.since(due).as_nanos() % period);
+        self.next_update(now - late)
+    }
+
+    /// How much the probability moves when the delay is `delay` after `old` (ticks).
+    pub(super) fn increment(&self, probability: u64, delay: u64, old: u64) -> i128 {
+        let rules = self.rules();
+        let target = self.ticks(self.target);
+        // RFC 8033 §4.2: the smaller the probability, the smaller the steps: /2, then /4 more for every power of ten.
+        let mut shift = 0;
+        let mut bound = 10;
+        for _ in 0..rules.levels {
+            if probability >= rules.one / bound {
+                break;
+            }
+            shift = if shift == 0 { 1 } else { shift + 2 };
+            bound *= 10;
+        }
+        let per_second = rules.one / (NANOS_PER_SECOND >> rules.tick);
+        let gain = |factor: u32| (u64::from(factor).saturating_mul(per_second)) >> 4;
+        let (integral, proportional) = (signed_gap(delay, target), signed_gap(delay, old));
+        let sum = |by: u32| {
+            i128::from(gain(self.alpha) >> by) * integral + i128::from(gain(self.beta) >> by) * proportional
+        };
+        match rules.arithmetic {
+            // RFC 8034 goes on: twice the step from 0.1 on, 8 and 32 times from 1 and 10 on.
+            Arithmetic::Exact if rules.above_one && probability >= rules.one => {
+                sum(0) * if probability / rules.one >= 10 { 32 } else { 8 }
+            }
+            Arithmetic::Exact if rules.above_one && probability >= rules.one / 10 => sum(0) * 2,
+            Arithmetic::Exact => sum(0) / (1 << shift),
+            // Linux shifts the gains, and its sum wraps.
+            Arithmetic::Linux64 => i128::from(wrap_64(sum(shift))),
+            Arithmetic::Linux32 => i128::from(wrap_32(sum(shift))),
+        }
+    }
+
+    /// The probability after an increment, and whether it hit the ceiling.
+    pub(super) fn moved(&self, probability: u64, delta: i128) -> (u64, bool) {
+        let one = self.rules().one;
+        let moved = i128::from(probability) + delta;
+        let most = match self.rules().arithmetic {
+            // RFC 8034: what a packet of MIN_PKTSIZE still feels.
+            Arithmetic::Exact if self.rules().above_one => one / 100 * 85 * (MEAN_PACKET / 64),
+            Arithmetic::Exact => one,
+            // Linux only notices when 64 bits overflow, which is 256 times probability 1.
+            Arithmetic::Linux64 => u64::MAX,
+            Arithmetic::Linux32 => u64::from(u32::MAX),
+        };
+        match u64::try_from(moved) {
+            Ok(fits) if fits <= most => (fits, false),
+            Ok(_) if self.rules().arithmetic == Arithmetic::Exact => (most, false),
+            Ok(_) => (one, true),
+            Err(_) if delta > 0 => (one, true),
+            Err(_) => (0, false),
+        }
+    }
+}
+
+fn signed_gap(a: u64, b: u64) -> i128 {
+    i128::from(a) - i128::from(b)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the wrap of Linux's s64 is what is wanted")]
+const fn wrap_64(wide: i128) -> i64 {
+    wide as i64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the wrap of Linux's s32 is what is wanted")]
+const fn wrap_32(wide: i128) -> i32 {
+    wide as i32
+}
+
+/// Maps 64 uniform bits to `0..one`.
+fn scale_64(drawn: u64, one: u64) -> u64 {
+    u64::try_from((u128::from(drawn) * u128::from(one)) >> 64).unwrap_or(0)
+}
+
+/// RFC 8034: BURST_RESET_TIMEOUT.
+const QUIET: Duration = Duration::from_secs(1);
+/// RFC 8033 appendix A: MEAN_PKTSIZE.
+const MEAN_PACKET: u64 = 1_024;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;

@@ -170,21 +170,16 @@ pub fn replay<Q: Qdisc<Arrival>>(
     arrivals: impl IntoIterator<Item = Arrival>,
     mut report: impl FnMut(Fate),
 ) {
-    let mut link = SerialLink { rate, origin, busy_until: Instant::ZERO, ask_at: None };
+    let mut link = SerialLink::new(rate, origin);
     for arrival in arrivals {
-        link.run_until(qdisc, arrival.at, &mut report);
-        let now = arrival.at;
-        qdisc.enqueue(now + origin, arrival, &mut |packet: Arrival, why| {
-            report(Fate::Dropped { at: now, seq: packet.seq, why });
-        });
-        if link.busy_until <= now {
-            link.send_next(qdisc, now, &mut report);
-        }
+        link.arrive(qdisc, arrival, &mut report);
     }
     link.run_until(qdisc, Instant::MAX, &mut report);
 }
 
-struct SerialLink {
+/// An ideal serial link: one packet at a time, the next is taken at the instant at which the last one's bits end.
+#[derive(Clone, Debug)]
+pub struct SerialLink {
     rate: Rate,
     origin: Duration,
     /// When the last bit of the packet on the link ends.
@@ -194,8 +189,36 @@ struct SerialLink {
 }
 
 impl SerialLink {
+    /// An idle link of `rate`; `origin` is added to every time that the discipline is told.
+    #[must_use]
+    pub const fn new(rate: Rate, origin: Duration) -> Self {
+        Self { rate, origin, busy_until: Instant::ZERO, ask_at: None }
+    }
+
+    /// Lets `arrival` come, after all that is due before it, and takes a packet if the link is idle.
+    pub fn arrive<Q: Qdisc<Arrival>>(
+        &mut self,
+        qdisc: &mut Q,
+        arrival: Arrival,
+        report: &mut impl FnMut(Fate),
+    ) {
+        let now = arrival.at;
+        self.run_until(qdisc, now, report);
+        qdisc.enqueue(now + self.origin, arrival, &mut |packet: Arrival, why| {
+            report(Fate::Dropped { at: now, seq: packet.seq, why });
+        });
+        if self.busy_until <= now {
+            self.send_next(qdisc, now, report);
+        }
+    }
+
     /// Takes packets that are due before `end`.
-    fn run_until<Q: Qdisc<Arrival>>(&mut self, qdisc: &mut Q, end: Instant, report: &mut impl FnMut(Fate)) {
+    pub fn run_until<Q: Qdisc<Arrival>>(
+        &mut self,
+        qdisc: &mut Q,
+        end: Instant,
+        report: &mut impl FnMut(Fate),
+    ) {
         while let Some(now) = self.ask_at.filter(|&due| due < end) {
             self.send_next(qdisc, now, report);
         }

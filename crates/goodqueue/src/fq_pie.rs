@@ -33,8 +33,9 @@
 //! charged for one. The deviations of `pie` hold for each flow's PIE.
 //!
 //! # Cost
-//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. 120 bytes
-//! and a backlog per flow (the kernel's PIE alone has 64).
+//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. Two lines
+//! of the cache per flow, as in the kernel: PIE counts in eight quantities of 64 bits (probabilities of 56 bits and their
+//! sums, times in ticks without an end, a rate), and in fewer bits it would decide otherwise.
 //!
 //! # Example
 //! ```
@@ -93,6 +94,7 @@ pub(crate) struct PieFlow {
 }
 
 const _: () = assert!(size_of::<FlowState<PieFlow>>() <= 128, "two lines of the cache per flow");
+const _: () = assert!(size_of::<PieFlow>() <= 80, "eight quantities and three flags");
 
 impl FlowAqm for PieFlow {
     type Params = PieConfig;

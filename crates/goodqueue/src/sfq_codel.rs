@@ -32,7 +32,7 @@
 //! and CoDel is that of `ns2`. A packet of no bytes is charged for one.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at most `flows`. A
+//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at most `flows`. A
 //! dequeue visits at most `flows * (packet / quantum + 2)` bins.
 //!
 //! # Example
@@ -67,6 +67,8 @@ pub(crate) struct Bins<P, A> {
     pool: Pool<P>,
     /// The bin to serve next.
     turn: u32,
+    /// The one that comes last in the round; means nothing while that is empty.
+    last: u32,
     len: usize,
     bytes: u64,
     pub(crate) stats: Stats,
@@ -75,37 +77,56 @@ pub(crate) struct Bins<P, A> {
 }
 
 #[derive(Clone, Debug)]
-struct Bin<A> {
+pub(crate) struct Bin<A> {
     packets: Chain,
     bytes: u64,
     /// What it may still send before the next one's turn.
     deficit: i64,
     aqm: A,
-    before: u32,
-    next: u32,
-    listed: bool,
-    new: bool,
+    place: Place,
+}
+
+const _: () = assert!(size_of::<Bin<CodelVars>>() <= 64, "a thousand bins must stay in the cache");
+
+/// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and which bin comes behind
+/// it, in the others. In the round exactly if not 0.
+#[derive(Clone, Copy, Debug)]
+struct Place(u32);
+
+impl Place {
+    const NONE: Self = Self(0);
+    const LISTED: u32 = 1 << 31;
+    const NEW: u32 = 1 << 30;
+
+    /// In the round, before bin `next`.
+    const fn before(next: u32, new: bool) -> Self {
+        Self(next | Self::LISTED | if new { Self::NEW } else { 0 })
+    }
+
+    const fn next(self) -> u32 {
+        self.0 & !(Self::LISTED | Self::NEW)
+    }
+
+    const fn is_listed(self) -> bool {
+        self.0 & Self::LISTED != 0
+    }
+
+    const fn is_new(self) -> bool {
+        self.0 & Self::NEW != 0
+    }
 }
 
 const NIL: u32 = u32::MAX;
 
 impl<P: Packet, A: FlowAqm> Bins<P, A> {
     pub(crate) fn new(bins: u32, aqm: A) -> Self {
-        let bin = Bin {
-            packets: Chain::default(),
-            bytes: 0,
-            deficit: 0,
-            aqm,
-            before: NIL,
-            next: NIL,
-            listed: false,
-            new: false,
-        };
+        let bin = Bin { packets: Chain::default(), bytes: 0, deficit: 0, aqm, place: Place::NONE };
         Self {
             bins: vec![bin; bins as usize],
             longest: Largest::default(),
             pool: Pool::default(),
             turn: NIL,
+            last: NIL,
             len: 0,
             bytes: 0,
             stats: Stats::default(),
@@ -150,7 +171,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// Bins in the round.
     pub(crate) fn active(&self) -> u64 {
-        self.bins.iter().filter(|bin| bin.listed).count() as u64
+        self.bins.iter().filter(|bin| bin.place.is_listed()).count() as u64
     }
 
     pub(crate) fn aqm_mut(&mut self, index: u32) -> Option<&mut A> {
@@ -168,9 +189,9 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.stats.enqueued.add(bytes);
         self.pool.push_back(&mut bin.packets, now, packet);
         bin.bytes = bin.bytes.saturating_add(u64::from(bytes));
-        let joins = !bin.listed;
+        let joins = !bin.place.is_listed();
         if joins {
-            (bin.listed, bin.new, bin.deficit) = (true, true, i64::from(quantum));
+            bin.deficit = i64::from(quantum);
         }
         let packets = bin.packets.len();
         self.longest.set(self.mirrored(index), u64::from(packets));
@@ -183,60 +204,49 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// Puts a bin into the round: behind other new bins, ahead of the rest.
     fn join(&mut self, index: u32) {
-        let Some(mut at) = self.bins.get(self.turn as usize).map(|_| self.turn) else {
-            self.turn = index;
-            if let Some(bin) = self.bins.get_mut(index as usize) {
-                (bin.before, bin.next) = (index, index);
-            }
+        if self.turn == NIL {
+            (self.turn, self.last) = (index, index);
+            self.set_place(index, Place::before(index, true));
             return;
-        };
-        while let Some(bin) = self.bins.get(at as usize)
-            && bin.new
-            && bin.next != self.turn
-        {
-            at = bin.next;
         }
-        let Some((next, before)) = self.bins.get(at as usize).map(|bin| (bin.next, bin.before)) else {
-            return;
-        };
-        if next == self.turn {
-            self.link(at, index, next);
-        } else {
-            self.link(before, index, at);
-            if at == self.turn {
-                self.turn = index;
-            }
+        let (mut before, mut at) = (self.last, self.turn);
+        while self.place(at).is_new() && self.place(at).next() != self.turn {
+            (before, at) = (at, self.place(at).next());
+        }
+        if self.place(at).next() == self.turn {
+            // It is the last one, new or not.
+            (before, at, self.last) = (at, self.turn, index);
+        } else if at == self.turn {
+            self.turn = index;
+        }
+        self.set_place(index, Place::before(at, true));
+        self.set_place(before, Place::before(index, self.place(before).is_new()));
+    }
+
+    fn place(&self, index: u32) -> Place {
+        self.bins.get(index as usize).map_or(Place::NONE, |bin| bin.place)
+    }
+
+    fn set_place(&mut self, index: u32, place: Place) {
+        if let Some(bin) = self.bins.get_mut(index as usize) {
+            bin.place = place;
         }
     }
 
-    fn link(&mut self, before: u32, index: u32, next: u32) {
-        if let Some(bin) = self.bins.get_mut(index as usize) {
-            (bin.before, bin.next) = (before, next);
-        }
-        if let Some(bin) = self.bins.get_mut(before as usize) {
-            bin.next = index;
-        }
-        if let Some(bin) = self.bins.get_mut(next as usize) {
-            bin.before = index;
-        }
+    /// The turn of the bin that has it is over.
+    fn pass_turn(&mut self) {
+        (self.last, self.turn) = (self.turn, self.place(self.turn).next());
     }
 
     /// Takes the bin whose turn it is out of the round.
     fn leave(&mut self) {
-        let index = self.turn;
-        let Some(bin) = self.bins.get_mut(index as usize) else { return };
-        bin.listed = false;
-        let (before, next) = (bin.before, bin.next);
-        if next == index {
+        let next = self.place(self.turn).next();
+        self.set_place(self.turn, Place::NONE);
+        if next == self.turn {
             self.turn = NIL;
             return;
         }
-        if let Some(neighbour) = self.bins.get_mut(before as usize) {
-            neighbour.next = next;
-        }
-        if let Some(neighbour) = self.bins.get_mut(next as usize) {
-            neighbour.before = before;
-        }
+        self.set_place(self.last, Place::before(next, self.place(self.last).is_new()));
         self.turn = next;
     }
 
@@ -259,10 +269,10 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 self.leave();
                 continue;
             }
-            bin.new = false;
+            bin.place = Place::before(bin.place.next(), false);
             if quantum > 0 && bin.deficit <= 0 {
                 bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
-                self.turn = bin.next;
+                self.pass_turn();
                 continue;
             }
             let Some(queued) = self.pool.front(&bin.packets) else {
@@ -288,11 +298,12 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             if bin.aqm.passes(now, params, head) || bin.aqm.decide(now, params, &mut source) {
                 let sent = source.pass();
                 bin.deficit = bin.deficit.saturating_sub(i64::from(sent.max(1)));
-                if quantum == 0 {
-                    self.turn = bin.next;
-                }
+                let packet = self.pool.pop_front(&mut bin.packets);
                 self.stats.dequeued.add(sent);
-                return self.pool.pop_front(&mut bin.packets);
+                if quantum == 0 {
+                    self.pass_turn();
+                }
+                return packet;
             }
             // The AQM dropped what there was.
             self.leave();

@@ -22,7 +22,8 @@
 //! Those of `pie` for each bin. When full, the arriving packet is dropped.
 //!
 //! # Cost
-//! As `sfq_codel`; an update visits the bins that are not at rest, each for at most 2048 missed updates.
+//! As `sfq_codel`, with two lines of the cache per bin, for the reason that `fq_pie` has; an update visits the bins that
+//! are not at rest, each for at most 2048 missed updates.
 //!
 //! # Example
 //! ```
@@ -44,7 +45,7 @@ use crate::packet::{Flow, Packet};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::random::Random;
-use crate::sfq_codel::{Bins, FLOWS, LIMIT, shape};
+use crate::sfq_codel::{Bin, Bins, FLOWS, LIMIT, shape};
 use crate::time::Instant;
 
 /// The discipline `sfq_pie`.
@@ -61,6 +62,8 @@ pub struct SfqPie<P, R> {
     tally: pie::Tally,
     now: Instant,
 }
+
+const _: () = assert!(size_of::<Bin<PieFlow>>() <= 128, "two lines of the cache per bin");
 
 /// Configuration of [`SfqPie`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -118,3 +118,28 @@ fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
         assert!((0.85..1.15).contains(&ratio), "period {period}, sack {sack}: {measured} against {window}");
     }
 }
+
+#[test]
+fn cubic_s_average_window_under_periodic_loss_is_that_of_the_rfc_less_fast_convergence() {
+    // RFC 9438 §5.1, equation 6: with one loss in 1 / p segments the window is (C (3 + β) / (4 (1 - β)))^(1/4) · RTT^(3/4) /
+    // p^(3/4) segments in the mean, here 187; a Reno-friendly window (equation 4 of §4.3) would be 122. The equation knows no
+    // fast convergence (§4.7), which may put the plateau at (1 + β) / 2 of the window, from where it comes back by a
+    // fraction of a segment per epoch.
+    const SEGMENTS: u64 = 10_000;
+    let (c, beta, rtt, p) = (0.4_f64, 0.7_f64, 0.1_f64, 1.0 / SEGMENTS as f64);
+    let expected = (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75);
+    let config = Config { initial_ssthresh: 200 * MSS, ..quick() };
+    let mut pair = Pair::bulk_with(config, "cubic").lose((1..=6).map(|number| number * SEGMENTS));
+    let mut began = Vec::new();
+    for _ in 0..6 {
+        began.push(pair.through_recovery().0);
+    }
+    // The first losses find a window that does not come from this loss rate.
+    let epochs: Vec<f64> =
+        began[3..].windows(2).map(|two| two[1].since(two[0]).as_nanos() as f64 / 1e9).collect();
+    let mean = epochs.iter().sum::<f64>() / epochs.len() as f64;
+    let window = SEGMENTS as f64 * rtt / mean;
+    let least = expected * f64::midpoint(1.0, beta);
+    let is_near = (least..=expected).contains(&window);
+    assert!(is_near, "{window} segments, expected {least} to {expected}; {epochs:?}");
+}

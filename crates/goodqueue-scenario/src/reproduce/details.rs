@@ -117,7 +117,7 @@ impl Details {
 
 fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
     let delivered = |direction: &str| -> u64 {
-        let all = run.flows.iter().filter(|flow| flow.kind == "tcp" && flow.direction == direction);
+        let all = run.flows.iter().filter(|flow| is_tcp(&flow.kind) && flow.direction == direction);
         all.map(|flow| flow.bytes_delivered).sum()
     };
     let mut first = 0;
@@ -135,7 +135,7 @@ fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
                 flows.iter().zip(starts).map(|(flow, start)| flow.fct_s.map(|fct| start + fct)).collect();
             let begin = starts.iter().copied().fold(f64::INFINITY, f64::min);
             GroupResult {
-                share: (all > 0 && flows[0].kind == "tcp").then(|| float(bytes) / float(all)),
+                share: (all > 0 && is_tcp(&flows[0].kind)).then(|| float(bytes) / float(all)),
                 goodput_bps: float(bytes) * 8.0 / run.duration_s,
                 response_s: ends
                     .filter(|ends| !ends.is_empty())
@@ -145,6 +145,11 @@ fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
             }
         })
         .collect()
+}
+
+/// A connection, at work all the time or at times.
+fn is_tcp(kind: &str) -> bool {
+    matches!(kind, "tcp" | "tcp_onoff")
 }
 
 /// The greatest number of consecutive steps whose value is above `threshold`.

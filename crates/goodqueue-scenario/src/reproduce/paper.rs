@@ -90,9 +90,9 @@ folders! {
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
         "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
     ],
-    "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml"],
+    "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml"],
     "jk": ["download.toml"],
-    "nj": ["static.toml", "mixed.toml", "web.toml", "dynamic.toml", "edge.toml"],
+    "nj": ["window.toml", "serial.toml", "static.toml", "mixed.toml", "web.toml", "dynamic.toml", "edge.toml"],
     "rfc7928": ["dumbbell.toml"],
 }
 

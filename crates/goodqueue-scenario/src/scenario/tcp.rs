@@ -26,6 +26,8 @@ pub struct Tcp {
     pub sack: bool,
     /// Least retransmission timeout.
     pub min_rto: Duration,
+    /// The receiver's window in bytes; `None`: it never limits.
+    pub rwnd: Option<u32>,
     /// Name of the rest of its behaviour.
     pub profile: String,
 }
@@ -45,7 +47,7 @@ impl Tcp {
             Some(ack) => json!({ "every": ack.every, "timeout": ack.timeout.to_string() }),
             None => json!("off"),
         };
-        json!({
+        let mut table = json!({
             "cc": self.cc,
             "iw": self.iw,
             "mss": self.mss,
@@ -54,7 +56,11 @@ impl Tcp {
             "sack": self.sack,
             "min_rto": self.min_rto.to_string(),
             "profile": self.profile,
-        })
+        });
+        if let Some(rwnd) = self.rwnd {
+            table["rwnd"] = json!(rwnd);
+        }
+        table
     }
 
     /// Its keys, beside others in the table of a flow.
@@ -82,6 +88,7 @@ impl Tcp {
             // A least time-out above the first or the greatest one lifts these with it.
             initial_rto: base.initial_rto.max(self.min_rto),
             max_rto: base.max_rto.max(self.min_rto),
+            rwnd: self.rwnd.unwrap_or(base.rwnd),
             ..base
         };
         let config = config.suited_to(&self.cc);
@@ -106,6 +113,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         ecn: false,
         sack: true,
         min_rto: Duration::from_millis(200),
+        rwnd: None,
         profile: preferred("rfc", names.profiles),
     }
 }
@@ -159,8 +167,21 @@ pub(super) fn read_tcp(
         ecn: table.flag("ecn", default.ecn)?,
         sack: table.flag("sack", default.sack)?,
         min_rto,
+        rwnd: read_rwnd(table, mss)?.or(default.rwnd),
         profile: profile.to_owned(),
     })
+}
+
+fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
+    let Some(bytes) = table.size("rwnd")? else { return Ok(None) };
+    match u32::try_from(bytes) {
+        Ok(bytes) if (mss..=MAX_RWND).contains(&bytes) => Ok(Some(bytes)),
+        _ => {
+            let message = Diagnostic::new(format!("a receive window of {bytes} bytes is not possible"));
+            let message = message.allowed(format!("{mss} (a segment) to {MAX_RWND}"));
+            Err(table.error("rwnd", message.help("leave `rwnd` out for one that never limits")))
+        }
+    }
 }
 
 fn read_delayed_ack(
@@ -198,6 +219,9 @@ fn checked_delayed_ack(
     Ok(Some(ack))
 }
 
-pub(super) const TCP_KEYS: &[&str] = &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "profile"];
+pub(super) const TCP_KEYS: &[&str] =
+    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "profile"];
+/// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
+const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.
 const TCP_IP_HEADERS: u32 = 40;

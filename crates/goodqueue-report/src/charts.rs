@@ -210,7 +210,7 @@ impl Shown {
         let queue = |of: fn(&Series) -> &QueueSeries| {
             let line = |values: fn(&QueueSeries, usize) -> Vec<Option<f64>>| {
                 let all: Vec<_> = runs.iter().map(|(_, series)| values(of(series), steps.all)).collect();
-                Line::of(&Band::of(&all))
+                Line::of(&Band::of(&all), all.len())
             };
             Queue { mean: line(thinned_mean), max: line(thinned_max) }
         };
@@ -234,6 +234,7 @@ impl Shown {
                 .map(|(_, series)| pings_per_step(&series.pings, apart_s, all.div_ceil(apart)))
                 .collect::<Vec<_>>(),
         );
+        let has_band = runs.len() >= FEWEST_FOR_BAND;
         let at = (0..).map(|step| (crate::metric::count(step) + 0.5) * apart_s);
         Self {
             seed: format!("all {}: mean", runs.len()),
@@ -246,7 +247,11 @@ impl Shown {
             pings: at
                 .zip(pings.mean.iter().zip(&pings.ci95))
                 .filter_map(|(t, (mean, half))| {
-                    Some((Short::with_digits(t, 7)?, Some((*mean)?).and_then(ms), half.and_then(ms)))
+                    Some((
+                        Short::with_digits(t, 7)?,
+                        Some((*mean)?).and_then(ms),
+                        half.filter(|_| has_band).and_then(ms),
+                    ))
                 })
                 .collect(),
             joined: true,
@@ -287,8 +292,8 @@ fn thinned_max(queue: &QueueSeries, bucket: usize) -> Vec<Option<f64>> {
 }
 
 impl Line {
-    fn of(band: &Band) -> Self {
-        Self(in_ms(&band.mean), in_ms(&band.ci95))
+    fn of(band: &Band, seeds: usize) -> Self {
+        Self(in_ms(&band.mean), if seeds < FEWEST_FOR_BAND { Vec::new() } else { in_ms(&band.ci95) })
     }
 }
 
@@ -435,6 +440,9 @@ const MAX_GOODPUT_STEPS: usize = 75;
 
 /// Steps of a mean over seeds: with more the confidence bands of several disciplines hide each other.
 const MAX_MEAN_STEPS: usize = 120;
+
+/// Seeds below which a confidence interval is wider than the chart: with two, 13 standard errors.
+const FEWEST_FOR_BAND: usize = 3;
 
 /// Flows drawn on their own per direction.
 const MAX_FLOWS: usize = 12;

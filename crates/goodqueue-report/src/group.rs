@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::tc::is_line;
 use serde::Serialize;
 
 use crate::escape::clip;
@@ -90,14 +91,16 @@ fn sweep_label(sweep: &BTreeMap<String, serde_json::Value>) -> String {
     pairs.join(", ")
 }
 
-/// The kind alone where it is unique, otherwise with the words that tell it from its siblings; numbered if need be.
+/// Of a line of tc's the kind alone where it is unique, otherwise with the words that tell it from its siblings; numbered if
+/// need be. What somebody calls it otherwise stays as it is.
 fn labels(given: &[&str]) -> Vec<String> {
     let words: Vec<Vec<&str>> = given.iter().map(|g| g.split_whitespace().collect()).collect();
     let mut out: Vec<String> = Vec::new();
-    for mine in &words {
+    for (mine, text) in words.iter().zip(given) {
         let siblings: Vec<_> = words.iter().filter(|w| w.first() == mine.first()).collect();
         let base = match mine.first() {
             None => "(unnamed)".to_owned(),
+            Some(_) if !is_line(text) => clip(text, 44),
             Some(kind) if siblings.len() == 1 => clip(kind, 30),
             Some(kind) => clip(&[&[*kind], &own_words(mine, &siblings)[..]].concat().join(" "), 44),
         };
@@ -139,5 +142,8 @@ mod tests {
         assert_ne!(both[0], both[1]);
         assert!(both.iter().all(|l| l.chars().count() < 50));
         assert_eq!(labels(&[""]), ["(unnamed)"]);
+        let own =
+            ["pfifo in the router", "shaped to 95 %, pfifo", "shaped to 95 %, fq_codel", "pie limit 9p"];
+        assert_eq!(labels(&own), ["pfifo in the router", own[1], own[2], "pie"]);
     }
 }

@@ -57,8 +57,10 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&Metric], which: T
         Table::Queues => "Sojourn time beside the bottleneck per discipline",
         Table::Air => "Airtime per discipline",
     };
-    let mut out =
-        format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{what}\">\n<table>\n",);
+    let class = if graded { "" } else { " class=\"more\"" };
+    let mut out = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{what}\">\n<table{class}>\n"
+    );
     out += &head(grouped.link, &shown, graded);
     out += "<tbody>\n";
     for (d, runs) in point.runs.iter().enumerate() {

@@ -49,6 +49,12 @@ pub fn to_tc(config: &AnyConfig) -> String {
     write_tree(&config.kind(), &config.to_settings())
 }
 
+/// True if `text` names a discipline in tc's grammar, on a link as most are; a name that somebody made up does not.
+#[must_use]
+pub fn is_line(text: &str) -> bool {
+    parse(text, &Link::default()).is_ok()
+}
+
 /// What is of interest of a pasted `line`: without `tc qdisc add dev eth0 root` and what else stands before the discipline.
 /// Anything else is left as it is, as are scripts of several commands.
 #[must_use]

@@ -223,7 +223,7 @@
             type: "scatter", data: [cloud.centre], symbol: cloud.dots.length > 1 ? "diamond" : "circle", symbolSize: 11, itemStyle: { color: colour(d) }, z: 4,
             label: {
               show: clouds.length <= 10, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
-              textBorderColor: css("--paper"), textBorderWidth: 3, width: 150, overflow: "truncate",
+              textBorderColor: css("--paper"), textBorderWidth: 3, width: 220, overflow: "truncate",
             },
           },
         ]),

@@ -71,15 +71,23 @@ fn listen(port: u16) -> Option<TcpListener> {
 }
 
 fn echo(client: TcpStream) -> std::io::Result<()> {
-    std::io::copy(&mut &client, &mut &client).map(|_| ())
+    let mut block = vec![0; LARGE_BLOCK];
+    loop {
+        match (&client).read(&mut block)? {
+            0 => return Ok(()),
+            length => (&client).write_all(&block[..length])?,
+        }
+    }
 }
 
 fn discard(client: TcpStream) -> std::io::Result<()> {
-    std::io::copy(&mut &client, &mut std::io::sink()).map(|_| ())
+    let mut block = vec![0; LARGE_BLOCK];
+    while (&client).read(&mut block)? > 0 {}
+    Ok(())
 }
 
 fn generate(mut client: TcpStream) -> std::io::Result<()> {
-    let line = [b'x'; BLOCK];
+    let line = vec![b'x'; LARGE_BLOCK];
     loop {
         client.write_all(&line)?;
     }
@@ -87,7 +95,8 @@ fn generate(mut client: TcpStream) -> std::io::Result<()> {
 
 fn http(mut client: TcpStream) -> std::io::Result<()> {
     client.set_read_timeout(Some(Duration::from_secs(60)))?;
-    let mut reader = BufReader::new(client.try_clone()?);
+    let mut reader = BufReader::with_capacity(LARGE_BLOCK, client.try_clone()?);
+    let block = vec![0; LARGE_BLOCK];
     loop {
         let mut request = String::new();
         if reader.by_ref().take(HEAD).read_line(&mut request)? == 0 {
@@ -111,10 +120,9 @@ fn http(mut client: TcpStream) -> std::io::Result<()> {
             client,
             "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {size}\r\n\r\n"
         )?;
-        let block = [0; BLOCK];
         let mut left = size;
         while left > 0 {
-            let part = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK);
+            let part = usize::try_from(left).unwrap_or(LARGE_BLOCK).min(LARGE_BLOCK);
             client.write_all(&block[..part])?;
             left -= part as u64;
         }
@@ -134,7 +142,8 @@ fn size_of_path(path: &str) -> u64 {
     digits.parse::<u64>().unwrap_or(0).saturating_mul(unit)
 }
 
-const BLOCK: usize = 16 << 10;
+/// Several super-packets at a time.
+const LARGE_BLOCK: usize = 256 << 10;
 const HEAD: u64 = 16 << 10;
 const STACK: usize = 256 << 10;
 const MOST_CONNECTIONS: usize = 256;

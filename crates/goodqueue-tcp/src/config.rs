@@ -119,7 +119,9 @@ pub struct Config {
     pub prr: bool,
     /// Restart from the initial window after an idle time longer than the RTO (RFC 5681 §4.1). Default on.
     pub idle_restart: bool,
-    /// Receive window in bytes. Default: the largest there is, so that it never limits (RFC 7323 §2.2).
+    /// Receive window in bytes, at most. Default: the largest there is, so that it never limits (RFC 7323 §2.2). With
+    /// [`adaptive_acks`](Self::adaptive_acks) and timestamps it begins at 64 kB and grows with the rate up to 3 MB, half of
+    /// Linux's largest receive buffer (`tcp_rmem`).
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,

@@ -186,6 +186,8 @@ struct Plane {
     y: (f64, f64),
     /// Larger x is left: the better corner is then the upper right one.
     reversed: bool,
+    /// Where x begins; what is left of it is for names.
+    left: f64,
 }
 
 impl Plane {
@@ -196,15 +198,18 @@ impl Plane {
                 .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                     (low.min(value), high.max(value))
                 });
-            let room = ((high - low) * 0.04).max(high.abs() * 1e-3).max(1e-9);
+            // What is nothing everywhere stands in the middle of an axis of the usual length.
+            let least = if low == 0.0 && high == 0.0 { 1.0 } else { 1e-9 };
+            let room = ((high - low) * 0.04).max(high.abs() * 1e-3).max(least);
             if low.is_finite() { (low - room, high + room) } else { (0.0, 1.0) }
         };
-        Self { x: extent(&mut points.clone().map(|p| p.0)), y: extent(&mut points.map(|p| p.1)), reversed }
+        let (x, y) = (extent(&mut points.clone().map(|p| p.0)), extent(&mut points.map(|p| p.1)));
+        Self { x, y, reversed, left: LEFT }
     }
 
     fn x_at(&self, value: f64) -> f64 {
         let share = (value - self.x.0) / (self.x.1 - self.x.0);
-        LEFT + (if self.reversed { 1.0 - share } else { share }) * (WIDTH - LEFT - RIGHT)
+        self.left + (if self.reversed { 1.0 - share } else { share }) * (WIDTH - self.left - RIGHT)
     }
 
     fn y_at(&self, value: f64) -> f64 {
@@ -307,15 +312,28 @@ fn ellipses(picture: &Picture) -> String {
     let all = outlines.iter().flat_map(|(outline, centre)| outline.iter().copied().chain([*centre]));
     let plane = Plane::over(all, true);
     let mut out = plane.frame(&picture.axes);
+    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     for (number, (trace, (outline, centre))) in picture.traces.iter().zip(&outlines).enumerate() {
         let dash = if trace.beyond { " dash" } else { "" };
         let (x, y) = (plane.x_at(centre.0), plane.y_at(centre.1));
+        let length = LETTER * f64::from(u32::try_from(trace.name.chars().count()).unwrap_or(u32::MAX));
+        // Beside the dot where there is room, and below the names that are there already.
+        let ends = x + 6.0 + length > WIDTH - RIGHT;
+        let (label_x, anchor) = if ends { (x - 6.0, " class=\"end\"") } else { (x + 6.0, "") };
+        let from = if ends { label_x - length } else { label_x };
+        let mut label_y = y - 5.0;
+        while label_y < HEIGHT - BOTTOM
+            && taken
+                .iter()
+                .any(|(begin, end, at)| *begin < from + length && from < *end && (at - label_y).abs() < LINE)
+        {
+            label_y += LINE;
+        }
+        taken.push((from, from + length, label_y));
         let _ = writeln!(
             out,
-            "<path class=\"line c{n}{dash}\" d=\"{}\"/><circle class=\"dot c{n}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            "<path class=\"line c{n}{dash}\" d=\"{}\"/><circle class=\"dot c{n}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/><text x=\"{label_x:.1}\" y=\"{label_y:.1}\"{anchor}>{}</text>",
             plane.path(outline),
-            x + 6.0,
-            y - 5.0,
             escape(&trace.name),
             n = number % COLOURS,
         );
@@ -328,7 +346,9 @@ fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
     let of_paper = picture.traces.iter().filter_map(|trace| Some((trace.paper?, 0.0)));
     let all = picture.traces.iter().flat_map(|trace| trace.points.iter().copied());
     let all = all.chain(of_paper).chain([(0.0, 0.0)]);
-    let plane = Plane { y: (0.0, 1.0), ..Plane::over(all, false) };
+    let names = picture.traces.iter().map(|trace| trace.name.chars().count()).max().unwrap_or(0);
+    let left = LEFT.max(LETTER * f64::from(u32::try_from(names).unwrap_or(u32::MAX)) + 10.0).min(WIDTH / 2.0);
+    let plane = Plane { y: (0.0, 1.0), left, ..Plane::over(all, false) };
     let count = u32::try_from(picture.traces.len()).unwrap_or(u32::MAX);
     let height = TOP + f64::from(count) * ROW + BOTTOM;
     let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n");
@@ -339,7 +359,7 @@ fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
             out,
             "<g class=\"{}\"><text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{}</text>{}</g>",
             if trace.beyond { "c2" } else { "c0" },
-            LEFT - 6.0,
+            left - 6.0,
             y + 4.0,
             escape(&trace.name),
             draw(&plane, trace, y)
@@ -354,7 +374,7 @@ fn rows(picture: &Picture, draw: fn(&Plane, &Trace, f64) -> String) -> String {
             );
         }
     }
-    let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
+    let middle = f64::midpoint(left, WIDTH - RIGHT);
     let _ = writeln!(
         out,
         "<text x=\"{middle:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
@@ -397,6 +417,9 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 40.0;
 const ROW: f64 = 22.0;
 const COLOURS: usize = 8;
+/// About what a letter and a line of the drawing's text take.
+const LETTER: f64 = 6.6;
+const LINE: f64 = 13.0;
 
 const CSS: &str = include_str!("../assets/report.css");
 const OWN_CSS: &str = include_str!("../assets/papers.css");

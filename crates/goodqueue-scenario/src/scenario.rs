@@ -66,7 +66,7 @@
 //! delayed_ack = "40ms"          # every second segment, or after this time; "off"; { every = 2, timeout = "40ms" }
 //! ecn = false                   # negotiate ECN (RFC 3168)
 //! sack = true                   # selective acknowledgements (RFC 2018, RFC 6675)
-//! rwnd = "64kb"                 # the receiver's window; left out: it never limits
+//! rwnd = "64kb"                 # the receiver's window; left out: the profile's, which limits in `linux` alone (3 MB)
 //! min_rto = "200ms"             # least retransmission timeout; RFC 6298 says 1s, systems in use have 200ms
 //! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
 //!

@@ -26,7 +26,7 @@ pub struct Tcp {
     pub sack: bool,
     /// Least retransmission timeout.
     pub min_rto: Duration,
-    /// The receiver's window in bytes; `None`: it never limits.
+    /// The receiver's window in bytes; `None`: the profile's.
     pub rwnd: Option<u32>,
     /// Name of the rest of its behaviour.
     pub profile: String,
@@ -179,7 +179,7 @@ fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
         _ => {
             let message = Diagnostic::new(format!("a receive window of {bytes} bytes is not possible"));
             let message = message.allowed(format!("{mss} (a segment) to {MAX_RWND}"));
-            Err(table.error("rwnd", message.help("leave `rwnd` out for one that never limits")))
+            Err(table.error("rwnd", message.help("leave `rwnd` out for that of the profile")))
         }
     }
 }

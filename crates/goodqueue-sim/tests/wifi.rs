@@ -609,7 +609,7 @@ mod on_a_path {
             let outcome = outcome(access_point, [15, 4], &BOTH);
             let wifi = outcome.wifi.as_ref().expect("asked for");
             for flow in [1, 2, 4, 5] {
-                assert!(outcome.flows[flow].tally.delivered > 500_000, "{flow}");
+                assert!(outcome.flows[flow].tally.delivered > 100_000, "{flow}");
             }
             assert!(wifi.clients.iter().flatten().all(|radio| radio.ppdus > 0));
             let measured = wifi.clients.iter().flatten().map(|radio| radio.airtime.as_nanos()).sum::<u64>();

@@ -635,7 +635,8 @@ impl<C: CongestionControl> Sender<C> {
             now,
             signal,
             cwnd: self.cwnd,
-            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited),
+            // In recovery what is not acknowledged grows beyond the window by what is SACKed: that is not in flight.
+            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
             mss: narrow(self.mss),
             whole: self.config.whole_segments,
         };

@@ -33,6 +33,23 @@ pub fn fork() -> nix::Result<Forked> {
     }
 }
 
+/// Makes a copy of this process that is killed when this one ends, however early and in whatever way.
+///
+/// # Errors
+/// As [`fork`].
+pub fn fork_together() -> nix::Result<Forked> {
+    let parent = nix::unistd::getpid();
+    let forked = fork()?;
+    if matches!(forked, Forked::Child) {
+        let asked = die_with_parent();
+        // If it ended before it was asked to take us along, nobody will.
+        if asked.is_err() || nix::unistd::getppid() != parent {
+            leave(1);
+        }
+    }
+    Ok(forked)
+}
+
 /// Makes a copy of this process that is the first one of a process namespace: when it ends, all in there end. Where there
 /// are no process namespaces it is a mere copy.
 ///

@@ -331,11 +331,10 @@ impl Init<'_> {
                 .map_err(|error| cannot(LiveError::system("the server cannot be started", error)))?;
             }
             Server::BuiltIn | Server::Host { .. } => {
-                let forked = process::fork().map_err(|errno| {
+                let forked = process::fork_together().map_err(|errno| {
                     cannot(LiveError::system("the built-in server cannot be started", errno))
                 })?;
                 if matches!(forked, Forked::Child) {
-                    let _ = process::die_with_parent();
                     let _ = namespace::drop_privileges();
                     builtin::serve();
                     process::leave(0)

@@ -45,10 +45,9 @@ pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
     let (session, remarks) = session(job, mtu)?;
     let failed = |error: std::io::Error| Diagnostic::new(format!("a live run cannot be started: {error}"));
     let (read, write) = std::io::pipe().map_err(failed)?;
-    match process::fork().map_err(|errno| failed(errno.into()))? {
+    match process::fork_together().map_err(|errno| failed(errno.into()))? {
         Forked::Child => {
             drop(read);
-            let _ = process::die_with_parent();
             let answer = match session.run() {
                 Ok(outcome) => json!({"remarks": told(&outcome), "run": figures(job, &outcome)}),
                 Err(error) => json!({"error": error.problem(), "help": error.advice()}),

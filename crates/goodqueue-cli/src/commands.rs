@@ -34,3 +34,12 @@ pub(crate) enum Ending {
 
 /// What a command returns.
 pub(crate) type Outcome = Result<Ending, Diagnostic>;
+
+/// A value that may begin with a minus, so that it is the reader of rates and times that says what is wrong with it; not an
+/// option behind one whose value was forgotten.
+fn signed(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        return Err(format!("its value is missing: `{text}` is the next option"));
+    }
+    Ok(text.to_owned())
+}

@@ -453,7 +453,8 @@ fn papers_of_ones_own_are_reproduced_and_reported() {
 #[test]
 fn lists_are_for_people_and_for_programs() {
     let folder = folder();
-    for what in ["qdiscs", "tcps", "scenarios"] {
+    for what in ["qdiscs", "tcps", "profiles", "scenarios", "claims"] {
+        assert!(stdout(&goodqueue(folder.path(), &["list"])).contains(&format!("goodqueue list {what} ")));
         assert!(!stdout(&goodqueue(folder.path(), &["list", what])).is_empty());
         let output = goodqueue(folder.path(), &["list", what, "--json", "-"]);
         let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -595,6 +596,8 @@ fn bad_arguments_are_answered_with_where_what_and_what_next() {
         refusal(&["compare", "--rate", "10mbps"]),
         refusal(&["compare", "--rate", "0mbit"]),
         refusal(&["compare", "--rate", "NaN"]),
+        refusal(&["compare", "--rtt", "-5ms"]),
+        refusal(&["compare", "--rtt", "--time", "5s"]),
         refusal(&["compare", "--time", "60"]),
         refusal(&["compare", "--flows", "-3"]),
         refusal(&["run", "rrul-10-2"]),

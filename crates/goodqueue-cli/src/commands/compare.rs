@@ -9,7 +9,7 @@ use goodqueue_scenario::scenario::{Document, Overrides};
 #[cfg(target_os = "linux")]
 use super::run::finish;
 use super::run::{How, prepare, simulate};
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, signed};
 use crate::{output, table};
 
 /// Compare queue disciplines on one bottleneck under one traffic mix: the main job.
@@ -36,25 +36,25 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TC")]
     qdisc: Vec<String>,
     /// Rate towards the client [default: 10mbit].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the client [default: 1mbit; the rate down if that is given].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
     /// Base round-trip time [default: 50ms].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     rtt: Option<String>,
     /// TCP flows in each direction [default: 4].
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     flows: Option<String>,
     /// Simulated time [default: 60s].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     time: Option<String>,
     /// Seed of the first run [default: 1].
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     seed: Option<String>,
     /// Number of repetitions, with seeds that follow each other [default: 1].
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     seeds: Option<String>,
     /// A Mahimahi trace that is the link towards the client.
     #[arg(long, value_name = "FILE")]

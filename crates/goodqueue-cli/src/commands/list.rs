@@ -7,23 +7,30 @@ use clap::{Args, ValueEnum};
 use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::units::show_time;
 use goodqueue_scenario::{library, reproduce};
-use serde_json::{Value, json};
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::config::MAX_WINDOW;
+use serde_json::{Map, Value, json};
 
 use super::run::scenario_names;
 use super::{Ending, Outcome};
 use crate::output;
 
-/// List disciplines, congestion controls, scenarios or the claims of papers, with defaults and their sources.
+/// List disciplines, congestion controls, TCP profiles, scenarios or the claims of papers, with defaults and their
+/// sources.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  goodqueue list                    what there is to list, and how much of it
   goodqueue list qdiscs
   goodqueue list qdiscs codel
+  goodqueue list profiles linux
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
-    /// What to list.
-    #[arg(value_name = "qdiscs|tcps|scenarios|claims")]
-    what: What,
+    /// What to list [default: how much there is of each].
+    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|claims")]
+    what: Option<What>,
     /// Only the one of this name.
     name: Option<String>,
     /// Write the list as JSON to a file, or to standard output (-).
@@ -37,10 +44,24 @@ enum What {
     Qdiscs,
     /// Congestion controls.
     Tcps,
+    /// Stack profiles: whose TCP it is, with its settings.
+    Profiles,
     /// Scenario files that come with goodqueue.
     Scenarios,
     /// What the papers claim that `goodqueue reproduce` tries.
     Claims,
+}
+
+impl What {
+    fn entries(self) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+        Ok(match self {
+            Self::Qdiscs => qdiscs(),
+            Self::Tcps => tcps(),
+            Self::Profiles => profiles()?,
+            Self::Scenarios => scenarios(),
+            Self::Claims => claims()?,
+        })
+    }
 }
 
 pub(crate) fn main(args: &ListArgs) -> Outcome {
@@ -48,10 +69,8 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
         output::check("--json", json)?;
     }
     let (entries, text) = match args.what {
-        What::Qdiscs => qdiscs(),
-        What::Tcps => tcps(),
-        What::Scenarios => scenarios(),
-        What::Claims => claims()?,
+        None => overview()?,
+        Some(what) => what.entries()?,
     };
     let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
     let wanted = |name: &str| args.name.as_deref().is_none_or(|only| only == name);
@@ -72,6 +91,27 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
     }
     Ok(Ending::Done)
 }
+
+/// A line for each sort of things: how many there are, and their names if these fit.
+fn overview() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+    let mut rows = (Vec::new(), Vec::new());
+    for what in What::value_variants() {
+        let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries()?) else { continue };
+        let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
+        let about = word.get_help().map(ToString::to_string).unwrap_or_default();
+        let shown = if names.len() <= MOST_NAMES {
+            names.join(", ")
+        } else {
+            format!("{}, ...", names[..6].join(", "))
+        };
+        rows.1.push(format!("goodqueue list {:10} {:3}  {about}\n  {shown}\n", word.get_name(), names.len()));
+        rows.0.push(json!({"name": word.get_name(), "summary": about, "entries": names}));
+    }
+    Ok(rows)
+}
+
+/// So many names are shown one by one in the overview.
+const MOST_NAMES: usize = 40;
 
 fn qdiscs() -> (Vec<Value>, Vec<String>) {
     let kinds = registry::KINDS.iter().map(|kind| (qdisc_json(kind), qdisc_text(kind)));
@@ -197,6 +237,82 @@ fn tcps() -> (Vec<Value>, Vec<String>) {
             (entry, text)
         })
         .unzip()
+}
+
+fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+    let mut rows = (Vec::new(), Vec::new());
+    for profile in goodqueue_tcp::profiles() {
+        let settings = settings(profile)?;
+        let keys: Map<String, Value> =
+            settings.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        let variants: Vec<Value> = profile
+            .controllers
+            .iter()
+            .map(|(plain, variant)| json!({"name": plain, "stands_for": variant}))
+            .collect();
+        rows.0.push(json!({
+            "name": profile.name, "summary": profile.summary, "sources": profile.sources, "settings": keys,
+            "congestion_controls": variants,
+        }));
+        let mut text = format!("{} – {}\n", profile.name, profile.summary);
+        // Writing to a string cannot fail.
+        for (key, value) in &settings {
+            let _ = writeln!(text, "  {key:18}  {value}");
+        }
+        for (plain, variant) in profile.controllers {
+            let _ = writeln!(text, "  cc {plain:15}  stands for {variant}");
+        }
+        for source in profile.sources {
+            let _ = writeln!(text, "  [{source}]");
+        }
+        rows.1.push(text);
+    }
+    Ok(rows)
+}
+
+/// What a flow of a scenario has under this profile if it says nothing else; first what `[tcp]` can set.
+fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic> {
+    let mut document = Document::default();
+    let set = vec![format!("tcp.profile={}", profile.name)];
+    document.apply(&Overrides { set, ..Overrides::default() })?;
+    let keys = document.resolve(&scenario_names())?.tcp;
+    let base = profile.settings;
+    let on = |set: bool| if set { "on" } else { "off" }.to_owned();
+    let word = |debug: String| debug.to_lowercase();
+    Ok(vec![
+        ("iw", keys.iw.to_string()),
+        (
+            "delayed_ack",
+            keys.delayed_ack.map_or_else(
+                || "off".to_owned(),
+                |acks| format!("every {} segments, or after {}", acks.every, show_time(acks.timeout)),
+            ),
+        ),
+        ("sack", on(keys.sack)),
+        ("ecn", on(keys.ecn)),
+        ("min_rto", show_time(keys.min_rto)),
+        (
+            "rwnd",
+            match base.rwnd {
+                // See `Config::rwnd`.
+                MAX_WINDOW if base.adaptive_acks => "grows with the rate, up to 3 MB".to_owned(),
+                MAX_WINDOW => "does not limit".to_owned(),
+                bytes => format!("{bytes} bytes"),
+            },
+        ),
+        ("initial_rto", show_time(base.initial_rto)),
+        ("max_rto", show_time(base.max_rto)),
+        ("timestamps", on(base.timestamps)),
+        ("limited_transmit", on(base.limited_transmit)),
+        ("prr", on(base.prr)),
+        ("loss_detection", word(format!("{:?}", base.loss_detection))),
+        ("tail_loss_probe", on(base.tail_loss_probe)),
+        ("early_retransmit", on(base.early_retransmit)),
+        ("undo", word(format!("{:?}", base.undo))),
+        ("rto_rule", word(format!("{:?}", base.rto_rule))),
+        ("growth", word(format!("{:?}", base.growth))),
+        ("idle_restart", on(base.idle_restart)),
+    ])
 }
 
 fn scenarios() -> (Vec<Value>, Vec<String>) {

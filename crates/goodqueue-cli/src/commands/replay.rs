@@ -14,7 +14,7 @@ use goodqueue_sim::replay::{Arrival, Fate, Priority, replay};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, signed};
 use crate::output;
 
 /// Feed recorded arrivals to a discipline, packet by packet.
@@ -35,7 +35,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "TC")]
     qdisc: Option<String>,
     /// Rate of the link [default: the recording's].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Compare with the recorded fates; exit code 1 if they differ.
     #[arg(long)]

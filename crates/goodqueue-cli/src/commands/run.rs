@@ -16,7 +16,7 @@ use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::{self, Point};
 use serde_json::Value;
 
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, signed};
 use crate::progress::Progress;
 use crate::{output, table};
 
@@ -60,7 +60,7 @@ pub(crate) struct How {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Put time series with this step into the JSON, as in `--series 100ms`.
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", allow_hyphen_values = true, value_parser = signed)]
     pub(crate) series: Option<String>,
     /// Write the time series for other programs, by the end of the name: .flent.gz (Flent), .parquet or .csv; may be given
     /// several times. Several runs make several files for Flent.

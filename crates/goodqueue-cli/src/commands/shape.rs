@@ -13,7 +13,7 @@ use goodqueue_scenario::{tc, units};
 
 use super::run::scenario_names;
 use super::shell::Watching;
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::{self, diagnostic};
 
@@ -66,10 +66,10 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "FILE", exclusive = true)]
     undo: Option<PathBuf>,
     /// Rate towards the clients [default: no limit].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the clients [default: as --rate].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
     /// The discipline, in tc's grammar.
     #[arg(long, value_name = "TC", default_value = "fq_codel")]

@@ -16,7 +16,7 @@ use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
 use goodqueue_scenario::tc;
 
 use super::run::scenario_names;
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
@@ -47,13 +47,13 @@ Examples:
 )]
 pub(crate) struct ShellArgs {
     /// Rate towards the program [default: no limit].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the program [default: as --rate].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
     /// Base round-trip time [default: 0].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     rtt: Option<String>,
     /// The discipline, in tc's grammar [default: fq_codel, as systemd sets it].
     #[arg(long, value_name = "TC")]
@@ -68,7 +68,7 @@ pub(crate) struct ShellArgs {
     #[arg(long, value_name = "FILE")]
     trace_up: Option<String>,
     /// Packets lost on the path behind the queue, each way: `1%`, or what netem takes, as in `gemodel 1% 10%`.
-    #[arg(long, value_name = "LOSS")]
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
     loss: Option<String>,
     /// Take the link from a scenario; the options above change it.
     #[arg(long, value_name = "SCENARIO")]

@@ -24,11 +24,20 @@ const FULL_ROUNDS: u32 = 3;
 const PACING_MARGIN: f64 = 0.99;
 /// Least window in segments, and that of PROBE_RTT.
 const MIN_WINDOW: u64 = 4;
-/// Segments above the bandwidth-delay product that delayed and aggregated ACKs need: three bursts of two (Linux).
-const EXTRA: u64 = 6;
+/// So many bursts are allowed above the bandwidth-delay product (draft-00 §4.2.3.2), and what a burst holds: what the pacing rate
+/// brings in 1/1024 s, two segments at least, one below 1.2 Mbit/s, and at most what a super-packet holds (Linux).
+const BURSTS: u64 = 3;
+const BURSTS_PER_SECOND: f64 = 1024.0;
+const SINGLE_BELOW: f64 = 150_000.0;
+const LONGEST_BURST: f64 = 65_215.0;
 /// Assumed before the first RTT sample (Linux).
 const INITIAL_RTT: Duration = Duration::from_millis(1);
 const INITIAL_WINDOW: u64 = 10;
+/// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring (Linux from 5.1 on).
+const AGGREGATION_ROUNDS: u32 = 5;
+const AGGREGATION_TIME: f64 = 0.1;
+/// Segments after which the counting begins anew.
+const LONGEST_EPOCH: u64 = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
@@ -61,8 +70,51 @@ pub struct Bbr {
     recovers: bool,
     conserves: bool,
     pace: f64,
+    aggregation: Aggregation,
     seen_rtt: bool,
     mss: u32,
+}
+
+/// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and let many go at once
+/// (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.2.3).
+#[derive(Clone, Copy, Default, Debug)]
+struct Aggregation {
+    /// Counted since.
+    epoch: Instant,
+    acked: u64,
+    /// The most of these rounds, and of those before.
+    extra: [u64; 2],
+    rounds: u32,
+}
+
+impl Aggregation {
+    fn restart(&mut self, now: Instant) {
+        self.epoch = now;
+        self.acked = 0;
+    }
+
+    /// `acked` bytes more were delivered.
+    fn take(&mut self, now: Instant, acked: u64, bandwidth: f64, begins_round: bool, cwnd: u64, mss: u32) {
+        if begins_round {
+            self.rounds += 1;
+            if self.rounds >= AGGREGATION_ROUNDS {
+                self.rounds = 0;
+                self.extra = [0, self.extra[0]];
+            }
+        }
+        let brings = |since: Instant| whole(bandwidth * now.since(since).as_nanos() as f64 * 1e-9);
+        if self.acked <= brings(self.epoch) || self.acked + acked >= LONGEST_EPOCH * u64::from(mss) {
+            self.restart(now);
+        }
+        self.acked += acked;
+        let extra = self.acked.saturating_sub(brings(self.epoch)).min(cwnd);
+        self.extra[0] = self.extra[0].max(extra);
+    }
+
+    /// Bytes that the window needs for it.
+    fn allowance(&self, bandwidth: f64) -> u64 {
+        self.extra[0].max(self.extra[1]).min(whole(bandwidth * AGGREGATION_TIME))
+    }
 }
 
 impl Default for Bbr {
@@ -86,6 +138,7 @@ impl Default for Bbr {
             recovers: false,
             conserves: false,
             pace: HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64 / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
+            aggregation: Aggregation::default(),
             seen_rtt: false,
             mss: 1460,
         }
@@ -102,6 +155,8 @@ impl Bbr {
             Constant { name: "startup gain", value: "2.885", source: "draft-00 §4.3.2" },
             Constant { name: "probe gains", value: "1.25, 0.75, 6 x 1", source: "draft-00 §4.3.4" },
             Constant { name: "cwnd gain", value: "2", source: "draft-00 §4.2.3" },
+            Constant { name: "bursts above it", value: "3", source: "draft-00 §4.2.3.2" },
+            Constant { name: "aggregation window", value: "5 rounds", source: "Linux 6.1 tcp_bbr" },
             Constant { name: "RTprop window", value: "10 s", source: "draft-00 §4.1.2" },
             Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
         ],
@@ -113,13 +168,32 @@ impl Bbr {
     }
 
     /// `gain` bandwidth-delay products in bytes; before the first sample the initial window.
-    fn inflight(&self, gain: f64) -> u64 {
+    fn product(&self, gain: f64) -> u64 {
         let mss = u64::from(self.mss);
         let Some(rtt) = self.min_rtt else { return INITIAL_WINDOW * mss };
         whole(gain * self.most_bandwidth() * rtt.as_nanos() as f64 * 1e-9).next_multiple_of(mss.max(1))
     }
 
-    fn take_bandwidth(&mut self, sample: &RateSample) {
+    /// What `product` bytes need so that bursts and delayed ACKs do not keep the path waiting.
+    fn with_bursts(&self, product: u64) -> u64 {
+        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        let mss = u64::from(self.mss);
+        let segments = product.div_ceil(mss) + BURSTS * self.burst();
+        (segments.next_multiple_of(2) + if probes { 2 } else { 0 }) * mss
+    }
+
+    fn inflight(&self, gain: f64) -> u64 {
+        self.with_bursts(self.product(gain))
+    }
+
+    /// Segments of a burst.
+    fn burst(&self) -> u64 {
+        let least = if self.pace < SINGLE_BELOW { 1 } else { 2 };
+        let bytes = whole((self.pace / BURSTS_PER_SECOND).min(LONGEST_BURST));
+        (bytes / u64::from(self.mss.max(1))).clamp(least, 127)
+    }
+
+    fn take_bandwidth(&mut self, sample: &RateSample, feedback: &Feedback) {
         let begins = sample.prior_delivered >= self.round_end;
         if begins {
             self.round_end = sample.total;
@@ -134,6 +208,10 @@ impl Bbr {
         if credible && (!sample.app_limited || rate >= self.most_bandwidth()) {
             let slot = &mut self.bandwidth[self.round % BANDWIDTH_ROUNDS];
             *slot = slot.max(rate);
+        }
+        if feedback.delivered > 0 {
+            let bandwidth = self.most_bandwidth();
+            self.aggregation.take(feedback.now, feedback.delivered, bandwidth, begins, self.cwnd, self.mss);
         }
         if begins && !self.is_full && !sample.app_limited {
             if self.most_bandwidth() >= self.full * FULL_GROWTH {
@@ -266,8 +344,8 @@ impl Bbr {
                 Mode::ProbeBandwidth => CWND_GAIN,
                 Mode::ProbeRtt => 1.0,
             };
-            let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
-            let target = self.inflight(gain) + (EXTRA + if probes { 2 } else { 0 }) * mss;
+            let aggregated = if self.is_full { self.aggregation.allowance(self.most_bandwidth()) } else { 0 };
+            let target = self.with_bursts(self.product(gain) + aggregated);
             let total = feedback.rate.map_or(0, |sample| sample.total);
             if self.is_full {
                 self.cwnd = (self.cwnd + acked).min(target);
@@ -307,7 +385,9 @@ impl CongestionControl for Bbr {
         u64::MAX / 2
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+    fn on_idle(&mut self, now: Instant, _idle: Duration) {
+        self.aggregation.restart(now);
+    }
 
     fn wants_feedback(&self) -> bool {
         true
@@ -319,7 +399,7 @@ impl CongestionControl for Bbr {
             self.cwnd = window.cwnd;
         }
         if let Some(sample) = feedback.rate {
-            self.take_bandwidth(&sample);
+            self.take_bandwidth(&sample, feedback);
         }
         self.advance(feedback);
         self.watch_rtt(feedback);
@@ -345,4 +425,31 @@ impl CongestionControl for Bbr {
 )]
 fn whole(value: f64) -> u64 {
     value as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1.25 MB/s (10 Mbit/s).
+    const BANDWIDTH: f64 = 1.25e6;
+
+    #[test]
+    fn acks_that_come_in_bunches_of_ten_segments_let_the_window_be_as_much_larger_for_five_to_ten_rounds() {
+        let mut aggregation = Aggregation::default();
+        let mut now = Instant::ZERO;
+        let mut round = |aggregation: &mut Aggregation, bunch: u64| {
+            for ack in 0..4 {
+                now += Duration::from_millis(12);
+                aggregation.take(now, bunch, BANDWIDTH, ack == 0, u64::MAX, 1460);
+            }
+            aggregation.allowance(BANDWIDTH)
+        };
+        assert_eq!(round(&mut aggregation, 14_600), 14_600);
+        for later in 1..=10 {
+            let allowed = round(&mut aggregation, 1460);
+            assert!(later > 4 || allowed == 14_600, "{allowed} in round {later}");
+            assert!(later < 10 || allowed == 1460, "{allowed} in round {later}");
+        }
+    }
 }

@@ -154,6 +154,45 @@ fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
 }
 
 #[test]
+fn packets_of_a_run_are_written_and_replayed() {
+    let folder = folder();
+    let args = ["compare", "--time", "3s", "--qdisc", "pie", "--qdisc", "fq_codel", "--seeds", "2"];
+    let wanted = ["--packets", "a.csv", "--packets", "a.pcapng", "--packets", "a.jsonl.gz"];
+    assert!(goodqueue(folder.path(), &[&args[..], &wanted].concat()).status.success());
+    let names = |end: &str| -> Vec<String> {
+        let all = std::fs::read_dir(folder.path()).expect("listed");
+        let named = all.map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned());
+        named.filter(|name| name.ends_with(end)).collect()
+    };
+    assert!(names(".csv").contains(&"a.fq_codel.seed2.csv".to_owned()), "{:?}", names(".csv"));
+    assert_eq!([names(".csv").len(), names(".pcapng").len(), names(".jsonl.gz").len()], [4, 4, 8]);
+    let recordings = names(".jsonl.gz");
+    let replay = [&["replay", "--compare"][..], &recordings.iter().map(String::as_str).collect::<Vec<_>>()];
+    let compared = goodqueue(folder.path(), &replay.concat());
+    assert_eq!(compared.status.code(), Some(0), "{}", stdout(&compared));
+    assert!(stdout(&compared).contains("8 of 8 recordings equal"));
+    // Runs that are kept are made again: their packets were not.
+    let run = ["run", "voip", "--set", "duration=2s", "--set", "warmup=0s", "--out", "kept"];
+    assert!(goodqueue(folder.path(), &run).status.success());
+    assert!(goodqueue(folder.path(), &[&run[..], &["--packets", "b.csv"]].concat()).status.success());
+    assert!(names(".csv").iter().any(|name| name.starts_with("b.")), "{:?}", names(".csv"));
+
+    std::fs::create_dir(folder.path().join("taken.csv")).expect("made");
+    let refused = [
+        (vec!["compare", "--qdisc", "pie", "--packets", "taken.csv"], "it is a directory"),
+        (vec!["compare", "--packets", "a.pcap"], ".csv, .parquet, .pcapng, .jsonl or .jsonl.gz"),
+        (vec!["compare", "--packets", "no/a.csv"], "cannot be written"),
+        (vec!["compare", "--export", "a.pcapng"], "`--packets FILE` writes every packet"),
+        (vec!["run", "rrul-10-1", "voip", "--packets", "a.csv"], "several scenarios"),
+    ];
+    for (args, says) in refused {
+        let output = goodqueue(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
+    }
+}
+
+#[test]
 fn tc_stats_prints_one_array_of_all_queues_as_tc_does_for_all_devices() {
     let folder = folder();
     let args = [

@@ -1,16 +1,19 @@
-//! Time series in the formats of other programs: Flent's data files, Parquet, CSV.
+//! Time series in the formats of other programs: Flent's data files, Parquet, CSV; and every packet, see [`packets`].
 //!
 //! A file of Flent holds one run, so several runs become several files. A Parquet or CSV file holds all of them as one long
 //! table, see [`samples`].
 
 pub mod csv;
 pub mod flent;
+pub mod packets;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod samples;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::results::{Results, Run};
@@ -36,11 +39,13 @@ impl Format {
         let known = [(Self::Flent, ".flent.gz"), (Self::Parquet, ".parquet"), (Self::Csv, ".csv")];
         let found = known.iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end));
         match found {
-            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => {
-                Err(Diagnostic::new("this build of goodqueue does not write Parquet")
-                    .help("export a .csv file, which holds the same table"))
-            }
+            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
             Some((format, _)) => Ok(*format),
+            None if packets::Format::of(path).is_ok() => {
+                Err(Diagnostic::new("time series are not exported in this format")
+                    .allowed("a name that ends with .flent.gz, .parquet or .csv")
+                    .help("`--packets FILE` writes every packet"))
+            }
             None => Err(Diagnostic::new("the end of the name does not say in which format to export")
                 .allowed("a name that ends with .flent.gz, .parquet or .csv")),
         }
@@ -56,31 +61,45 @@ impl Format {
             return Err(Diagnostic::new("there are no time series to export"));
         }
         match self {
-            Self::Flent => Ok(names(path, &results.runs)
-                .into_iter()
-                .zip(&results.runs)
-                .filter_map(|(name, run)| Some((name, flent::data_file(results, run)?)))
-                .collect()),
+            Self::Flent => {
+                let labels: Vec<Label<'_>> = results.runs.iter().map(Label::of).collect();
+                let named = names(path, FLENT_END, &labels).into_iter().zip(&results.runs);
+                Ok(named.filter_map(|(name, run)| Some((name, flent::data_file(results, run)?))).collect())
+            }
             #[cfg(feature = "parquet")]
             Self::Parquet => Ok(vec![(path.to_owned(), parquet::table(results)?)]),
             #[cfg(not(feature = "parquet"))]
-            Self::Parquet => Err(Diagnostic::new("this build of goodqueue does not write Parquet")),
+            Self::Parquet => Err(without_parquet()),
             Self::Csv => Ok(vec![(path.to_owned(), csv::table(results).into_bytes())]),
         }
     }
 }
 
-/// A name for each run: `path`, or if there are several with discipline, point of the sweep and seed in it.
-fn names(path: &Path, runs: &[Run]) -> Vec<PathBuf> {
+/// What tells a run from the others.
+#[derive(Clone, Copy)]
+struct Label<'r> {
+    qdisc: &'r str,
+    sweep: &'r BTreeMap<String, Value>,
+    seed: u64,
+}
+
+impl<'r> Label<'r> {
+    fn of(run: &'r Run) -> Self {
+        Self { qdisc: &run.qdisc, sweep: &run.sweep, seed: run.seed }
+    }
+}
+
+/// A name for each run: `path`, which ends with `end`, or if there are several with discipline, point of the sweep and seed in it.
+fn names(path: &Path, end: &str, runs: &[Label<'_>]) -> Vec<PathBuf> {
     if runs.len() < 2 {
         return runs.iter().map(|_| path.to_owned()).collect();
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = &file[..file.len().saturating_sub(FLENT_END.len())];
+    let stem = &file[..file.len().saturating_sub(end.len())];
     let several_seeds = runs.iter().any(|run| run.seed != runs[0].seed);
     let mut taken = BTreeSet::new();
-    let mut name = |run: &Run| {
-        let mut words = vec![plain(&run.qdisc)];
+    let mut name = |run: &Label<'_>| {
+        let mut words = vec![plain(run.qdisc)];
         words.extend(run.sweep.iter().map(|(key, value)| plain(&format!("{key}={value}"))));
         words.extend(several_seeds.then(|| format!("seed{}", run.seed)));
         let name = format!("{stem}.{}", words.join("."));
@@ -91,7 +110,7 @@ fn names(path: &Path, runs: &[Run]) -> Vec<PathBuf> {
             }
             numbered = format!("{name}.{number}");
         }
-        path.with_file_name(numbered + FLENT_END)
+        path.with_file_name(numbered + end)
     };
     runs.iter().map(&mut name).collect()
 }
@@ -110,6 +129,11 @@ fn plain(text: &str) -> String {
     }
     short.truncate(LONGEST_WORD);
     short.trim_end_matches('_').to_owned()
+}
+
+fn without_parquet() -> Diagnostic {
+    Diagnostic::new("this build of goodqueue does not write Parquet")
+        .help("write a .csv file, which holds the same table")
 }
 
 const FLENT_END: &str = ".flent.gz";
@@ -183,14 +207,15 @@ pub(crate) mod tests {
         let mut swept = run("pie target 5ms", 2);
         swept.sweep.insert("link.up".to_owned(), "1mbit".into());
         let all = [run("pie target 5ms", 1), swept.clone(), swept];
-        let named = names(Path::new("out/x.flent.gz"), &all);
+        let all: Vec<Label<'_>> = all.iter().map(Label::of).collect();
+        let named = names(Path::new("out/x.flent.gz"), FLENT_END, &all);
         let expected = [
             "out/x.pie_target_5ms.seed1.flent.gz",
             "out/x.pie_target_5ms.link-up=1mbit.seed2.flent.gz",
             "out/x.pie_target_5ms.link-up=1mbit.seed2.2.flent.gz",
         ];
         assert_eq!(named, expected.map(PathBuf::from));
-        assert_eq!(names(Path::new("x.flent.gz"), &all[..1]), [PathBuf::from("x.flent.gz")]);
+        assert_eq!(names(Path::new("x.flent.gz"), FLENT_END, &all[..1]), [PathBuf::from("x.flent.gz")]);
     }
 
     #[test]

@@ -1,7 +1,56 @@
 //! Files that appear whole or not at all.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// A file that is written piece by piece: under its own name it appears when it is finished, whole; until then, and if it never
+/// is, there is a temporary file at most.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl Growing {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path))?;
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+    }
+
+    /// Gives the file its name, when it is on the disk.
+    ///
+    /// # Errors
+    /// The disk is full, or there is a folder of that name.
+    pub fn finish(self) -> io::Result<()> {
+        self.end(true)
+    }
+
+    fn end(self, synced: bool) -> io::Result<()> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if synced {
+            file.as_file().sync_all()?;
+        }
+        allow_reading(file.path());
+        file.persist(self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// Writes `contents` to a temporary file in the folder of `path`, then renames it to `path`: whatever happens, there is
 /// never a half-written file of that name.
@@ -18,14 +67,9 @@ pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
 }
 
 fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path))?;
+    let mut file = Growing::create(path)?;
     file.write_all(contents)?;
-    if synced {
-        file.as_file().sync_all()?;
-    }
-    allow_reading(file.path());
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.end(synced)
 }
 
 /// Fails if [`write_whole`] would fail now.
@@ -69,6 +113,23 @@ mod tests {
         write_whole(&path, b"old").expect("written");
         write_whole(&path, b"new").expect("written");
         assert_eq!(std::fs::read(&path).expect("there"), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_grows_has_no_name_until_it_is_finished() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (given_up, path) = (folder.path().join("given-up.csv"), folder.path().join("whole.csv"));
+        for (path, finished) in [(&given_up, false), (&path, true)] {
+            let mut file = Growing::create(path).expect("begun");
+            file.write_all(b"half").expect("written");
+            assert!(!path.exists());
+            if finished {
+                file.finish().expect("finished");
+            }
+        }
+        assert!(!given_up.exists());
+        assert_eq!(std::fs::read(&path).expect("there"), b"half");
         assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
     }
 

@@ -1,5 +1,6 @@
 //! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run side by side.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodqueue::{Duration, Instant};
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::Diagnostic;
+use crate::export::packets::PacketLog;
 use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
@@ -32,6 +34,9 @@ pub struct Job {
     pub key: String,
     /// What is to be counted beside the figures that every run has.
     pub wanted: Wanted,
+    /// Where its packets are to be written, see [`packets::request`](crate::export::packets::request). Such a run is made even if
+    /// its result is there already.
+    pub packets: Vec<PathBuf>,
 }
 
 /// What is kept of a run.
@@ -130,7 +135,8 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     hops: hop_names(scenario),
                     flows: scenario.flows.iter().map(flow_labels).collect(),
                 };
-                jobs.push(Job { labels, config, key, wanted: Wanted::default() });
+                let (wanted, packets) = (Wanted::default(), Vec::new());
+                jobs.push(Job { labels, config, key, wanted, packets });
             }
         }
     }
@@ -156,7 +162,9 @@ pub fn execute<M: Measured>(
         if watch.is_cancelled() {
             return Ok(None);
         }
-        if let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key)) {
+        if job.packets.is_empty()
+            && let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key))
+        {
             // The figures are the same; what this scenario calls them may not be.
             let run = kept.run_mut();
             run.qdisc.clone_from(&job.labels.qdisc);
@@ -187,12 +195,22 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
     let begun = watch.cpu_time();
     let total = job.config.duration.as_nanos().max(1);
     let mut cancelled = false;
-    let outcome = sim::run_watched(&job.config, |now| {
+    let mut watched = |now: Instant| {
         cancelled = watch.is_cancelled();
         watch.advanced(number, fraction(now.as_nanos(), total));
         !cancelled
-    })
-    .map_err(|error| Diagnostic::new(error.to_string()))?;
+    };
+    let outcome = if job.packets.is_empty() {
+        sim::run_watched(&job.config, watched)
+    } else {
+        let mut packets = PacketLog::create(job)?;
+        let outcome = sim::run_observed(&job.config, &mut watched, &mut packets);
+        if !cancelled {
+            packets.finish()?;
+        }
+        outcome
+    };
+    let outcome = outcome.map_err(|error| Diagnostic::new(error.to_string()))?;
     if cancelled {
         return Ok(None);
     }

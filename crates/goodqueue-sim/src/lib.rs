@@ -16,6 +16,7 @@ pub mod link;
 pub mod losses;
 pub mod monitor;
 pub mod network;
+pub mod observer;
 pub mod packet;
 pub mod replay;
 pub mod simulation;
@@ -25,6 +26,9 @@ pub mod wifi;
 pub use driver::Driver;
 pub use link::{Capacity, LinkConfig, Opportunities, UNLIMITED};
 pub use monitor::{Bin, LinkOutcome};
+pub use observer::Observer;
 pub use packet::Direction;
-pub use simulation::{Config, FlowConfig, FlowOutcome, HopConfig, Outcome, Series, run, run_watched};
+pub use simulation::{
+    Config, FlowConfig, FlowOutcome, HopConfig, Outcome, Series, run, run_observed, run_watched,
+};
 pub use traffic::Traffic;

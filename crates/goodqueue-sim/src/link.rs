@@ -6,6 +6,7 @@ use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Qdisc
 
 use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
+use crate::observer::{Fate, Note};
 use crate::packet::Packet;
 
 /// What a link can carry.
@@ -121,6 +122,8 @@ pub(crate) struct Link {
     /// Packets given to the discipline.
     entered: Count,
     pub(crate) monitor: LinkMonitor,
+    /// What was seen since somebody last took it away, if anybody looks on.
+    pub(crate) notes: Option<Vec<Note>>,
 }
 
 #[derive(Debug)]
@@ -177,7 +180,17 @@ impl Link {
             },
         };
         let ring = config.driver.map(|driver| Box::new(Ring::new(driver)));
-        Self { qdisc, server, ask_at: None, free_at: None, framing, ring, entered: Count::default(), monitor }
+        Self {
+            qdisc,
+            server,
+            ask_at: None,
+            free_at: None,
+            framing,
+            ring,
+            entered: Count::default(),
+            monitor,
+            notes: None,
+        }
     }
 
     /// When the rate changes, in order.
@@ -225,10 +238,16 @@ impl Link {
         if cfg!(debug_assertions) {
             self.entered.add(packet.len);
         }
-        let monitor = &mut self.monitor;
+        let (monitor, notes) = (&mut self.monitor, &mut self.notes);
         monitor.advance(now);
+        if let Some(notes) = notes {
+            notes.push((packet, None));
+        }
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
             monitor.dropped(why);
+            if let Some(notes) = notes {
+                notes.push((lost, Some(Fate::Dropped(why))));
+            }
             dropped(&lost);
         });
         monitor.length_is(self.qdisc.len());
@@ -372,7 +391,7 @@ impl Link {
     #[inline]
     fn take(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
         if self.ring.is_none() {
-            return dequeue(&mut self.qdisc, &mut self.monitor, now, dropped);
+            return dequeue(&mut self.qdisc, &mut self.monitor, &mut self.notes, now, dropped);
         }
         self.fill_ring(now, true, dropped);
         let packet = self.ring.as_mut()?.pop();
@@ -387,7 +406,8 @@ impl Link {
             ring.complete(now);
         }
         while ring.has_room() {
-            let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, now, dropped) else {
+            let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, &mut self.notes, now, dropped)
+            else {
                 ring.holds_back(false);
                 return;
             };
@@ -434,17 +454,24 @@ impl Link {
 fn dequeue(
     qdisc: &mut AnyQdisc<Packet>,
     monitor: &mut LinkMonitor,
+    notes: &mut Option<Vec<Note>>,
     now: Instant,
     dropped: &mut impl FnMut(&Packet),
 ) -> Option<Packet> {
     monitor.advance(now);
     let sent = qdisc.dequeue(now, &mut |lost: Packet, why: DropReason| {
         monitor.dropped(why);
+        if let Some(notes) = notes {
+            notes.push((lost, Some(Fate::Dropped(why))));
+        }
         dropped(&lost);
     });
     monitor.length_is(qdisc.len());
     monitor.backlog_is(now, || qdisc.backlog());
     let packet = sent?;
+    if let Some(notes) = notes {
+        notes.push((packet, Some(Fate::Sent)));
+    }
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)
 }

@@ -102,6 +102,12 @@ impl Ends {
     pub const fn is_up(self) -> bool {
         self.marks & 64 != 0
     }
+
+    /// The sender and the receiver, each by a number among all hosts.
+    #[must_use]
+    pub fn hosts(self) -> (u32, u32) {
+        (self.host(self.is_up()), self.host(!self.is_up()))
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() <= 88, "a packet is moved often");
@@ -166,11 +172,11 @@ impl Flow for Packet {
     }
 
     fn source_hash(&self, salt: u32) -> u32 {
-        hash(salt, self.ends.host(self.ends.is_up()))
+        hash(salt, self.ends.hosts().0)
     }
 
     fn destination_hash(&self, salt: u32) -> u32 {
-        hash(salt, self.ends.host(!self.ends.is_up()))
+        hash(salt, self.ends.hosts().1)
     }
 
     fn dscp(&self) -> u8 {
@@ -196,7 +202,8 @@ impl Ends {
     }
 }
 
-fn hash(salt: u32, number: u32) -> u32 {
+/// Of a flow's or a host's number.
+pub(crate) fn hash(salt: u32, number: u32) -> u32 {
     let mixed = mix_64((u64::from(salt) << 32) | u64::from(number));
     u32::try_from(mixed >> 32).unwrap_or(0)
 }

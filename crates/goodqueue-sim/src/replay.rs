@@ -6,6 +6,8 @@
 use goodqueue::random::mix_64;
 use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate, TcpAck};
 
+use crate::packet;
+
 /// A packet that arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
@@ -38,6 +40,8 @@ pub enum Priority {
     None,
     /// What Linux's routers make of the TOS byte ([`Flow::priority`]), as on the live path.
     Tos,
+    /// The same, and flows and hosts are hashed as in the simulator: the packets were simulated.
+    Simulated,
 }
 
 impl Priority {
@@ -47,6 +51,7 @@ impl Priority {
         match said {
             Some("none") => Self::None,
             Some("tos") => Self::Tos,
+            Some("simulated") => Self::Simulated,
             Some(number) if number.starts_with("0x10|") => Self::Number,
             _ => Self::Class,
         }
@@ -76,6 +81,16 @@ pub enum Fate {
         /// Why.
         why: DropReason,
     },
+}
+
+impl Fate {
+    /// When.
+    #[must_use]
+    pub const fn at(&self) -> Instant {
+        match self {
+            Self::Sent { at, .. } | Self::Dropped { at, .. } => *at,
+        }
+    }
 }
 
 impl goodqueue::Packet for Arrival {
@@ -110,7 +125,7 @@ impl goodqueue::Packet for Arrival {
 
 impl Flow for Arrival {
     fn flow_hash(&self, salt: u32) -> u32 {
-        mixed(self.flow, salt)
+        self.hash(self.flow, salt)
     }
 
     fn class(&self) -> Option<u32> {
@@ -122,7 +137,7 @@ impl Flow for Arrival {
             Priority::Number => u8::try_from((self.flow & 15) + 1).unwrap_or(0) & 15,
             Priority::Class | Priority::None => 0,
             // tc-prio(8).
-            Priority::Tos => match self.tos >> 3 & 3 {
+            Priority::Tos | Priority::Simulated => match self.tos >> 3 & 3 {
                 1 => 2,
                 2 => 6,
                 3 => 4,
@@ -132,11 +147,11 @@ impl Flow for Arrival {
     }
 
     fn source_hash(&self, salt: u32) -> u32 {
-        self.hosts.map_or(0, |hosts| mixed(hosts.0, salt))
+        self.hosts.map_or(0, |hosts| self.hash(hosts.0, salt))
     }
 
     fn destination_hash(&self, salt: u32) -> u32 {
-        self.hosts.map_or(0, |hosts| mixed(hosts.1, salt))
+        self.hosts.map_or(0, |hosts| self.hash(hosts.1, salt))
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {
@@ -152,9 +167,14 @@ impl Flow for Arrival {
     }
 }
 
-/// Not 0 for flow 0: hashes of real headers hardly ever are.
-fn mixed(number: u32, salt: u32) -> u32 {
-    u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(number) + 1)) >> 32).unwrap_or(0)
+impl Arrival {
+    fn hash(&self, number: u32, salt: u32) -> u32 {
+        match self.priority {
+            Priority::Simulated => packet::hash(salt, number),
+            // Not 0 for flow 0: hashes of real headers hardly ever are.
+            _ => u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(number) + 1)) >> 32).unwrap_or(0),
+        }
+    }
 }
 
 /// Where the TOS byte is in a frame.
@@ -203,11 +223,16 @@ impl SerialLink {
         report: &mut impl FnMut(Fate),
     ) {
         let now = arrival.at;
-        self.run_until(qdisc, now, report);
+        // At one instant packets come before the link takes one. In a simulated run all of them do, if the link was busy; an
+        // idle one has asked before.
+        let simulated = arrival.priority == Priority::Simulated;
+        let asked_before = Duration::from_nanos(u64::from(simulated && qdisc.len() == 0));
+        self.run_until(qdisc, now + asked_before, report);
         qdisc.enqueue(now + self.origin, arrival, &mut |packet: Arrival, why| {
             report(Fate::Dropped { at: now, seq: packet.seq, why });
         });
-        if self.busy_until <= now {
+        let waits = simulated && self.ask_at == Some(now);
+        if self.busy_until <= now && !waits {
             self.send_next(qdisc, now, report);
         }
     }

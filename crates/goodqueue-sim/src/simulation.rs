@@ -10,6 +10,7 @@ use crate::link::{Link, LinkConfig};
 use crate::losses::{FlowLosses, Watched};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
 use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
+use crate::observer::{Observer, Register};
 use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
 use crate::wifi::{MediumConfig, WifiHop, WifiOutcome};
@@ -184,7 +185,26 @@ pub fn run(config: &Config) -> Result<Outcome, ConfigError> {
 /// A TCP configuration is refused.
 pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Result<Outcome, ConfigError> {
     let mut simulation = Simulation::new(config)?;
-    simulation.run(watch);
+    simulation.run(watch, None);
+    Ok(simulation.finish())
+}
+
+/// The same, with an `observer` who is told of every packet of the bottleneck, warm-up included. The outcome is the same.
+///
+/// # Errors
+/// A TCP configuration is refused.
+pub fn run_observed(
+    config: &Config,
+    watch: impl FnMut(Instant) -> bool,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, ConfigError> {
+    let mut simulation = Simulation::new(config)?;
+    for link in simulation.bottleneck() {
+        link.notes = Some(Vec::new());
+    }
+    let mut register = Register::new(observer);
+    simulation.run(watch, Some(&mut register));
+    register.finish(simulation.end);
     Ok(simulation.finish())
 }
 
@@ -272,7 +292,12 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    fn run(&mut self, mut watch: impl FnMut(Instant) -> bool) {
+    /// The two links of the bottleneck: down, up.
+    fn bottleneck(&mut self) -> &mut [Link] {
+        &mut self.network.links_mut()[self.bottleneck..self.bottleneck + 2]
+    }
+
+    fn run(&mut self, mut watch: impl FnMut(Instant) -> bool, mut register: Option<&mut Register<'_>>) {
         let warm = Instant::ZERO + self.config.warmup;
         let mut watched_at = Instant::ZERO;
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
@@ -282,7 +307,7 @@ impl<'a> Simulation<'a> {
             // Everything up to the next appointment of the run itself happens without looking up.
             let warm_at = if is_warm { Instant::MAX } else { warm };
             let pause = self.end.min(step_end).min(warm_at).min(watched_at + watch_step);
-            self.run_until(pause);
+            self.run_until(pause, register.as_deref_mut());
             self.now = pause;
             if pause == step_end {
                 self.end_step();
@@ -297,7 +322,7 @@ impl<'a> Simulation<'a> {
             }
             if pause >= watched_at + watch_step {
                 watched_at = pause;
-                if !watch(pause) {
+                if !watch(pause) || !register.as_ref().is_none_or(|register| register.goes_on()) {
                     self.end = pause;
                     return;
                 }
@@ -306,8 +331,8 @@ impl<'a> Simulation<'a> {
     }
 
     /// Handles every event that is due before `pause`: a step of a series, and the run, is half open.
-    fn run_until(&mut self, pause: Instant) {
-        let Self { network, sources, events, .. } = self;
+    fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) {
+        let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
             match event {
@@ -332,6 +357,14 @@ impl<'a> Simulation<'a> {
                 }
                 Event::RateChange(link) => network.change_rate(now, link),
                 Event::Wifi => network.serve_wifi(now),
+            }
+            if let Some(register) = &mut register {
+                let links = &mut network.links_mut()[*bottleneck..*bottleneck + 2];
+                for (direction, link) in Direction::BOTH.into_iter().zip(links) {
+                    if let Some(notes) = &mut link.notes {
+                        register.take(now, direction, notes);
+                    }
+                }
             }
         }
     }

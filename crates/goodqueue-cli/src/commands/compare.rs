@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(target_os = "linux")]
+use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides};
 
@@ -140,6 +142,11 @@ fn live(_: &CompareArgs, _: &Document) -> Outcome {
 /// With real packets, one job after the other; with `--both` simulated as well.
 #[cfg(target_os = "linux")]
 fn live(args: &CompareArgs, document: &Document) -> Outcome {
+    if let Some(target) = args.how.packets.first() {
+        return Err(Diagnostic::new("packets are written of simulated runs only")
+            .help("`goodqueue shell --pcap FILE --record FILE` writes those of a live one")
+            .in_argument("--packets", &target.display().to_string()));
+    }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how)?;
     let mtu = prepared.scenario().link.mtu;
@@ -163,7 +170,14 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         return Ok(Ending::Done);
     }
     // One place writes what was asked for, with the runs of both.
-    let quiet = How { json: None, report: None, tc_stats: None, export: Vec::new(), ..args.how.clone() };
+    let quiet = How {
+        json: None,
+        report: None,
+        tc_stats: None,
+        export: Vec::new(),
+        packets: Vec::new(),
+        ..args.how.clone()
+    };
     let (simulated, ending) = simulate(&prepare(document, &quiet)?, &quiet, None)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted");

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::config::Link;
-use goodqueue::random::{Recorded, Source};
+use goodqueue::random::{Random as _, Recorded, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::recording::{Header, Recording, Row};
 use goodqueue_scenario::{tc, units};
-use goodqueue_sim::replay::{Arrival, Fate, Priority, replay};
+use goodqueue_sim::replay::{Arrival, Fate, Priority, SerialLink};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -215,26 +215,43 @@ impl Input {
         }
         // A recording of our own names the seed instead of every draw.
         let seed = self.header.other.get("qdisc_seed").and_then(Value::as_u64).unwrap_or(0);
-        let random = if draws.remaining() > 0 { Source::Recorded(draws) } else { Source::seeded(seed) };
-        let mut qdisc = AnyQdisc::new(self.config.clone(), 0, random);
+        let (salt, random) = match self.header.other.get("qdisc_stream").and_then(Value::as_u64) {
+            _ if draws.remaining() > 0 => (0, Source::Recorded(draws)),
+            // Of a simulated run: its queues draw from streams of its seed, the salt of their hashes first.
+            Some(stream) => {
+                let mut generator = Xoshiro256PlusPlus::stream(seed, stream);
+                (generator.next_u32(), Source::Seeded(generator))
+            }
+            None => (0, Source::seeded(seed)),
+        };
+        let mut qdisc = AnyQdisc::new(self.config.clone(), salt, random);
         // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
         let priority = Priority::of_recording(self.header.other.get("priority").and_then(Value::as_str));
-        let arrivals = self.rows.iter().filter_map(|row| match *row {
-            Row::Arrival { t, seq, flow, bytes, tos, headers } => {
-                let hosts = headers.map(|headers| (headers.source, headers.destination));
-                let ack = headers.and_then(|headers| headers.ack);
-                Some(Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack })
-            }
-            _ => None,
-        });
         let origin = Duration::from_nanos(self.header.t_start_ns);
         let mut last = Instant::ZERO;
-        replay(&mut qdisc, self.rate, origin, arrivals, |fate| {
-            last = match fate {
-                Fate::Sent { at, .. } | Fate::Dropped { at, .. } => at,
-            };
+        let mut report = |fate: Fate| {
+            last = fate.at();
             report(fate);
-        });
+        };
+        let mut link = SerialLink::new(self.rate, origin);
+        let mut served_at = None;
+        for row in &self.rows {
+            match *row {
+                Row::Arrival { t, seq, flow, bytes, tos, headers } => {
+                    // The link may have been served before at this instant, if the record is in the order of events.
+                    if served_at == Some(t) && priority == Priority::Simulated {
+                        link.run_until(&mut qdisc, t + Duration::from_nanos(1), &mut report);
+                    }
+                    let hosts = headers.map(|headers| (headers.source, headers.destination));
+                    let ack = headers.and_then(|headers| headers.ack);
+                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack };
+                    link.arrive(&mut qdisc, arrival, &mut report);
+                }
+                Row::Exit { t, .. } => served_at = Some(t),
+                _ => {}
+            }
+        }
+        link.run_until(&mut qdisc, Instant::MAX, &mut report);
         tc::statistics(&qdisc, last + origin, None)
     }
 
@@ -246,7 +263,18 @@ impl Input {
             return Err(Diagnostic::new("the recording holds no fates to compare with").in_file(&name));
         }
         let mut ours = Vec::new();
-        let left = self.replay(|fate| ours.push(fate));
+        // The record of a run ends before the queue is empty.
+        let end = self
+            .header
+            .other
+            .get("t_end_ns")
+            .and_then(Value::as_u64)
+            .map_or(Instant::MAX, Instant::from_nanos);
+        let left = self.replay(|fate| {
+            if fate.at() < end {
+                ours.push(fate);
+            }
+        });
         let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
             let (theirs, ours) = (
                 recorded.get(index).map(|row| in_words(row)),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::export::Format;
+use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::{Job, execute, jobs, results};
@@ -66,6 +66,11 @@ pub(crate) struct How {
     /// several times. Several runs make several files for Flent.
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Vec<PathBuf>,
+    /// Write every packet of the bottleneck, when it came, when it left and what became of it, by the end of the name: .csv or
+    /// .parquet (a table), .pcapng (Wireshark), .jsonl or .jsonl.gz (`goodqueue replay`); may be given several times.
+    /// Several runs make several files.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Vec<PathBuf>,
     /// Write the queues' statistics at the end of each run to a file, or to standard output (-), as `tc -s -j qdisc show`
     /// prints them.
     #[arg(long, value_name = "FILE")]
@@ -97,6 +102,7 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
                 .map(|(argument, target)| (argument, target.as_ref()))
                 .into_iter()
                 .chain(how.export.iter().map(|target| ("--export", Some(target))))
+                .chain(how.packets.iter().map(|target| ("--packets", Some(target))))
         {
             if let Some(target) = target {
                 return Err(Diagnostic::new("one file cannot hold the results of several scenarios")
@@ -168,7 +174,14 @@ pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagno
         let wanted = report.is_some() || !how.export.is_empty();
         wanted.then(|| report_step(first.duration))
     });
-    let jobs = jobs(&points, step)?;
+    let mut jobs = jobs(&points, step)?;
+    for target in &how.packets {
+        let shown = target.display().to_string();
+        let files = packets::request(target, &mut jobs);
+        for file in files.map_err(|error| error.in_argument("--packets", &shown))? {
+            output::check("--packets", &file)?;
+        }
+    }
     Ok(Prepared { jobs, json, report, drop_series: asked.is_none(), points })
 }
 

@@ -1,6 +1,7 @@
 //! The long table of [`samples`] as a Parquet file: dictionary-encoded, a row group for each run, the version and the
 //! resolved scenario in its metadata under `goodqueue` and `scenario`.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -58,31 +59,23 @@ impl<'r> Swept<'r> {
 }
 
 fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
-    let column = |name: &str, physical, repetition, logical: Option<LogicalType>| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical)
-            .build()
-            .map(Arc::new)
-    };
     let (one, perhaps) = (Repetition::REQUIRED, Repetition::OPTIONAL);
-    let whole = |bit_width| Some(LogicalType::integer(bit_width, false));
-    let text = || Some(LogicalType::String);
+    let words = || Some(LogicalType::String);
     let mut columns = vec![
         column("run", Physical::INT32, one, whole(32))?,
-        column("qdisc", Physical::BYTE_ARRAY, one, text())?,
+        column("qdisc", Physical::BYTE_ARRAY, one, words())?,
     ];
     for Swept { key, is_number } in swept {
         columns.push(match is_number {
             true => column(key, Physical::DOUBLE, perhaps, None)?,
-            false => column(key, Physical::BYTE_ARRAY, perhaps, text())?,
+            false => column(key, Physical::BYTE_ARRAY, perhaps, words())?,
         });
     }
     columns.extend([
         column("seed", Physical::INT64, one, whole(64))?,
         column("t_s", Physical::DOUBLE, one, None)?,
-        column("series", Physical::BYTE_ARRAY, one, text())?,
-        column("direction", Physical::BYTE_ARRAY, perhaps, text())?,
+        column("series", Physical::BYTE_ARRAY, one, words())?,
+        column("direction", Physical::BYTE_ARRAY, perhaps, words())?,
         column("flow", Physical::INT32, perhaps, whole(32))?,
         column("value", Physical::DOUBLE, perhaps, None)?,
     ]);
@@ -97,31 +90,57 @@ fn row_group(
     samples: &[Sample],
 ) -> Result<(), ParquetError> {
     let rows = samples.len();
-    let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
     // The unsigned integers of the table, as Parquet stores them.
     let narrow = |number: u32| number.cast_signed();
     let number = narrow(u32::try_from(number).unwrap_or(u32::MAX));
-    required::<Int32Type>(group, &vec![number; rows])?;
-    required::<ByteArrayType>(group, &vec![text(&run.qdisc); rows])?;
+    required::<Int32Type, _>(group, &vec![number; rows])?;
+    required::<ByteArrayType, _>(group, &vec![text(&run.qdisc); rows])?;
     for Swept { key, is_number } in swept {
         let value = run.sweep.get(*key);
         if *is_number {
-            optional::<DoubleType>(group, vec![value.and_then(Value::as_f64); rows])?;
+            optional::<DoubleType, _>(group, vec![value.and_then(Value::as_f64); rows])?;
         } else {
             let shown = value.map(|value| value.as_str().map_or_else(|| text(&value.to_string()), text));
-            optional::<ByteArrayType>(group, vec![shown; rows])?;
+            optional::<ByteArrayType, _>(group, vec![shown; rows])?;
         }
     }
-    required::<Int64Type>(group, &vec![run.seed.cast_signed(); rows])?;
-    required::<DoubleType>(group, &samples.iter().map(|sample| sample.t_s).collect::<Vec<_>>())?;
-    required::<ByteArrayType>(group, &samples.iter().map(|sample| text(sample.series)).collect::<Vec<_>>())?;
-    optional::<ByteArrayType>(group, samples.iter().map(|sample| sample.direction.map(text)).collect())?;
-    optional::<Int32Type>(group, samples.iter().map(|sample| sample.flow.map(narrow)).collect())?;
-    optional::<DoubleType>(group, samples.iter().map(|sample| sample.value).collect())
+    required::<Int64Type, _>(group, &vec![run.seed.cast_signed(); rows])?;
+    required::<DoubleType, _>(group, &samples.iter().map(|sample| sample.t_s).collect::<Vec<_>>())?;
+    required::<ByteArrayType, _>(
+        group,
+        &samples.iter().map(|sample| text(sample.series)).collect::<Vec<_>>(),
+    )?;
+    optional::<ByteArrayType, _>(group, samples.iter().map(|sample| sample.direction.map(text)).collect())?;
+    optional::<Int32Type, _>(group, samples.iter().map(|sample| sample.flow.map(narrow)).collect())?;
+    optional::<DoubleType, _>(group, samples.iter().map(|sample| sample.value).collect())
 }
 
-fn required<T: ::parquet::data_type::DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+/// A column of a table.
+pub(super) fn column(
+    name: &str,
+    physical: Physical,
+    repetition: Repetition,
+    logical: Option<LogicalType>,
+) -> Result<Arc<Type>, ParquetError> {
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(repetition)
+        .with_logical_type(logical)
+        .build()
+        .map(Arc::new)
+}
+
+/// Unsigned integers of so many bits.
+pub(super) fn whole(bits: i8) -> Option<LogicalType> {
+    Some(LogicalType::integer(bits, false))
+}
+
+pub(super) fn text(text: &str) -> ByteArray {
+    ByteArray::from(text.as_bytes().to_vec())
+}
+
+/// Writes the next column of a row group, which has a value in every row.
+pub(super) fn required<T: ::parquet::data_type::DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
@@ -129,8 +148,9 @@ fn required<T: ::parquet::data_type::DataType>(
     column.close()
 }
 
-fn optional<T: ::parquet::data_type::DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+/// The same of one that has not.
+pub(super) fn optional<T: ::parquet::data_type::DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: Vec<Option<T::T>>,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };

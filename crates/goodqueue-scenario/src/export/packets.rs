@@ -1,0 +1,235 @@
+//! Every packet of the bottleneck, written while the run goes on: as a table (CSV, Parquet), as packets for Wireshark
+//! (pcapng), or as recordings for `goodqueue replay`.
+//!
+//! A file holds one run, warm-up included. It grows with the run, memory does not: what is held are the packets that are queued.
+
+pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod pcapng;
+pub mod recording;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use goodqueue::{Ecn, Instant};
+use goodqueue_sim::observer::{Fate, Observer, Visit};
+use goodqueue_sim::{Capacity, Direction, UNLIMITED};
+
+use super::{Label, names};
+use crate::diagnostic::Diagnostic;
+use crate::run::Job;
+
+/// A format, known by the name of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// `.csv`: a row for each packet.
+    Csv,
+    /// `.parquet`: the same table.
+    Parquet,
+    /// `.pcapng`: what Wireshark and tshark open.
+    Pcapng,
+    /// `.jsonl` or `.jsonl.gz`: what `goodqueue replay` reads; a file for each direction.
+    Recording,
+}
+
+impl Format {
+    /// The format that the name of `path` ends with, and how that end is written.
+    ///
+    /// # Errors
+    /// A name that says none of them, or one that this build cannot write.
+    pub fn of(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        match ENDS.into_iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end)) {
+            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(super::without_parquet()),
+            Some(found) => Ok(found),
+            None => Err(Diagnostic::new("the end of the name does not say in which format to write packets")
+                .allowed("a name that ends with .csv, .parquet, .pcapng, .jsonl or .jsonl.gz")),
+        }
+    }
+}
+
+const ENDS: [(Format, &str); 5] = [
+    (Format::Csv, ".csv"),
+    (Format::Parquet, ".parquet"),
+    (Format::Pcapng, ".pcapng"),
+    (Format::Recording, ".jsonl"),
+    (Format::Recording, ".jsonl.gz"),
+];
+
+/// Has the packets of `jobs` written to `path`: to the file itself, or of several runs to one beside it for each, with discipline,
+/// point of the sweep and seed in its name. Returns the files.
+///
+/// # Errors
+/// A name that says no format; a link that a recording cannot describe.
+pub fn request(path: &Path, jobs: &mut [Job]) -> Result<Vec<PathBuf>, Diagnostic> {
+    let (format, end) = Format::of(path)?;
+    if format == Format::Recording {
+        jobs.iter().try_for_each(has_one_rate)?;
+    }
+    let labels: Vec<Label<'_>> = jobs
+        .iter()
+        .map(|job| Label { qdisc: &job.labels.qdisc, sweep: &job.labels.sweep, seed: job.config.seed })
+        .collect();
+    let named = names(path, end, &labels);
+    let mut files = Vec::new();
+    for (job, name) in jobs.iter_mut().zip(named) {
+        match format {
+            Format::Recording => {
+                files.extend(Direction::BOTH.map(|direction| recording::file(&name, end, direction)));
+            }
+            _ => files.push(name.clone()),
+        }
+        job.packets.push(name);
+    }
+    Ok(files)
+}
+
+fn has_one_rate(job: &Job) -> Result<(), Diagnostic> {
+    for (direction, link) in Direction::BOTH.iter().zip(&job.config.links) {
+        let why = match &link.capacity {
+            Capacity::Constant(rate) if *rate == UNLIMITED || rate.as_bps() == 0 => "has no rate",
+            Capacity::Schedule(_) => "changes its rate",
+            Capacity::Trace(_) => "is a trace",
+            Capacity::Constant(_) if link.driver.is_some() => "has a queue in its device",
+            Capacity::Constant(_) => continue,
+        };
+        let direction = direction.name();
+        return Err(Diagnostic::new(format!("the link {direction} {why}: a replay could not know")).help(
+            "write .csv, .parquet or .pcapng, which hold the same packets, or give the link one rate",
+        ));
+    }
+    Ok(())
+}
+
+/// The files of one run, being written.
+pub(crate) struct PacketLog {
+    files: Vec<(PathBuf, Box<dyn PacketWriter>)>,
+    failed: Option<Diagnostic>,
+}
+
+/// One file.
+trait PacketWriter {
+    /// A packet has come to its queue.
+    fn arrived(&mut self, _: &Visit) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// It has left it.
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()>;
+
+    /// No more will come.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl PacketLog {
+    /// Begins the files that `job` asks for.
+    pub(crate) fn create(job: &Job) -> Result<Self, Diagnostic> {
+        let mut files = Vec::new();
+        for path in &job.packets {
+            let (format, end) = Format::of(path)?;
+            let writer: io::Result<Box<dyn PacketWriter>> = match format {
+                Format::Csv => csv::Table::create(path).map(|table| Box::new(table) as _),
+                #[cfg(feature = "parquet")]
+                Format::Parquet => parquet::Table::create(path, job).map(|table| Box::new(table) as _),
+                #[cfg(not(feature = "parquet"))]
+                Format::Parquet => return Err(super::without_parquet()),
+                Format::Pcapng => pcapng::Capture::create(path, job).map(|capture| Box::new(capture) as _),
+                Format::Recording => {
+                    recording::Recordings::create(path, end, job).map(|both| Box::new(both) as _)
+                }
+            };
+            files.push((path.clone(), writer.map_err(|error| cannot_write(path, &error))?));
+        }
+        Ok(Self { files, failed: None })
+    }
+
+    /// Gives the files their names, now that they are whole.
+    pub(crate) fn finish(self) -> Result<(), Diagnostic> {
+        match self.failed {
+            Some(failed) => Err(failed),
+            None => self
+                .files
+                .into_iter()
+                .try_for_each(|(path, file)| file.finish().map_err(|error| cannot_write(&path, &error))),
+        }
+    }
+
+    fn write(&mut self, one: impl Fn(&mut dyn PacketWriter) -> io::Result<()>) {
+        for (path, file) in &mut self.files {
+            if self.failed.is_none()
+                && let Err(error) = one(&mut **file)
+            {
+                self.failed = Some(cannot_write(path, &error));
+            }
+        }
+    }
+}
+
+impl Observer for PacketLog {
+    fn arrived(&mut self, visit: &Visit) {
+        self.write(|file| file.arrived(visit));
+    }
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        self.write(|file| file.ended(visit, at, fate));
+    }
+
+    fn goes_on(&self) -> bool {
+        self.failed.is_none()
+    }
+}
+
+fn cannot_write(path: &Path, why: &io::Error) -> Diagnostic {
+    let path = path.display().to_string();
+    Diagnostic::new(format!("`{path}` cannot be written: {why}")).in_argument("--packets", &path)
+}
+
+/// A row of the table: one packet, when it has met its fate.
+struct Row {
+    packet: u64,
+    direction: &'static str,
+    flow: u32,
+    connection: u32,
+    bytes: u32,
+    dscp: u8,
+    ecn: &'static str,
+    fate: &'static str,
+    reason: Option<&'static str>,
+    arrival_ns: u64,
+    departure_ns: Option<u64>,
+    sojourn_ns: Option<u64>,
+}
+
+impl Row {
+    fn new(visit: &Visit, at: Instant, fate: Fate) -> Self {
+        let packet = &visit.packet;
+        let is_ce = |tos| Ecn::from_bits(tos) == Ecn::Ce;
+        let (fate, reason) = match fate {
+            Fate::Sent if is_ce(packet.tos()) && !is_ce(visit.tos) => ("marked", None),
+            Fate::Sent => ("sent", None),
+            Fate::Dropped(why) => ("dropped", Some(why.name())),
+            Fate::Queued => ("queued", None),
+        };
+        let gone = (fate != "queued").then_some(at);
+        Self {
+            packet: visit.number,
+            direction: visit.direction.name(),
+            flow: packet.flow,
+            connection: packet.connection,
+            bytes: packet.len,
+            dscp: visit.tos >> 2,
+            ecn: match Ecn::from_bits(visit.tos) {
+                Ecn::NotEct => "Not-ECT",
+                Ecn::Ect1 => "ECT(1)",
+                Ecn::Ect0 => "ECT(0)",
+                Ecn::Ce => "CE",
+            },
+            fate,
+            reason,
+            arrival_ns: packet.queued_at.as_nanos(),
+            departure_ns: gone.map(Instant::as_nanos),
+            sojourn_ns: gone.map(|at| at.since(packet.queued_at).as_nanos()),
+        }
+    }
+}

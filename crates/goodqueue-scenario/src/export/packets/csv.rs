@@ -1,0 +1,44 @@
+//! Packets as comma-separated values (RFC 4180, with line feeds), a heading first.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use goodqueue::Instant;
+use goodqueue_sim::observer::{Fate, Visit};
+
+use super::{PacketWriter, Row};
+use crate::files::Growing;
+
+/// A table that grows by a row when a packet has met its fate.
+pub(super) struct Table(Growing);
+
+impl Table {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let mut file = Growing::create(path)?;
+        writeln!(
+            file,
+            "packet,direction,flow,connection,bytes,dscp,ecn,fate,reason,arrival_ns,departure_ns,sojourn_ns"
+        )?;
+        Ok(Self(file))
+    }
+}
+
+impl PacketWriter for Table {
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()> {
+        let row = Row::new(visit, at, fate);
+        let Row { packet, direction, flow, connection, bytes, dscp, ecn, fate, arrival_ns, .. } = row;
+        let reason = row.reason.unwrap_or_default();
+        write!(
+            self.0,
+            "{packet},{direction},{flow},{connection},{bytes},{dscp},{ecn},{fate},{reason},{arrival_ns},"
+        )?;
+        match row.departure_ns.zip(row.sojourn_ns) {
+            Some((departure, sojourn)) => writeln!(self.0, "{departure},{sojourn}"),
+            None => writeln!(self.0, ","),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.0.finish()
+    }
+}

@@ -1,0 +1,262 @@
+//! Packets as Wireshark reads them: pcapng with the interfaces `down ingress`, `down egress`, `down drops` and the same `up`.
+//!
+//! A simulated packet is a length and the fields that matter. Its headers are made of them: IPv4, and TCP with sequence numbers,
+//! windows, SACK blocks, timestamps and ECN as they were, or UDP. The payload, all zeros, is cut off. A SYN is eight bytes longer
+//! here than the queue counts: the simulator knows no options that only a SYN carries, but their reader needs them.
+
+use std::io;
+use std::path::Path;
+
+use goodqueue::{Ecn, Instant};
+use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::packet::{Direction, Packet, Payload};
+use goodqueue_tcp::segment::{HEADER, TIMESTAMPS};
+use goodqueue_tcp::{Flags, Segment};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{PcapNgWriter, RawBlock};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+use super::PacketWriter;
+use crate::files::Growing;
+use crate::run::Job;
+
+/// Every packet as it comes to a queue, and again as it leaves or is dropped. Time 0 of the run is that of Unix.
+pub(super) struct Capture {
+    writer: PcapNgWriter<Growing>,
+    framing: u32,
+    headers: Vec<u8>,
+}
+
+impl Capture {
+    pub(super) fn create(path: &Path, job: &Job) -> io::Result<Self> {
+        let about = format!("{}, seed {}", job.labels.qdisc, job.config.seed);
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            major_version: 1,
+            minor_version: 0,
+            section_length: -1,
+            options: vec![
+                SectionHeaderOption::Comment(about.into()),
+                SectionHeaderOption::UserApplication(concat!("goodqueue ", env!("CARGO_PKG_VERSION")).into()),
+            ],
+        };
+        let mut writer = PcapNgWriter::with_section_header(Growing::create(path)?, section).map_err(in_io)?;
+        for direction in Direction::BOTH {
+            for point in POINTS {
+                let options = vec![
+                    InterfaceDescriptionOption::IfName(format!("{} {point}", direction.name()).into()),
+                    // Nanoseconds.
+                    InterfaceDescriptionOption::IfTsResol(9),
+                ];
+                let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
+                writer.write_pcapng_block(block).map_err(in_io)?;
+            }
+        }
+        Ok(Self { writer, framing: job.config.framing, headers: Vec::new() })
+    }
+
+    fn write(
+        &mut self,
+        at: Instant,
+        visit: &Visit,
+        point: usize,
+        options: &[(u16, &[u8])],
+    ) -> io::Result<()> {
+        let syn =
+            matches!(&visit.packet.payload, Payload::Tcp(segment) if segment.flags.contains(Flags::SYN));
+        let bytes = visit.packet.len.saturating_sub(self.framing) + if syn { SYN_OPTIONS } else { 0 };
+        write_headers(&visit.packet, bytes, &mut self.headers);
+        let interface = u32::try_from(visit.direction.index() * POINTS.len() + point).unwrap_or(u32::MAX);
+        let block = enhanced_packet(interface, at, bytes, &self.headers, options);
+        self.writer.write_raw_block(&block).map_err(in_io)?;
+        Ok(())
+    }
+}
+
+impl PacketWriter for Capture {
+    fn arrived(&mut self, visit: &Visit) -> io::Result<()> {
+        self.write(visit.packet.queued_at, visit, INGRESS, &[])
+    }
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()> {
+        let is_ce = |tos| Ecn::from_bits(tos) == Ecn::Ce;
+        match fate {
+            Fate::Sent if is_ce(visit.packet.tos()) && !is_ce(visit.tos) => {
+                self.write(at, visit, EGRESS, &[(COMMENT, b"marked by the queue discipline")])
+            }
+            Fate::Sent => self.write(at, visit, EGRESS, &[]),
+            Fate::Dropped(why) => {
+                let comment = format!("dropped by the queue discipline: {}", why.name());
+                self.write(at, visit, DROPS, &[(COMMENT, comment.as_bytes()), (VERDICT, &DROPPED)])
+            }
+            Fate::Queued => Ok(()),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.into_inner().finish()
+    }
+}
+
+/// A packet of which the headers are kept, with options: the library knows no verdicts.
+fn enhanced_packet(
+    interface: u32,
+    at: Instant,
+    bytes: u32,
+    headers: &[u8],
+    options: &[(u16, &[u8])],
+) -> RawBlock<'static> {
+    let nanos = at.as_nanos().to_be_bytes();
+    let captured = u32::try_from(headers.len()).unwrap_or(u32::MAX);
+    let mut body = Vec::with_capacity(128 + headers.len());
+    body.extend(interface.to_le_bytes());
+    // The upper half first, each with its low byte first.
+    body.extend(nanos[..4].iter().rev());
+    body.extend(nanos[4..].iter().rev());
+    body.extend(captured.to_le_bytes());
+    body.extend(bytes.max(captured).to_le_bytes());
+    body.extend(headers);
+    let end = (!options.is_empty()).then_some((END_OF_OPTIONS, &[][..]));
+    for (code, value) in options.iter().copied().chain(end) {
+        body.resize(body.len().next_multiple_of(4), 0);
+        body.extend(code.to_le_bytes());
+        body.extend(u16::try_from(value.len()).unwrap_or(0).to_le_bytes());
+        body.extend(value);
+    }
+    body.resize(body.len().next_multiple_of(4), 0);
+    // Type and length before it, the length again behind.
+    let total = u32::try_from(body.len() + 12).unwrap_or(u32::MAX);
+    RawBlock { type_: ENHANCED_PACKET, initial_len: total, body: body.into(), trailer_len: total }
+}
+
+fn in_io(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}
+
+/// The headers of a packet that is `bytes` long at the IP layer.
+fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
+    to.clear();
+    let (source, destination) = endpoints(packet);
+    let protocol = if matches!(packet.payload, Payload::Tcp(_)) { 6 } else { 17 };
+    let total = u16::try_from(bytes).unwrap_or(u16::MAX);
+    // RFC 791 §3.1: version 4, 20 bytes, DF, TTL 64.
+    to.extend([0x45, packet.tos()]);
+    to.extend(total.to_be_bytes());
+    to.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    to.extend(source.0);
+    to.extend(destination.0);
+    set_checksum(to, 0, 10, 0);
+    to.extend(source.1.to_be_bytes());
+    to.extend(destination.1.to_be_bytes());
+    match &packet.payload {
+        Payload::Tcp(segment) => {
+            tcp(segment, bytes, to);
+            let segment_bytes = bytes.saturating_sub(IPV4);
+            // The pseudo-header of RFC 9293 §3.1; what is cut off behind is zero and adds nothing.
+            let pseudo = [6, segment_bytes & 0xffff, segment_bytes >> 16];
+            let hosts: u32 = to[12..20].chunks(2).map(word).sum();
+            set_checksum(to, IPV4 as usize, IPV4 as usize + 16, pseudo.iter().sum::<u32>() + hosts);
+        }
+        Payload::Datagram { sent_at, number, .. } => {
+            // RFC 768; without a checksum. Of the payload the number and the time of sending, if they fit.
+            to.extend(total.saturating_sub(20).to_be_bytes());
+            to.extend([0, 0]);
+            if bytes >= IPV4 + 8 + 16 {
+                to.extend(number.to_be_bytes());
+                to.extend(sent_at.as_nanos().to_be_bytes());
+            }
+        }
+    }
+}
+
+/// The TCP header behind the ports. Options take the room that the packet's length leaves for them.
+fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
+    let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
+    let is_syn = segment.flags.contains(Flags::SYN);
+    let room = bytes.saturating_sub(HEADER).saturating_sub(segment.len);
+    let room = usize::try_from(room.min(LONGEST_OPTIONS) & !3).unwrap_or(0);
+    let window = if is_syn { segment.window } else { segment.window >> WINDOW_SCALE };
+    to.extend(low(segment.seq).to_be_bytes());
+    to.extend(low(segment.ack).to_be_bytes());
+    to.extend([u8::try_from((20 + room) / 4).unwrap_or(15) << 4, segment.flags.bits()]);
+    to.extend(u16::try_from(window).unwrap_or(u16::MAX).to_be_bytes());
+    to.extend([0; 4]);
+    let end = to.len() + room;
+    let sacked = segment.sack.wire_len() as usize;
+    if is_syn {
+        // SACK permitted (RFC 2018 §2), window scale (RFC 7323 §2.2).
+        to.extend([NOP, NOP, 4, 2, NOP, 3, 3, WINDOW_SCALE]);
+    }
+    if to.len() + TIMESTAMPS as usize + sacked <= end {
+        to.extend([NOP, NOP, 8, 10]);
+        to.extend(segment.ts_val.to_be_bytes());
+        to.extend(segment.ts_ecr.to_be_bytes());
+    }
+    if sacked > 0 && to.len() + sacked <= end {
+        to.extend([NOP, NOP, 5, u8::try_from(sacked - 2).unwrap_or(0)]);
+        for (left, right) in segment.sack.iter(segment.ack) {
+            to.extend(low(left).to_be_bytes());
+            to.extend(low(right).to_be_bytes());
+        }
+    }
+    to.resize(end, NOP);
+}
+
+/// Addresses and ports of sender and receiver: clients from 198.18.0.1, servers from 198.19.0.1 on (RFC 2544 appendix C.2.2),
+/// a flow's number in the server's port, its connection's in the client's.
+fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
+    let address = |net: u32, host: u32| (net + 1 + host).to_be_bytes();
+    let port = |from: u32, number: u32| u16::try_from(from + number % PORTS).unwrap_or(u16::MAX);
+    let turns = packet.flow / PORTS * 4096;
+    let client =
+        (address(CLIENTS, u32::from(packet.ends.client)), port(1024, packet.connection.wrapping_add(turns)));
+    let server = (address(SERVERS, u32::from(packet.ends.server)), port(5001, packet.flow));
+    if packet.ends.is_up() { (client, server) } else { (server, client) }
+}
+
+/// RFC 1071: the sum over the bytes from `start` on, and `begin`, belongs at `field`.
+fn set_checksum(bytes: &mut [u8], start: usize, field: usize, begin: u32) {
+    let mut sum: u32 = bytes[start..].chunks(2).map(word).sum::<u32>() + begin;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    let sum = u16::try_from(sum).unwrap_or(0);
+    bytes[field..field + 2].copy_from_slice(&(!sum).to_be_bytes());
+}
+
+fn word(two: &[u8]) -> u32 {
+    u32::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]))
+}
+
+const POINTS: [&str; 3] = ["ingress", "egress", "drops"];
+const INGRESS: usize = 0;
+const EGRESS: usize = 1;
+const DROPS: usize = 2;
+
+const IPV4: u32 = 20;
+/// Of the two options that only a SYN carries, padded.
+const SYN_OPTIONS: u32 = 8;
+/// A TCP header has 60 bytes at most.
+const LONGEST_OPTIONS: u32 = 40;
+/// Windows up to 64 MiB in steps of 1 KiB (RFC 7323 §2).
+const WINDOW_SCALE: u8 = 10;
+const NOP: u8 = 1;
+
+const CLIENTS: u32 = u32::from_be_bytes([198, 18, 0, 0]);
+const SERVERS: u32 = u32::from_be_bytes([198, 19, 0, 0]);
+/// Ports in use on either side, above those of services.
+const PORTS: u32 = 60_000;
+
+// draft-ietf-opsawg-pcapng §3.5, §4.3.
+const ENHANCED_PACKET: u32 = 6;
+const END_OF_OPTIONS: u16 = 0;
+const COMMENT: u16 = 1;
+/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT` little-endian as the file is.
+const VERDICT: u16 = 7;
+const DROPPED: [u8; 9] = [1, 2, 0, 0, 0, 0, 0, 0, 0];

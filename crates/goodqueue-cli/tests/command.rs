@@ -153,6 +153,15 @@ fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
     assert_eq!(goodqueue(folder.path(), &several).status.code(), Some(2));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn shape_without_a_place_names_both_that_it_knows() {
+    let output = goodqueue(folder().path(), &["shape"]);
+    assert_eq!(output.status.code(), Some(2));
+    let says = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(says.contains("--between") && says.contains("--before"), "{says}");
+}
+
 #[test]
 fn packets_of_a_run_are_written_and_replayed() {
     let folder = folder();

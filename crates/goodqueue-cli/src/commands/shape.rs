@@ -42,7 +42,7 @@ Examples:
 )]
 pub(crate) struct ShapeArgs {
     /// The interface of the clients and that of the servers.
-    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], required_unless_present_any = ["before", "undo"], conflicts_with = "before")]
+    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with = "before")]
     between: Option<Vec<String>>,
     /// The interface of the servers; one for this host is made.
     #[arg(long, value_name = "SERVERS")]
@@ -126,7 +126,9 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
             Place::Before { interface: interface.clone(), made: args.made.clone(), take_over }
         }
         (None, None) => {
-            return Err(Diagnostic::new("there is nothing to shape").help("give --between or --before"));
+            return Err(Diagnostic::new("it is not said what to shape")
+                .allowed("`--between CLIENTS SERVERS`, two interfaces; or `--before SERVERS`, what this host itself sends there")
+                .help("`goodqueue shape --help` has examples"));
         }
     };
     args.watch.check()?;

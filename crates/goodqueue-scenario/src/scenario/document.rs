@@ -353,7 +353,8 @@ fn put_into(table: &mut Table, parts: &[&str], node: Node, origin: &Origin) -> R
     let index = match table.iter().position(|entry| entry.key == part) {
         Some(index) => index,
         None if rest.first().is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit())) => {
-            return Err(Diagnostic::new(format!("`{part}` is not given, so it has no entry {}", rest[0])));
+            return Err(Diagnostic::new(format!("`{part}` is not given, so it has no entry {}", rest[0]))
+                .help(format!("give all of it, such as `{part}=[...]`, or write it in a scenario file")));
         }
         None => {
             let empty = Node { raw: Raw::Table(Vec::new()), origin: origin.clone() };
@@ -390,15 +391,12 @@ fn put_below(
     }
 }
 
-/// A value of the command line: TOML if it is, else a word.
+/// A value of the command line: TOML if it is, else a word. A date is a word: no key takes one.
 fn read_word(text: &str, origin: &Origin) -> Node {
     let shallow = text.len() <= Document::MAX_FILE_BYTES && too_deep(text).is_none();
     let raw = match DeValue::parse(text).ok().filter(|_| shallow) {
-        Some(value) => match read_value(&value).raw {
-            Raw::Other(_) => Raw::Text(text.to_owned()),
-            raw => raw,
-        },
-        None => Raw::Text(text.to_owned()),
+        Some(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => read_value(&value).raw,
+        _ => Raw::Text(text.to_owned()),
     };
     let mut node = Node { raw, origin: origin.clone() };
     stamp(&mut node, origin);

@@ -120,13 +120,45 @@ fn entries_of_lists_are_set_by_number() {
     --set: `flows` has no entry `1`
       allowed: a number below 1, the first entry being 0
     ");
-    insta::assert_snapshot!(Document::default().assign("--set", "flows.0.count=7").unwrap_err(), @"--set: `flows` is not given, so it has no entry 0");
+    insta::assert_snapshot!(Document::default().assign("--set", "flows.0.count=7").unwrap_err(), @r"
+    --set: `flows` is not given, so it has no entry 0
+      help: give all of it, such as `flows=[...]`, or write it in a scenario file
+    ");
     insta::assert_snapshot!(document.assign("--set", "seeds").unwrap_err(), @r"
     --set: `seeds` has no `=`
       allowed: a key and its value, such as `link.up=1mbit`
     ");
     assert!(document.assign("--set", "..=1").is_err());
     assert!(document.assign("--set", "qdiscs.up=1").is_err());
+}
+
+#[test]
+fn every_value_that_a_file_can_hold_can_be_set() {
+    let same = |written: &str, set: &[&str]| {
+        let file = Document::parse("load.toml", written, Path::new("")).unwrap();
+        let mut document = Document::parse("load.toml", "flows = []", Path::new("")).unwrap();
+        set.iter().for_each(|assignment| document.assign("--set", assignment).unwrap());
+        let (file, document) = (file.resolve(&Names::default()), document.resolve(&Names::default()));
+        assert_eq!(file.unwrap(), document.unwrap(), "{written}");
+    };
+    same("flows = []\n[wifi]\nerror = 0.2\nattempts = 3", &["wifi.error=0.2", "wifi.attempts=3"]);
+    same("flows = []\n[wifi]\nstations = [{ error = 1e-3 }]", &["wifi.stations=[{ error = 1e-3 }]"]);
+    same(
+        "[[flows]]\nkind = \"packmime\"\nconnections = 2.5\n[[flows]]\ncount = 2",
+        &[
+            "flows=[{ kind = \"packmime\", connections = 1 }, {}]",
+            "flows.0.connections=2.5",
+            "flows.1.count=2",
+        ],
+    );
+    same("flows = []\ntitle = \"2026-01-01\"", &["title=2026-01-01"]);
+    let swept =
+        Document::parse("load.toml", "flows = []\n[sweep]\n\"wifi.error\" = [0.1, 0.2]", Path::new(""));
+    assert_eq!(crate::sweep::expand(&swept.unwrap(), &Names::default()).unwrap().len(), 2);
+    let mut wrong = Document::default();
+    wrong.assign("--set", "wifi.error=1.5").unwrap();
+    let refused = wrong.resolve(&Names::default()).unwrap_err().to_string();
+    assert!(refused.contains("--set") && refused.contains("0 or more, and less than 1"), "{refused}");
 }
 
 #[test]

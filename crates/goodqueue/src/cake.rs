@@ -78,9 +78,9 @@ use alloc::vec::Vec;
 use config::{AckFilter, Classes, Isolation};
 pub(crate) use keywords::KEYWORDS;
 use shaper::{ETHERNET_HEADER, Shaper};
-use tin::{QUEUES, QUEUES_32, Tin, TinTally, moving};
+use tin::{QUEUES_32, Tin, TinTally, moving};
 
-use crate::cobalt::CobaltVariant;
+use crate::cobalt::{CobaltVariant, Verdict};
 use crate::config::Build;
 use crate::flow_queue::Largest;
 use crate::gauge::{Observation, Part};
@@ -146,9 +146,9 @@ pub struct CakeConfig {
 #[derive(Clone, Debug, Default)]
 struct Held {
     packets: usize,
-    bytes: u64,
-    /// The bytes, a packet of no bytes counted as one.
+    /// The bytes, a packet of no bytes counted as one, and how many of these there are.
     used: u64,
+    empty: u64,
     /// Which queue has the most of them, tin by tin.
     longest: Largest,
 }
@@ -160,20 +160,37 @@ struct Weight {
     deficit: i64,
 }
 
-/// The sizes of packets, as they came and as the link has them.
+/// The smallest and the largest packet: as they came and as the link has them, and as they are since `overhead` was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Sizes {
     network: (u32, u32),
     adjusted: (u32, u32),
-    /// Moving average of the link header's length, with 16 binary places.
-    header: u64,
+    recent: (u32, u32),
     most_memory: u64,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
         let none = (u32::from(u16::MAX), 0);
-        Self { network: none, adjusted: none, header: 0, most_memory: 0 }
+        Self { network: none, adjusted: none, recent: NO_SIZES, most_memory: 0 }
+    }
+}
+
+impl Sizes {
+    /// As seen by who asks: what the link adds to small packets it adds to large ones.
+    fn complete(self, config: &CakeConfig) -> Self {
+        let (least, most) = self.recent;
+        if least > most {
+            return self;
+        }
+        let widened =
+            |old: (u32, u32), size: &dyn Fn(u32) -> u32| (old.0.min(size(least)), old.1.max(size(most)));
+        Self {
+            network: widened(self.network, &|bytes| config.on_the_network(bytes)),
+            adjusted: widened(self.adjusted, &|bytes| config.on_the_link(bytes)),
+            recent: NO_SIZES,
+            ..self
+        }
     }
 }
 
@@ -229,12 +246,23 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Takes the size of an arriving packet down, for the statistics.
     #[inline]
     fn measure(&mut self, bytes: u32) {
-        let widened = |(least, most): (u32, u32), size: u32| (least.min(size), most.max(size));
         let sizes = &mut self.sizes;
-        sizes.network = widened(sizes.network, self.config.on_the_network(bytes));
-        sizes.adjusted = widened(sizes.adjusted, self.config.on_the_link(bytes));
-        sizes.header = moving(sizes.header, u64::from(ETHERNET_HEADER) << 16, 8);
+        sizes.recent = (sizes.recent.0.min(bytes), sizes.recent.1.max(bytes));
         sizes.most_memory = sizes.most_memory.max(self.held.used);
+    }
+
+    /// Moving average of the length of the link's header, with 16 binary places: of always the same length, so that it
+    /// follows from how many packets came.
+    fn mean_header(&self) -> u64 {
+        let mut mean = 0;
+        for _ in 0..self.entered.packets {
+            let moved = moving(mean, u64::from(ETHERNET_HEADER) << 16, 8);
+            if moved == mean {
+                break;
+            }
+            mean = moved;
+        }
+        mean
     }
 
     #[inline]
@@ -271,13 +299,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// A packet of `bytes` has left a queue.
     fn forget(&mut self, tin: usize, index: u32, bytes: u32) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(bytes, number(tin, index), state.loses(index, charge(bytes)));
+            self.held.remove(bytes, number(tin, index), state.backlogs.remove(index, charge(bytes)));
         }
     }
 
     /// The memory is used up: the longest queue loses its oldest packet.
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
-        let longest = self.held.longest.find(self.tins.iter().flat_map(Tin::backlogs));
+        let longest = self.held.longest.find(self.tins.iter().flat_map(|tin| tin.backlogs.iter()));
         let (tin, index) = ((longest / QUEUES_32) as usize, longest % QUEUES_32);
         let Some(lost) = self.take(tin, index) else { return false };
         if let Some(state) = self.tins.get_mut(tin) {
@@ -319,7 +347,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let hosts = || (packet.source_hash(salt), packet.destination_hash(salt));
         let index = tin.queue_of(tag, hosts, isolation);
         // An idle shaper has no credit.
-        if tin.backlog == 0 {
+        if tin.backlogs.is_empty() {
             tin.shaper.time_next = tin.shaper.time_next.max(now);
             if self.held.packets == 0 && self.shaper.wakes(now) {
                 self.overlimits = self.overlimits.wrapping_add(1);
@@ -330,7 +358,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         tin.tally.packets = tin.tally.packets.wrapping_add(1);
         tin.tally.bytes = tin.tally.bytes.wrapping_add(u64::from(bytes));
         tin.tally.largest = tin.tally.largest.max(bytes);
-        self.held.add(bytes, number(tin_index, index), tin.gains(index, charge(bytes)));
+        self.held.add(bytes, number(tin_index, index), tin.backlogs.add(index, charge(bytes)));
         if self.config.ack_filter == AckFilter::Off {
             tin.enlist(index, isolation, &mut self.random);
             return;
@@ -380,14 +408,23 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if self.shaper.is_on() {
             return self.choose_by_schedule();
         }
-        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over.
+        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over; most often
+        // that is all but one.
+        let last = self.current % MOST_TINS;
+        let own = &mut self.weights[last];
+        if self.served == bit(last) && self.spent | self.served == self.served && own.deficit > -own.quantum {
+            if own.deficit < 0 {
+                own.deficit = own.deficit.wrapping_add(own.quantum);
+                self.spent = 0;
+            }
+            return Some(last);
+        }
         let mut index = self.current;
         let mut visits = 0;
         loop {
-            let awaited = self.served | self.spent;
-            // Twice, so that those behind the last come again as the first.
-            let round = u16::from_le_bytes([awaited, awaited]) >> (index % MOST_TINS);
-            index = (index + round.trailing_zeros() as usize) % MOST_TINS;
+            let turn = u32::try_from(index % MOST_TINS).unwrap_or(0);
+            let awaited = (self.served | self.spent).rotate_right(turn);
+            index = (index + awaited.trailing_zeros() as usize) % MOST_TINS;
             let weight = &mut self.weights[index];
             if weight.deficit >= 0 && self.served & bit(index) != 0 {
                 return Some(index);
@@ -432,75 +469,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         Some(())
     }
-
-    /// Serves the flows of a tin until one sends, or turns out empty: then another tin may be next.
-    #[inline]
-    fn serve(
-        &mut self,
-        chosen: usize,
-        decaying_first: &mut bool,
-        visits: &mut u32,
-        drops: &mut impl Drops<P>,
-    ) -> Option<P> {
-        let (now, isolation, ingress) = (self.now, self.config.isolation, self.config.ingress);
-        let tin = self.tins.get_mut(chosen)?;
-        while let Some((list, index)) = tin.first(core::mem::take(decaying_first)) {
-            let flow = tin.flows.at_mut(index);
-            if flow.deficit <= 0 {
-                tin.send_back(list, index, isolation, &mut self.random);
-                *visits = visits.saturating_add(1);
-                if visits.is_multiple_of(FRUITLESS_FLOWS) && tin.has_no_new_flows() {
-                    tin.skip_fruitless_rounds(isolation);
-                }
-                continue;
-            }
-            let only = flow.packets.len() == 1;
-            let Some(mut oldest) = self.pool.oldest(&mut flow.packets) else {
-                tin.emptied(list, index, now, isolation);
-                if !tin.has_flows() {
-                    self.served &= !bit(chosen);
-                } else if !self.shaper.is_on() && self.weights[chosen % MOST_TINS].deficit >= 0 {
-                    // It would be chosen again.
-                    continue;
-                }
-                return None;
-            };
-            // It is judged where it lies.
-            let sojourn = now.since(oldest.at());
-            let packet = oldest.packet()?;
-            let bulk = if ingress { tin.bulk } else { 0 };
-            let verdict = flow.cobalt.decide(now, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
-            let bytes = packet.len();
-            // The last packet may be marked, not dropped.
-            let sent = !verdict.drop || only;
-            if sent || ingress {
-                let charged = self.config.on_the_link(bytes);
-                flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
-                let weight = &mut self.weights[chosen % MOST_TINS];
-                weight.deficit = weight.deficit.wrapping_sub(i64::from(charged));
-                if weight.deficit <= 0 {
-                    self.spent |= bit(chosen);
-                }
-                self.shaper.charge(&mut tin.shaper, now, charged, !sent);
-            }
-            if verdict.marked {
-                self.stats.marked.add(bytes);
-                tin.tally.marks = tin.tally.marks.wrapping_add(1);
-            }
-            let taken = oldest.take();
-            self.held.remove(bytes, number(chosen, index), tin.loses(index, charge(bytes)));
-            if sent {
-                tin.tally.sent(sojourn);
-                return taken;
-            }
-            tin.tally.drops = tin.tally.drops.wrapping_add(1);
-            self.stats.dropped_after.add(bytes);
-            if let Some(lost) = taken {
-                drops.dropped(lost, DropReason::Congested);
-            }
-        }
-        None
-    }
 }
 
 impl Held {
@@ -508,8 +476,10 @@ impl Held {
     #[inline]
     fn add(&mut self, bytes: u32, queue: u32, holds: u64) {
         self.packets = self.packets.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(u64::from(bytes));
         self.used = self.used.wrapping_add(charge(bytes));
+        if bytes == 0 {
+            self.empty = self.empty.wrapping_add(1);
+        }
         self.longest.set(queue, holds);
     }
 
@@ -517,9 +487,15 @@ impl Held {
     #[inline]
     fn remove(&mut self, bytes: u32, queue: u32, holds: u64) {
         self.packets = self.packets.wrapping_sub(1);
-        self.bytes = self.bytes.wrapping_sub(u64::from(bytes));
         self.used = self.used.wrapping_sub(charge(bytes));
+        if bytes == 0 {
+            self.empty = self.empty.wrapping_sub(1);
+        }
         self.longest.set(queue, holds);
+    }
+
+    const fn bytes(&self) -> u64 {
+        self.used.wrapping_sub(self.empty)
     }
 }
 
@@ -538,7 +514,7 @@ const fn bit(tin: usize) -> u8 {
 /// The number of a queue among those of all tins.
 #[inline]
 fn number(tin: usize, index: u32) -> u32 {
-    u32::try_from(tin * QUEUES).unwrap_or(u32::MAX).saturating_add(index)
+    u32::try_from(tin % MOST_TINS).unwrap_or(0) * QUEUES_32 + index
 }
 
 impl<P: Packet + Flow, R: Random> Build<P, R> for Cake<P, R> {
@@ -565,16 +541,69 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let (mut decaying_first, mut visits) = (true, 0);
+        let (clock, isolation, ingress) = (self.now, self.config.isolation, self.config.ingress);
+        let (mut first, mut visits) = (true, 0);
         while self.held.packets > 0 {
-            if self.shaper.held_until(self.now).is_some() {
+            if self.shaper.held_until(clock).is_some() {
                 self.overlimits = self.overlimits.wrapping_add(1);
                 return None;
             }
-            self.current = self.choose_tin()?;
-            let sent = self.serve(self.current, &mut decaying_first, &mut visits, drops);
-            if sent.is_some() {
-                return sent;
+            let chosen = self.choose_tin()?;
+            self.current = chosen;
+            let tin = self.tins.get_mut(chosen)?;
+            if core::mem::take(&mut first) {
+                tin.visit_decaying(clock);
+            }
+            loop {
+                // If flows turn out empty, would this tin be chosen again?
+                let stays = !self.shaper.is_on() && self.weights[chosen % MOST_TINS].deficit >= 0;
+                let Some(index) = tin.flow_to_serve(clock, stays, &mut visits, isolation, &mut self.random)
+                else {
+                    if !tin.has_flows() {
+                        self.served &= !bit(chosen);
+                    }
+                    break;
+                };
+                let flow = tin.flows.at_mut(index);
+                let only = flow.packets.len() == 1;
+                // It is judged where it lies.
+                let mut oldest = self.pool.oldest(&mut flow.packets)?;
+                let sojourn = clock.since(oldest.at());
+                let packet = oldest.packet()?;
+                let verdict = if flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
+                    Verdict::SEND
+                } else {
+                    let bulk = if ingress { tin.bulk } else { 0 };
+                    flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random)
+                };
+                let bytes = packet.len();
+                // The last packet may be marked, not dropped.
+                let sent = !verdict.drop || only;
+                if sent || ingress {
+                    let charged = self.config.on_the_link(bytes);
+                    flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
+                    let weight = &mut self.weights[chosen % MOST_TINS];
+                    weight.deficit = weight.deficit.wrapping_sub(i64::from(charged));
+                    if weight.deficit <= 0 {
+                        self.spent |= bit(chosen);
+                    }
+                    self.shaper.charge(&mut tin.shaper, clock, charged, !sent);
+                }
+                if verdict.marked {
+                    self.stats.marked.add(bytes);
+                    tin.tally.marks = tin.tally.marks.wrapping_add(1);
+                }
+                let left = tin.backlogs.remove(index, charge(bytes));
+                self.held.remove(bytes, number(chosen, index), left);
+                if sent {
+                    tin.tally.sent(sojourn);
+                    return oldest.take();
+                }
+                tin.tally.drops = tin.tally.drops.wrapping_add(1);
+                self.stats.dropped_after.add(bytes);
+                if let Some(lost) = oldest.take() {
+                    drops.dropped(lost, DropReason::Congested);
+                }
             }
         }
         None
@@ -589,16 +618,16 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     }
 
     fn backlog(&self) -> u64 {
-        self.held.bytes
+        self.held.bytes()
     }
 
     fn stats(&self) -> Stats {
-        let queued = Count { packets: self.held.packets as u64, bytes: self.held.bytes };
+        let queued = Count { packets: self.held.packets as u64, bytes: self.held.bytes() };
         self.stats.with_queue(self.entered, queued)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let Sizes { network, adjusted, header, most_memory } = self.sizes;
+        let Sizes { network, adjusted, most_memory, .. } = self.sizes.complete(&self.config);
         seen.overlimits = self.overlimits;
         seen.number("memory_used", most_memory);
         seen.number("memory_limit", self.memory);
@@ -607,7 +636,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         seen.number("max_network_size", u64::from(network.1));
         seen.number("min_adj_size", u64::from(adjusted.0));
         seen.number("max_adj_size", u64::from(adjusted.1));
-        seen.number("avg_hdr_offset", (header + (1 << 15)) >> 16);
+        seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
         let shares = self.config.classes.tins(self.config.rate);
         for (class, index) in (1..).zip(self.config.classes.order()) {
             if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {
@@ -618,6 +647,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
     fn reconfigure(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        self.sizes = self.sizes.complete(&self.config);
         let old = core::mem::replace(&mut self.config, config);
         if old.isolation != config.isolation || old.classes != config.classes || old.variant != config.variant
         {
@@ -649,6 +679,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
 /// Linux sch_cake: `diffserv8` and `precedence` have the most.
 const MOST_TINS: usize = 8;
-/// After so many visits without a packet, rounds are made up at once. No packet of a common size needs that many.
+/// No packet came yet.
+const NO_SIZES: (u32, u32) = (u32::MAX, 0);
+/// After so many visits without a packet, rounds are made up at once.
 const FRUITLESS_TINS: u32 = 4_096;
-const FRUITLESS_FLOWS: u32 = 16_384;

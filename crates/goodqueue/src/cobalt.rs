@@ -132,6 +132,11 @@ pub struct Verdict {
     pub marked: bool,
 }
 
+impl Verdict {
+    /// It is to be sent as it is.
+    pub(crate) const SEND: Self = Self { drop: false, marked: false };
+}
+
 impl CobaltVars {
     /// A queue that was never late.
     #[must_use]
@@ -167,9 +172,21 @@ impl CobaltVars {
         self.p_drop == 0 && self.count == 0 && now >= self.drop_next
     }
 
+    /// True if a packet that has waited for `sojourn` may be sent at `now`, and that is all there is to it; false: see
+    /// [`Self::decide`].
+    #[inline]
+    pub(crate) fn passes(&mut self, now: Instant, params: &CobaltParams, sojourn: Duration) -> bool {
+        let passes = self.count | self.p_drop == 0 && sojourn <= params.target;
+        if passes {
+            self.dropping = false;
+            self.drop_next = now + params.interval;
+        }
+        passes
+    }
+
     /// Decides about `packet`, which has waited for `sojourn` and is to be sent at `now`. `bulk_flows` stretches the time
     /// that is no standing queue by as many packets, twice (CAKE's ingress mode; else 0).
-    #[inline]
+    #[inline(never)]
     pub fn decide<P: Packet>(
         &mut self,
         now: Instant,
@@ -179,7 +196,7 @@ impl CobaltVars {
         packet: &mut P,
         random: &mut impl Random,
     ) -> Verdict {
-        let mut verdict = Verdict { drop: false, marked: false };
+        let mut verdict = Verdict::SEND;
         let mut late = now > self.drop_next;
         let due = self.count > 0 && now >= self.drop_next;
         let packets = u64::from(bulk_flows).saturating_mul(2).max(4);
@@ -235,6 +252,7 @@ impl CobaltVars {
     }
 
     /// A packet was asked for and none was there.
+    #[inline(never)]
     pub fn queue_empty(&mut self, now: Instant, params: &CobaltParams) {
         if self.p_drop > 0 && now.since(self.blue_timer) > params.target {
             self.p_drop = self.p_drop.saturating_sub(params.p_dec);
@@ -244,6 +262,17 @@ impl CobaltVars {
         if self.count > 0 && now >= self.drop_next {
             self.decay(params);
         }
+    }
+
+    /// As [`Self::queue_empty`]; true if nothing is remembered then that could matter at `now`.
+    #[inline]
+    pub(crate) fn rests_when_empty(&mut self, now: Instant, params: &CobaltParams) -> bool {
+        if self.count | self.p_drop > 0 {
+            self.queue_empty(now, params);
+            return self.is_at_rest(now);
+        }
+        self.dropping = false;
+        now >= self.drop_next
     }
 
     fn decay(&mut self, params: &CobaltParams) {

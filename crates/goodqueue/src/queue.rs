@@ -317,8 +317,9 @@ impl<P> Pool<P> {
 /// Flows in the order of their turns, each at most once: a ring with room for all.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    /// As many as a power of two.
+    /// As many as a power of two, and one less than that.
     ring: Vec<u32>,
+    mask: u32,
     /// Where the first one is and where the next is to be put; both wrap.
     head: u32,
     tail: u32,
@@ -327,12 +328,14 @@ pub(crate) struct Turns {
 impl Turns {
     /// Nobody's turn; as many flows as `flows` may come.
     pub(crate) fn of(flows: u32) -> Self {
-        Self { ring: vec![0; (flows as usize).next_power_of_two()], head: 0, tail: 0 }
+        // More flows than 2^31 have no memory.
+        let size = flows.min(1 << 31).next_power_of_two();
+        Self { ring: vec![0; size as usize], mask: size - 1, head: 0, tail: 0 }
     }
 
     #[inline]
     const fn place(&self, at: u32) -> usize {
-        at as usize & self.ring.len().wrapping_sub(1)
+        (at & self.mask) as usize
     }
 
     /// Whose turn it is.

@@ -3,25 +3,63 @@
 use alloc::boxed::Box;
 
 use super::config::Isolation;
-use super::tin::{QUEUES, Set, Tin, for_each_queue};
+use super::tin::{QUEUES, QUEUES_32, Set, Tin, for_each_queue};
 
 /// Who has the queues and the entries for hosts of a tin. What may be used for one tag lies side by side: a set.
 #[derive(Clone, Debug)]
 pub(super) struct Hash {
     /// The flow that each queue is reserved for.
-    tags: Box<[[u32; WAYS]; SETS]>,
+    tags: Box<[Tags; SETS]>,
     /// A bit for each queue of a set that is listed nowhere.
     unused: [u8; SETS],
-    hosts: Box<[Host; QUEUES]>,
+    sources: Hosts,
+    destinations: Hosts,
 }
 
-/// A pair of hosts that share an entry: how many bulk flows come from the one and go to the other.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Host {
-    source_tag: u32,
-    destination_tag: u32,
-    pub(super) source_bulk: u16,
-    pub(super) destination_bulk: u16,
+type Tags = [u32; WAYS];
+
+/// Hosts that send, or hosts that are sent to.
+#[derive(Clone, Debug)]
+struct Hosts {
+    tags: Box<[Tags; SETS]>,
+    /// How many bulk flows each has.
+    bulk: Box<[[u16; WAYS]; SETS]>,
+    /// How many have more than one.
+    crowded: u32,
+}
+
+impl Hosts {
+    fn new() -> Self {
+        Self { tags: for_each_queue(&[0; WAYS]), bulk: for_each_queue(&[0; WAYS]), crowded: 0 }
+    }
+
+    /// The entry for a host with this tag: its own, else one without bulk flows, else the one where it belongs.
+    #[inline]
+    fn entry_of(&mut self, tag: u32) -> u16 {
+        let (set, place) = home_of(tag);
+        let tags = &mut self.tags[set];
+        let mut way = place;
+        if tags[place as usize % WAYS] != tag {
+            let bulk = &self.bulk[set];
+            let idle = || ways_from(place).find(|other| bulk[*other as usize % WAYS] == 0);
+            way = way_with(tags, tag, place).or_else(idle).unwrap_or(place);
+            tags[way as usize % WAYS] = tag;
+        }
+        u16::try_from(index_of(set, way)).unwrap_or(0)
+    }
+
+    /// How many bulk flows the host with this entry has.
+    fn bulk_of(&self, entry: u16) -> u16 {
+        self.bulk[entry as usize / WAYS % SETS][entry as usize % WAYS]
+    }
+
+    /// A bulk flow of this host begins, or ends.
+    fn count_bulk(&mut self, entry: u16, begins: bool) {
+        let count = &mut self.bulk[entry as usize / WAYS % SETS][entry as usize % WAYS];
+        let before = *count;
+        *count = if begins { count.saturating_add(1) } else { count.saturating_sub(1) };
+        self.crowded = self.crowded.wrapping_add(u32::from(*count > 1)).wrapping_sub(u32::from(before > 1));
+    }
 }
 
 impl Hash {
@@ -29,18 +67,9 @@ impl Hash {
         Self {
             tags: for_each_queue(&[0; WAYS]),
             unused: [u8::MAX; SETS],
-            hosts: for_each_queue(&Host::default()),
+            sources: Hosts::new(),
+            destinations: Hosts::new(),
         }
-    }
-
-    #[inline]
-    pub(super) fn host(&self, index: u16) -> &Host {
-        &self.hosts[index as usize % QUEUES]
-    }
-
-    #[inline]
-    pub(super) fn host_mut(&mut self, index: u16) -> &mut Host {
-        &mut self.hosts[index as usize % QUEUES]
     }
 
     /// Queue `index` is listed from now on, or no longer.
@@ -54,29 +83,10 @@ impl Hash {
         }
     }
 
-    /// The entry for a host with this tag: its own, else one without bulk flows, else the one where it belongs.
-    fn host_of(&mut self, tag: u32, side: impl Fn(&mut Host) -> (&mut u32, u16)) -> u16 {
-        let home = home_of(tag);
-        let first = home - home % WAYS_32;
-        let mut chosen = None;
-        let ways = || (0..WAYS_32).map(|step| first + (home + step) % WAYS_32);
-        for way in ways() {
-            if *side(&mut self.hosts[way as usize % QUEUES]).0 == tag {
-                chosen = Some(way);
-                break;
-            }
-        }
-        if chosen.is_none() {
-            for way in ways() {
-                if side(&mut self.hosts[way as usize % QUEUES]).1 == 0 {
-                    chosen = Some(way);
-                    break;
-                }
-            }
-        }
-        let way = chosen.unwrap_or(home);
-        *side(&mut self.hosts[way as usize % QUEUES]).0 = tag;
-        u16::try_from(way).unwrap_or(0)
+    /// True if some host has more than one bulk flow.
+    #[inline]
+    pub(super) const fn is_crowded(&self) -> bool {
+        self.sources.crowded | self.destinations.crowded > 0
     }
 }
 
@@ -90,36 +100,38 @@ impl Tin {
         hosts: impl FnOnce() -> (u32, u32),
         isolation: Isolation,
     ) -> u32 {
-        let home = home_of(tag);
-        let (set, place) = (home as usize / WAYS % SETS, home % WAYS_32);
-        let tags = &self.hash.tags[set];
-        let unused = self.hash.unused[set];
+        let (set, place) = home_of(tag);
+        let (tags, unused) = (&self.hash.tags[set], self.hash.unused[set]);
         if tags[place as usize % WAYS] == tag && unused & (1 << place) == 0 {
-            return home;
+            return index_of(set, place);
         }
-        let tagged = (0..WAYS_32).zip(tags).fold(0, |ways, (way, own)| ways | (u8::from(*own == tag) << way));
-        let way = match (nearest(tagged, place), nearest(unused, place)) {
-            (Some(way), _) => {
-                self.tally.indirect_hits = self.tally.indirect_hits.wrapping_add(u64::from(way != place));
-                if unused & (1 << way) == 0 {
-                    return home - place + way;
-                }
-                way
+        self.queue_elsewhere(tag, hosts, isolation)
+    }
+
+    /// As [`Self::queue_of`], if that is not the queue where the flow belongs, or it is new to it.
+    #[inline(never)]
+    fn queue_elsewhere(&mut self, tag: u32, hosts: impl FnOnce() -> (u32, u32), isolation: Isolation) -> u32 {
+        let (set, place) = home_of(tag);
+        let unused = self.hash.unused[set];
+        let way = if let Some(way) = way_with(&self.hash.tags[set], tag, place) {
+            self.tally.indirect_hits = self.tally.indirect_hits.wrapping_add(u64::from(way != place));
+            if unused & (1 << way) == 0 {
+                return index_of(set, way);
             }
-            (None, Some(way)) => {
-                self.tally.misses = self.tally.misses.wrapping_add(1);
-                way
+            way
+        } else if let Some(way) = nearest(unused, place) {
+            self.tally.misses = self.tally.misses.wrapping_add(1);
+            way
+        } else {
+            self.tally.collisions = self.tally.collisions.wrapping_add(1);
+            let home = index_of(set, place);
+            if self.flows.at(home).set == Set::Bulk {
+                self.count_hosts(home, isolation, false);
             }
-            (None, None) => {
-                self.tally.collisions = self.tally.collisions.wrapping_add(1);
-                if self.flows.at(home).set == Set::Bulk {
-                    self.count_hosts(home, isolation, false);
-                }
-                place
-            }
+            place
         };
         self.hash.tags[set][way as usize % WAYS] = tag;
-        let index = home - place + way;
+        let index = index_of(set, way);
         self.join_hosts(index, hosts(), isolation);
         index
     }
@@ -127,19 +139,48 @@ impl Tin {
     /// Queue `index` is used by a flow of these hosts from now on.
     #[inline(never)]
     fn join_hosts(&mut self, index: u32, hosts: (u32, u32), isolation: Isolation) {
+        let flow = self.flows.at_mut(index);
         if isolation.shares_by_source() {
-            let host = self.hash.host_of(hosts.0, |host| (&mut host.source_tag, host.source_bulk));
-            self.flows.at_mut(index).source = host;
+            flow.source = self.hash.sources.entry_of(hosts.0);
         }
         if isolation.shares_by_destination() {
-            let host = self.hash.host_of(hosts.1, |host| (&mut host.destination_tag, host.destination_bulk));
-            self.flows.at_mut(index).destination = host;
+            flow.destination = self.hash.destinations.entry_of(hosts.1);
         }
         // The queue's place among the bulk flows goes over to the hosts that use it now.
-        if self.flows.at(index).set == Set::Bulk {
+        if flow.set == Set::Bulk {
             self.count_hosts(index, isolation, true);
         }
     }
+
+    /// Flow `index` begins, or ends, to count as a bulk flow of its hosts.
+    pub(super) fn count_hosts(&mut self, index: u32, isolation: Isolation, begins: bool) {
+        let flow = self.flows.at(index);
+        if isolation.shares_by_source() {
+            self.hash.sources.count_bulk(flow.source, begins);
+        }
+        if isolation.shares_by_destination() {
+            self.hash.destinations.count_bulk(flow.destination, begins);
+        }
+    }
+
+    /// How many bulk flows the busier host of flow `index` has, 1 at least.
+    #[inline(never)]
+    pub(super) fn load(&self, index: u32, isolation: Isolation) -> u16 {
+        let flow = self.flows.at(index);
+        let mut load = 1;
+        if isolation.shares_by_source() {
+            load = load.max(self.hash.sources.bulk_of(flow.source));
+        }
+        if isolation.shares_by_destination() {
+            load = load.max(self.hash.destinations.bulk_of(flow.destination));
+        }
+        load
+    }
+}
+
+/// The ways of a set, from `place` on and round.
+fn ways_from(place: u32) -> impl Iterator<Item = u32> {
+    (0..WAYS_32).map(move |step| (place + step) % WAYS_32)
 }
 
 /// The first of the ways in a bit mask, from `place` on and round.
@@ -149,10 +190,24 @@ fn nearest(ways: u8, place: u32) -> Option<u32> {
     (ways != 0).then_some((place + steps) % WAYS_32)
 }
 
-/// Where a tag belongs.
+/// The first of the ways from `place` on that has this tag.
 #[inline]
-const fn home_of(tag: u32) -> u32 {
-    tag % super::tin::QUEUES_32
+fn way_with(tags: &Tags, tag: u32, place: u32) -> Option<u32> {
+    // All at once, since most often none has.
+    let any = tags.iter().fold(false, |any, own| any | (*own == tag));
+    if any { ways_from(place).find(|way| tags[*way as usize % WAYS] == tag) } else { None }
+}
+
+/// Where a tag belongs: its set, and the way in it.
+#[inline]
+const fn home_of(tag: u32) -> (usize, u32) {
+    (tag as usize / WAYS % SETS, tag % WAYS_32)
+}
+
+/// The number of what is in this way of this set.
+#[inline]
+fn index_of(set: usize, way: u32) -> u32 {
+    u32::try_from(set * WAYS % QUEUES).unwrap_or(0) % QUEUES_32 + way
 }
 
 /// Linux sch_cake: how many queues a flow can be put into.

@@ -23,8 +23,11 @@ impl Shaper {
     /// When the next packet may go, if that is later than `now`.
     #[inline]
     pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
+        if !self.is_on() {
+            return None;
+        }
         let next = self.time_next.min(self.failsafe_next);
-        (self.is_on() && next > now).then_some(next)
+        (next > now).then_some(next)
     }
 
     /// A packet comes after a time without any; true if it will have to wait all the same.
@@ -93,7 +96,11 @@ impl CakeConfig {
     }
 
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
+    #[inline]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {
+        if self.raw && self.overhead == 0 && self.cells == Cells::None {
+            return bytes.max(self.mpu).max(1);
+        }
         let bytes = self.on_the_network(bytes).saturating_add_signed(self.overhead);
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {

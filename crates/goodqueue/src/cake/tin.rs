@@ -16,21 +16,19 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(super) struct Tin {
     pub(super) flows: Flows,
-    /// Bytes of each queue, a packet of no bytes counted as one.
-    backlogs: Box<[u64; QUEUES]>,
+    pub(super) backlogs: Backlogs,
     pub(super) hash: Hash,
     pub(super) cobalt: CobaltParams,
     pub(super) shaper: Shaper,
+    /// Between `MIN_FLOW_QUANTUM` and `MAX_FLOW_QUANTUM`.
     pub(super) flow_quantum: u32,
-    /// The sum of `backlogs`.
-    pub(super) backlog: u64,
     sparse: u32,
     pub(super) bulk: u32,
     decaying: u32,
     /// Rings, so that the processor knows which flow comes next before it has the one at hand in its cache.
     new_flows: Turns,
     old_flows: Turns,
-    /// Links, since a flow leaves this list from anywhere when a packet comes.
+    /// Links, since a flow leaves this round from anywhere when a packet comes.
     decaying_flows: Links,
     pub(super) tally: TinTally,
 }
@@ -56,7 +54,8 @@ pub(super) struct TinTally {
 
 /// Moves an average by a part in `2^shift` of the way.
 pub(super) const fn moving(average: u64, sample: u64, shift: u32) -> u64 {
-    (average - (average >> shift)).saturating_add(sample >> shift)
+    // Never more than the larger of the two.
+    (average - (average >> shift)).wrapping_add(sample >> shift)
 }
 
 impl TinTally {
@@ -77,9 +76,6 @@ pub(super) struct CakeFlow {
     pub(super) packets: Chain,
     pub(super) deficit: i32,
     pub(super) cobalt: CobaltVars,
-    /// Neighbours among the decaying flows.
-    before: u16,
-    next: u16,
     /// Entries of its hosts.
     pub(super) source: u16,
     pub(super) destination: u16,
@@ -96,24 +92,6 @@ pub(super) enum Set {
     /// Counted as sparse, but among the old flows, since it has a deficit.
     SparseWait,
     Bulk,
-    Decaying,
-}
-
-/// Ends of a list of flows that is linked both ways through `before` and `next`.
-#[derive(Clone, Copy, Debug)]
-struct Links {
-    head: u16,
-    tail: u16,
-}
-
-/// "No flow".
-const NIL: u16 = u16::MAX;
-
-/// Which of the three lists of a tin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum List {
-    New,
-    Old,
     Decaying,
 }
 
@@ -137,6 +115,104 @@ impl Flows {
     }
 }
 
+/// Bytes of each queue and of all, a packet of no bytes counted as one.
+#[derive(Clone, Debug)]
+pub(super) struct Backlogs {
+    queues: Box<[u64; QUEUES]>,
+    pub(super) all: u64,
+}
+
+impl Backlogs {
+    /// A packet that counts as `charge` bytes comes to queue `index`; what that holds now.
+    #[inline]
+    pub(super) fn add(&mut self, index: u32, charge: u64) -> u64 {
+        let backlog = &mut self.queues[index as usize % QUEUES];
+        *backlog = backlog.wrapping_add(charge);
+        self.all = self.all.wrapping_add(charge);
+        *backlog
+    }
+
+    /// A packet that counts as `charge` bytes leaves queue `index`; what that holds now.
+    #[inline]
+    pub(super) fn remove(&mut self, index: u32, charge: u64) -> u64 {
+        let backlog = &mut self.queues[index as usize % QUEUES];
+        *backlog = backlog.wrapping_sub(charge);
+        self.all = self.all.wrapping_sub(charge);
+        *backlog
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.all == 0
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
+        self.queues.iter().copied()
+    }
+}
+
+/// Flows in a round, linked both ways.
+#[derive(Clone, Debug)]
+struct Links {
+    first: u16,
+    /// Of each flow; apart from the flows, since they are needed when those are not.
+    of: Box<[Neighbours; QUEUES]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Neighbours {
+    before: u16,
+    next: u16,
+}
+
+/// "No flow".
+const NIL: u16 = u16::MAX;
+
+impl Links {
+    #[inline]
+    fn of(&mut self, place: u16) -> &mut Neighbours {
+        &mut self.of[place as usize % QUEUES]
+    }
+
+    #[inline]
+    fn first(&self) -> Option<u32> {
+        if self.first == NIL { None } else { Some(u32::from(self.first)) }
+    }
+
+    /// The first becomes the last.
+    #[inline]
+    fn rotate(&mut self) {
+        self.first = self.of(self.first).next;
+    }
+
+    /// Puts a flow behind all others.
+    #[inline]
+    fn push(&mut self, index: u32) {
+        let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
+        let first = self.first;
+        if first == NIL {
+            *self.of(place) = Neighbours { before: place, next: place };
+            self.first = place;
+            return;
+        }
+        let last = core::mem::replace(&mut self.of(first).before, place);
+        self.of(last).next = place;
+        *self.of(place) = Neighbours { before: last, next: first };
+    }
+
+    /// Takes a flow out.
+    #[inline]
+    fn remove(&mut self, index: u32) {
+        let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
+        let Neighbours { before, next } = *self.of(place);
+        self.of(before).next = next;
+        self.of(next).before = before;
+        if self.first == place {
+            self.first = if next == place { NIL } else { next };
+        }
+    }
+}
+
 /// As many of `value` as there are queues, made on the heap.
 pub(super) fn for_each_queue<T: Clone, const N: usize>(value: &T) -> Box<[T; N]> {
     let many = vec![value.clone(); N].into_boxed_slice();
@@ -149,26 +225,23 @@ impl Tin {
             packets: Chain::default(),
             deficit: 0,
             cobalt: CobaltVars::new(config.variant),
-            before: NIL,
-            next: NIL,
             source: 0,
             destination: 0,
             set: Set::None,
         };
         Self {
             flows: Flows(for_each_queue(&flow)),
-            backlogs: for_each_queue(&0),
+            backlogs: Backlogs { queues: for_each_queue(&0), all: 0 },
             hash: Hash::new(),
             cobalt: CobaltParams::new(Duration::ZERO, Duration::ZERO, config.variant),
             shaper: Shaper::default(),
             flow_quantum: 0,
-            backlog: 0,
             sparse: 0,
             bulk: 0,
             decaying: 0,
             new_flows: Turns::of(QUEUES_32),
             old_flows: Turns::of(QUEUES_32),
-            decaying_flows: Links { head: NIL, tail: NIL },
+            decaying_flows: Links { first: NIL, of: for_each_queue(&Neighbours { before: NIL, next: NIL }) },
             tally: TinTally::default(),
         }
     }
@@ -196,7 +269,7 @@ impl Tin {
         vec![
             ("threshold_rate", Gauge::Number(rate)),
             ("sent_bytes", Gauge::Number(tally.bytes)),
-            ("backlog_bytes", Gauge::Number(self.backlog)),
+            ("backlog_bytes", Gauge::Number(self.backlogs.all)),
             ("target_us", Gauge::Time(self.cobalt.target)),
             ("interval_us", Gauge::Time(self.cobalt.interval)),
             ("peak_delay_us", time(tally.peak_delay)),
@@ -222,113 +295,94 @@ impl Tin {
         self.sparse > 0 || self.bulk > 0
     }
 
-    pub(super) fn backlogs(&self) -> impl Iterator<Item = u64> {
-        self.backlogs.iter().copied()
-    }
-
-    /// A packet that counts as `charge` bytes comes to queue `index`; what that holds now.
+    /// The flow that may send the oldest of its packets. `None` if there is none; or if flows turn out empty and the tin is
+    /// not to be served on then, unless `stays`.
     #[inline]
-    pub(super) fn gains(&mut self, index: u32, charge: u64) -> u64 {
-        let backlog = &mut self.backlogs[index as usize % QUEUES];
-        *backlog = backlog.wrapping_add(charge);
-        self.backlog = self.backlog.wrapping_add(charge);
-        *backlog
-    }
-
-    /// A packet that counts as `charge` bytes leaves queue `index`; what that holds now.
-    #[inline]
-    pub(super) fn loses(&mut self, index: u32, charge: u64) -> u64 {
-        let backlog = &mut self.backlogs[index as usize % QUEUES];
-        *backlog = backlog.wrapping_sub(charge);
-        self.backlog = self.backlog.wrapping_sub(charge);
-        *backlog
-    }
-
-    /// The flow to serve: one that decays, if that may be, else a new one, else an old one.
-    #[inline]
-    pub(super) fn first(&self, decaying_first: bool) -> Option<(List, u32)> {
-        let decaying = self.decaying_flows.head;
-        if decaying_first && decaying != NIL {
-            return Some((List::Decaying, u32::from(decaying)));
-        }
-        if let Some(index) = self.new_flows.first() {
-            Some((List::New, index))
-        } else if let Some(index) = self.old_flows.first() {
-            Some((List::Old, index))
-        } else if decaying != NIL {
-            Some((List::Decaying, u32::from(decaying)))
-        } else {
-            None
+    pub(super) fn flow_to_serve(
+        &mut self,
+        now: Instant,
+        stays: bool,
+        visits: &mut u32,
+        isolation: Isolation,
+        random: &mut impl Random,
+    ) -> Option<u32> {
+        loop {
+            let (from_new, index) = self.first()?;
+            let flow = self.flows.at(index);
+            if flow.deficit <= 0 {
+                self.send_back(from_new, index, isolation, random);
+                *visits = visits.wrapping_add(1);
+                if visits.is_multiple_of(FRUITLESS_VISITS) && self.new_flows.is_empty() {
+                    self.skip_fruitless_rounds(isolation);
+                }
+            } else if !flow.packets.is_empty() {
+                return Some(index);
+            } else {
+                self.emptied(from_new, index, now, isolation);
+                if !stays {
+                    return None;
+                }
+            }
         }
     }
 
-    /// No flow is new.
-    pub(super) const fn has_no_new_flows(&self) -> bool {
-        self.new_flows.is_empty()
-    }
-
-    /// Takes the first flow of a list, which is `index`, off it.
+    /// The first flow in turn, and whether it is a new one; else it is an old one.
     #[inline]
-    fn remove_first(&mut self, list: List, index: u32) {
-        match list {
-            List::New => self.new_flows.advance(),
-            List::Old => self.old_flows.advance(),
-            List::Decaying => self.unlink(index),
+    fn first(&self) -> Option<(bool, u32)> {
+        match self.new_flows.first() {
+            Some(index) => Some((true, index)),
+            None => self.old_flows.first().map(|index| (false, index)),
         }
     }
 
-    /// Puts a flow behind all that decay.
-    fn link(&mut self, index: u32) {
-        let place = place(index);
-        let tail = core::mem::replace(&mut self.decaying_flows.tail, place);
+    /// Takes the flow that [`Self::first`] gave off its list.
+    #[inline]
+    const fn remove_first(&mut self, from_new: bool) {
+        let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
+        list.advance();
+    }
+
+    /// The first of the decaying flows, which all are empty, is looked at: it goes behind the others, or is done.
+    #[inline]
+    pub(super) fn visit_decaying(&mut self, now: Instant) {
+        let Some(index) = self.decaying_flows.first() else { return };
         let flow = self.flows.at_mut(index);
-        (flow.before, flow.next) = (tail, NIL);
-        if tail == NIL {
-            self.decaying_flows.head = place;
-        } else {
-            self.flows.at_mut(u32::from(tail)).next = place;
+        if !flow.cobalt.rests_when_empty(now, &self.cobalt) {
+            self.decaying_flows.rotate();
+            return;
         }
-    }
-
-    /// Takes a flow off the list of those that decay.
-    fn unlink(&mut self, index: u32) {
-        let &CakeFlow { before, next, .. } = self.flows.at(index);
-        if before == NIL {
-            self.decaying_flows.head = next;
-        } else {
-            self.flows.at_mut(u32::from(before)).next = next;
-        }
-        if next == NIL {
-            self.decaying_flows.tail = before;
-        } else {
-            self.flows.at_mut(u32::from(next)).before = before;
-        }
+        flow.set = Set::None;
+        self.decaying_flows.remove(index);
+        self.decaying = self.decaying.wrapping_sub(1);
+        self.hash.set_used(index, false);
     }
 
     /// Flow `index` has a packet: it takes its place among the flows to be served.
     #[inline]
     pub(super) fn enlist(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
-        match self.flows.at(index).set {
-            was @ (Set::None | Set::Decaying) => {
-                if was == Set::Decaying {
-                    self.unlink(index);
-                    self.decaying = self.decaying.wrapping_sub(1);
-                } else {
-                    self.hash.set_used(index, true);
-                }
-                self.new_flows.push(index);
-                self.sparse = self.sparse.wrapping_add(1);
-                let quantum = self.quantum(index, isolation, random);
-                let flow = self.flows.at_mut(index);
-                (flow.set, flow.deficit) = (Set::Sparse, quantum);
-            }
-            Set::SparseWait => self.becomes_bulk(index, isolation),
-            Set::Sparse | Set::Bulk => {}
+        let set = self.flows.at(index).set;
+        if set == Set::Sparse || set == Set::Bulk {
+            return;
         }
+        if set == Set::SparseWait {
+            self.becomes_bulk(index, isolation);
+            return;
+        }
+        if set == Set::Decaying {
+            self.decaying_flows.remove(index);
+            self.decaying = self.decaying.wrapping_sub(1);
+        } else {
+            self.hash.set_used(index, true);
+        }
+        self.new_flows.push(index);
+        self.sparse = self.sparse.wrapping_add(1);
+        let quantum = self.quantum(index, isolation, random);
+        let flow = self.flows.at_mut(index);
+        (flow.set, flow.deficit) = (Set::Sparse, quantum);
     }
 
     /// A sparse flow counts as a bulk flow from now on.
-    #[inline]
+    #[inline(never)]
     fn becomes_bulk(&mut self, index: u32, isolation: Isolation) {
         self.flows.at_mut(index).set = Set::Bulk;
         self.sparse = self.sparse.wrapping_sub(1);
@@ -336,39 +390,31 @@ impl Tin {
         self.count_hosts(index, isolation, true);
     }
 
-    /// Flow `index`, the first of its list, was to be served and is empty: it stays listed until its COBALT is at rest.
+    /// Flow `index`, which [`Self::first`] gave, is empty: it stays a flow of its queue until its COBALT is at rest.
     #[inline]
-    pub(super) fn emptied(&mut self, list: List, index: u32, now: Instant, isolation: Isolation) {
-        self.remove_first(list, index);
-        let flow = self.flows.at_mut(index);
-        flow.cobalt.queue_empty(now, &self.cobalt);
-        let decays = !flow.cobalt.is_at_rest(now);
-        let was = core::mem::replace(&mut flow.set, if decays { Set::Decaying } else { Set::None });
-        match was {
-            Set::Bulk => {
-                self.bulk = self.bulk.wrapping_sub(1);
-                self.count_hosts(index, isolation, false);
-            }
-            Set::Sparse | Set::SparseWait => self.sparse = self.sparse.wrapping_sub(1),
-            Set::Decaying | Set::None => self.decaying = self.decaying.wrapping_sub(1),
-        }
-        if decays {
-            self.decaying = self.decaying.wrapping_add(1);
-            self.link(index);
+    fn emptied(&mut self, from_new: bool, index: u32, now: Instant, isolation: Isolation) {
+        self.remove_first(from_new);
+        if self.flows.at(index).set == Set::Bulk {
+            self.bulk = self.bulk.wrapping_sub(1);
+            self.count_hosts(index, isolation, false);
         } else {
+            self.sparse = self.sparse.wrapping_sub(1);
+        }
+        let flow = self.flows.at_mut(index);
+        if flow.cobalt.rests_when_empty(now, &self.cobalt) {
+            flow.set = Set::None;
             self.hash.set_used(index, false);
+        } else {
+            flow.set = Set::Decaying;
+            self.decaying = self.decaying.wrapping_add(1);
+            self.decaying_flows.push(index);
         }
     }
 
-    /// Flow `index`, the first of its list, has used up its deficit: it gets a quantum and goes to the end of the old flows.
+    /// Flow `index`, which [`Self::first`] gave, has used up its deficit: it gets a quantum and goes to the end of the old
+    /// flows.
     #[inline]
-    pub(super) fn send_back(
-        &mut self,
-        list: List,
-        index: u32,
-        isolation: Isolation,
-        random: &mut impl Random,
-    ) {
+    fn send_back(&mut self, from_new: bool, index: u32, isolation: Isolation, random: &mut impl Random) {
         let flow = self.flows.at_mut(index);
         if flow.set == Set::Sparse {
             if flow.packets.is_empty() {
@@ -379,69 +425,42 @@ impl Tin {
         }
         let quantum = self.quantum(index, isolation, random);
         let served = self.flows.at_mut(index);
-        served.deficit = served.deficit.saturating_add(quantum);
-        self.remove_first(list, index);
+        // Far from any end: the deficit was none.
+        served.deficit = served.deficit.wrapping_add(quantum);
+        self.remove_first(from_new);
         self.old_flows.push(index);
-    }
-
-    /// Flow `index` begins, or ends, to count as a bulk flow of its hosts.
-    pub(super) fn count_hosts(&mut self, index: u32, isolation: Isolation, begins: bool) {
-        let &CakeFlow { source, destination, .. } = self.flows.at(index);
-        let change = |count: &mut u16| {
-            *count = if begins { count.saturating_add(1) } else { count.saturating_sub(1) };
-        };
-        if isolation.shares_by_source() {
-            change(&mut self.hash.host_mut(source).source_bulk);
-        }
-        if isolation.shares_by_destination() {
-            change(&mut self.hash.host_mut(destination).destination_bulk);
-        }
     }
 
     /// What flow `index` may send per round, with 16 binary places: less, the more bulk flows its busier host has.
     #[inline]
-    fn fine_quantum(&self, index: u32, isolation: Isolation) -> u64 {
-        let flow = self.flows.at(index);
-        let mut load = 1;
-        if isolation.shares_by_source() {
-            load = load.max(self.hash.host(flow.source).source_bulk);
-        }
-        if isolation.shares_by_destination() {
-            load = load.max(self.hash.host(flow.destination).destination_bulk);
-        }
-        // Most hosts have one bulk flow at most, and a division takes long.
-        let share = if load == 1 { u16::MAX } else { u16::MAX / load };
-        u64::from(self.flow_quantum) * u64::from(share)
+    fn fine_quantum(&self, index: u32, isolation: Isolation) -> u32 {
+        // A division takes long, and most hosts have one bulk flow at most.
+        let share = if self.hash.is_crowded() { u16::MAX / self.load(index, isolation) } else { u16::MAX };
+        self.flow_quantum * u32::from(share)
     }
 
     /// The same in bytes, rounded up or down at random so that nothing is lost in the long run.
     #[inline]
     fn quantum(&self, index: u32, isolation: Isolation, random: &mut impl Random) -> i32 {
-        let dithered = self.fine_quantum(index, isolation) + u64::from(random.next_u32() & 0xFFFF);
-        i32::try_from(dithered >> 16).unwrap_or(i32::MAX)
+        let dithered = self.fine_quantum(index, isolation) + (random.next_u32() & 0xFFFF);
+        (dithered >> 16).cast_signed()
     }
 
     /// All flows have a deficit that many rounds will not make up: all but the last of these rounds are done at once.
     #[cold]
-    pub(super) fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
+    fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
         let mut rounds = u64::MAX;
         for index in self.old_flows.iter() {
             let missing = u64::from(self.flows.at(index).deficit.min(0).unsigned_abs()) << 16;
-            rounds = rounds.min(missing / self.fine_quantum(index, isolation).max(1));
+            rounds = rounds.min(missing / u64::from(self.fine_quantum(index, isolation).max(1)));
         }
         for turn in 0..self.old_flows.len() {
             let Some(index) = self.old_flows.nth(turn) else { return };
-            let gained = self.fine_quantum(index, isolation).saturating_mul(rounds) >> 16;
+            let gained = u64::from(self.fine_quantum(index, isolation)).saturating_mul(rounds) >> 16;
             let flow = self.flows.at_mut(index);
             flow.deficit = flow.deficit.saturating_add(i32::try_from(gained).unwrap_or(i32::MAX));
         }
     }
-}
-
-/// The number of a flow as links have it.
-#[inline]
-fn place(index: u32) -> u16 {
-    u16::try_from(index).unwrap_or(NIL)
 }
 
 /// Linux sch_cake: queues per tin.
@@ -450,3 +469,5 @@ pub(super) const QUEUES_32: u32 = 1024;
 /// Linux sch_cake: what a flow sends per round lies between these, a 4096th of the tin's rate per second.
 const MIN_FLOW_QUANTUM: u32 = 300;
 const MAX_FLOW_QUANTUM: u32 = 1514;
+/// After so many visits without a packet, rounds are made up at once. No packet of a common size needs that many.
+const FRUITLESS_VISITS: u32 = 16_384;

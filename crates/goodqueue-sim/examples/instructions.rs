@@ -79,7 +79,7 @@ fn simulation(seconds: u64) -> u64 {
         let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,
-            config: goodqueue_tcp::Config::default(),
+            config: goodqueue_tcp::Config::default().into(),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
         });
         let start = Instant::from_nanos(number * 1_000_000);

@@ -9,6 +9,7 @@
 // A shadowed variable once delivered the wrong packet (mahimahi codel_packet_queue).
 #![cfg_attr(not(test), warn(clippy::shadow_unrelated))]
 
+pub mod ahead;
 pub mod backlog;
 pub mod driver;
 pub mod events;

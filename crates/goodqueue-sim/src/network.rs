@@ -12,9 +12,11 @@
 //! what then is left of half the flow's round-trip time behind the last one.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::slice::from_ref;
 
 use goodqueue::{Count, Duration, Instant, Qdisc, Stats};
 
+use crate::ahead::fetch_line;
 use crate::events::EventQueue;
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
@@ -32,19 +34,25 @@ pub struct Network {
     /// The first link of each direction.
     entry: [u32; 2],
     lines: Vec<DelayLine>,
-    /// The delay lines of each flow, per direction: behind the last link.
+    /// The delay lines of each flow, per direction: behind the last link; one entry if they are the same for all.
     line_of: Vec<[u32; 2]>,
+    flows: Vec<FlowPath>,
     /// Before the first link; empty if no flow has an access delay.
     access_of: Vec<[Option<u32>; 2]>,
     /// The hosts of each flow and the marking of its packets; empty if all are the same.
     ends_of: Vec<Ends>,
-    /// When each flow will be woken; [`Instant::MAX`]: not at all.
-    wake_at: Vec<Instant>,
-    counters: Vec<FlowCounters>,
     pub(crate) losses: Losses,
     framing: u32,
     books: Books,
     wifi: Option<Box<Wifi>>,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug)]
+struct FlowPath {
+    /// When it will be woken; [`Instant::MAX`]: not at all.
+    wake_at: Instant,
+    counters: FlowCounters,
 }
 
 /// The channel to the clients.
@@ -202,10 +210,9 @@ impl Network {
             entry: [0, number(2 * count).saturating_sub(1)],
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
+            flows: vec![FlowPath { wake_at: Instant::MAX, counters: FlowCounters::default() }; flows.len()],
             access_of: Vec::new(),
             ends_of: Vec::new(),
-            wake_at: vec![Instant::MAX; flows.len()],
-            counters: vec![FlowCounters::default(); flows.len()],
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
             framing,
             books: Books::default(),
@@ -271,6 +278,9 @@ impl Network {
                 self.access_of.push(access);
             }
         }
+        if self.line_of.windows(2).all(|pair| pair[0] == pair[1]) {
+            self.line_of.truncate(1);
+        }
     }
 
     /// Schedules what is not a packet's: a flow's start, a change of rate.
@@ -305,7 +315,7 @@ impl Network {
         let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow as usize] };
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
         let packet = Packet { queued_at: now, flow, connection, len, ends, payload };
-        self.counters[flow as usize].offered += 1;
+        self.flows[flow as usize].counters.offered += 1;
         self.books.sent(packet.len);
         if !self.access_of.is_empty()
             && let Some(line) = self.access_of[flow as usize][direction.index()]
@@ -383,7 +393,7 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            self.counters[lost.flow as usize].dropped += 1;
+            self.flows[lost.flow as usize].counters.dropped += 1;
             self.losses.dropped(now, direction, lost.flow);
             self.books.dropped(lost.len);
             if direction == Direction::Up {
@@ -409,11 +419,11 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
-        let Self { links, counters, losses, books, .. } = self;
+        let Self { links, flows, losses, books, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let queue = &mut links[link as usize];
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
-            counters[lost.flow as usize].dropped += 1;
+            flows[lost.flow as usize].counters.dropped += 1;
             losses.dropped(now, direction, lost.flow);
             books.dropped(lost.len);
         });
@@ -440,7 +450,7 @@ impl Network {
     /// Wakes `flow` at `when`, unless it will be woken before that: who is woken too early asks again.
     #[inline]
     pub fn wake(&mut self, flow: u32, when: Instant) {
-        let wake_at = &mut self.wake_at[flow as usize];
+        let wake_at = &mut self.flows[flow as usize].wake_at;
         if when < *wake_at {
             *wake_at = when;
             self.events.push_timer(when, Event::Wake(flow).encode());
@@ -450,7 +460,7 @@ impl Network {
     /// True if the wake-up of `flow` at `now` is the one last asked for.
     #[inline]
     pub(crate) fn wakes(&mut self, now: Instant, flow: u32) -> bool {
-        let wake_at = &mut self.wake_at[flow as usize];
+        let wake_at = &mut self.flows[flow as usize].wake_at;
         let current = *wake_at == now;
         if current {
             *wake_at = Instant::MAX;
@@ -460,16 +470,18 @@ impl Network {
 
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: u32) {
-        let Self { links, counters, losses, books, .. } = self;
+        let Self { links, flows, losses, books, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
-            counters[lost.flow as usize].dropped += 1;
+            flows[lost.flow as usize].counters.dropped += 1;
             losses.dropped(now, direction, lost.flow);
             books.dropped(lost.len);
         });
         if let Some((end, packet)) = progress.sent {
-            let line = self.onward[link as usize]
-                .unwrap_or_else(|| self.line_of[packet.flow as usize][link as usize & 1]);
+            let line = self.onward[link as usize].unwrap_or_else(|| {
+                self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow as usize }]
+                    [link as usize & 1]
+            });
             self.travel(end, line, packet);
         }
         if let Some(when) = progress.call_at {
@@ -508,6 +520,31 @@ impl Network {
         }
     }
 
+    /// Fetches the packet that is so many behind the first of a delay line.
+    #[inline]
+    pub(crate) fn fetch_packet(&self, index: u32, behind: usize) {
+        if let Some((when, packet)) = self.lines[index as usize].packets.get(behind) {
+            // It lies in two cache lines, or three.
+            fetch_line(from_ref(when), 0);
+            fetch_line(from_ref(&packet.flow), 0);
+            fetch_line(from_ref(&packet.payload), 0);
+        }
+    }
+
+    /// The flow whose packet is so many behind the first of a delay line to hosts, and where it goes.
+    #[inline]
+    pub(crate) fn upcoming(&self, index: u32, behind: usize) -> Option<(u32, Direction)> {
+        let line = &self.lines[index as usize];
+        let End::Host(direction) = line.end else { return None };
+        line.packets.get(behind).map(|(_, packet)| (packet.flow, direction))
+    }
+
+    /// Fetches what the path knows of a flow.
+    #[inline]
+    pub(crate) fn fetch(&self, flow: u32) {
+        fetch_line(&self.flows, flow as usize);
+    }
+
     /// The links, each hop's down before its up.
     pub(crate) fn links_mut(&mut self) -> &mut [Link] {
         &mut self.links
@@ -527,8 +564,8 @@ impl Network {
         self.links.iter().map(|link| link.qdisc().stats()).collect()
     }
 
-    pub(crate) fn counters(&self) -> &[FlowCounters] {
-        &self.counters
+    pub(crate) fn counters(&self, flow: usize) -> FlowCounters {
+        self.flows[flow].counters
     }
 
     /// Packets and bytes that are on their way: queued, being sent, or in a delay line.

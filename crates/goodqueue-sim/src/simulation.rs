@@ -5,6 +5,7 @@ use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
 use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
 
+use crate::ahead::{Ahead, fetch_line};
 use crate::backlog::BacklogWatch;
 use crate::link::{Link, LinkConfig};
 use crate::losses::{FlowLosses, Watched};
@@ -338,6 +339,9 @@ impl<'a> Simulation<'a> {
             match event {
                 Event::Serve(link) => network.serve(now, link),
                 Event::Arrive(line) => {
+                    if sources.len() > Ahead::FLOWS {
+                        fetch_ahead(network, sources, line);
+                    }
                     if let Some((packet, direction)) = network.arrive(now, line) {
                         sources[packet.flow as usize].on_packet(now, &packet, direction, network);
                     }
@@ -397,7 +401,7 @@ impl<'a> Simulation<'a> {
             at: now,
             links: self.network.stats(),
             tallies: self.sources.iter().map(Source::tally).collect(),
-            counters: self.network.counters().to_vec(),
+            counters: (0..self.sources.len()).map(|flow| self.network.counters(flow)).collect(),
         };
     }
 
@@ -436,7 +440,7 @@ impl<'a> Simulation<'a> {
     fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let (flow, source, baseline) = (&self.config.flows[index], &self.sources[index], &self.baseline);
         let (tally, before) = (source.tally(), &baseline.tallies[index]);
-        let (seen, seen_before) = (self.network.counters()[index], baseline.counters[index]);
+        let (seen, seen_before) = (self.network.counters(index), baseline.counters[index]);
         let from = flow.start.max(baseline.at);
         let until = self.end.min(flow.stop.unwrap_or(self.end)).min(tally.completed_at.unwrap_or(self.end));
         let round_trips = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);
@@ -460,6 +464,21 @@ impl<'a> Simulation<'a> {
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
             transfers: transfers.copied().collect(),
+        }
+    }
+}
+
+/// Fetches what the next packets of a delay line will need when they arrive.
+#[inline]
+fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
+    network.fetch_packet(line, Ahead::PACKET);
+    if let Some((flow, _)) = network.upcoming(line, Ahead::ENTRY) {
+        fetch_line(sources, flow as usize);
+        network.fetch(flow);
+    }
+    for (step, behind) in Ahead::STEPS {
+        if let Some((flow, direction)) = network.upcoming(line, behind) {
+            sources[flow as usize].fetch(direction, step);
         }
     }
 }

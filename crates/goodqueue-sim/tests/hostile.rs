@@ -29,7 +29,7 @@ fn download(size: Option<u64>) -> Traffic {
     Traffic::Tcp(TcpSettings {
         direction: Direction::Down,
         size,
-        config: goodqueue_tcp::Config::default(),
+        config: goodqueue_tcp::Config::default().into(),
         congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
     })
 }

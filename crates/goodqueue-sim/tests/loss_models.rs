@@ -18,7 +18,7 @@ fn rate(congestion_control: &str, loss: f64) -> f64 {
     let traffic = Traffic::Tcp(TcpSettings {
         direction: Direction::Down,
         size: None,
-        config,
+        config: config.into(),
         congestion_control: AnyCongestionControl::by_name(congestion_control).expect("listed"),
     });
     let links = [line(made("netem", &path)), line(made("pfifo", &Settings::new()))];

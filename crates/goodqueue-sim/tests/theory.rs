@@ -30,7 +30,7 @@ fn download(size: Option<u64>, change: impl Fn(&mut goodqueue_tcp::Config)) -> T
     let mut config = goodqueue_tcp::Config::default();
     change(&mut config);
     let congestion_control = AnyCongestionControl::by_name("newreno").expect("listed");
-    Traffic::Tcp(TcpSettings { direction: Direction::Down, size, config, congestion_control })
+    Traffic::Tcp(TcpSettings { direction: Direction::Down, size, config: config.into(), congestion_control })
 }
 
 fn cbr(kbit: u64, bytes: u32) -> Traffic {
@@ -335,7 +335,7 @@ fn every_profile_of_linux_fills_a_line_without_flooding_it() {
         let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,
-            config: profile.settings,
+            config: profile.settings.into(),
             congestion_control: profile.controller("cubic").expect("listed"),
         });
         let codel = AnyConfig::from_settings("codel", &Settings::new(), &Link::default());

@@ -565,7 +565,7 @@ mod on_a_path {
             Traffic::Tcp(TcpSettings {
                 direction,
                 size: None,
-                config: goodqueue_tcp::Config::default(),
+                config: goodqueue_tcp::Config::default().into(),
                 congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
             })
         };

@@ -48,6 +48,12 @@ impl Reassembly {
         self.ranges.len() as u64
     }
 
+    /// The first range.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&(u64, u64)> {
+        self.ranges.first()
+    }
+
     /// Keeps `start..end`.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> Stored {
         // Ranges `low..high` overlap or touch the new one.

@@ -1,9 +1,11 @@
 //! The end that receives data: puts it in order, acknowledges it, echoes congestion marks.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
-use crate::config::DelayedAck;
 use crate::reassembly::{Reassembly, Stored};
 use crate::receive_buffer::{OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -42,54 +44,54 @@ enum State {
 
 /// The receiving end of a connection. See the [crate's page](crate) for how to drive it; timers run in
 /// [`poll_transmit`](Self::poll_transmit).
+///
+/// What every segment needs comes last and lies together, before whatever follows the receiver in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
-    /// The next byte expected (RCV.NXT, RFC 9293 §3.3.1).
-    rcv_nxt: u64,
-    /// The right edge of the window; it never moves left (RFC 9293 §3.8.6.2.2).
-    edge: u64,
-    /// Segments in order that no ACK has covered yet.
-    unacknowledged: u32,
-    ack_due: bool,
-    /// When the delayed ACK must go, or the SYN/ACK again.
-    timer: Option<Instant>,
-    state: State,
-    /// Congestion marks are echoed until the sender says that it reduced (RFC 3168 §6.1.3).
-    echo: bool,
-    ecn: bool,
-    sack: bool,
-    timestamps: bool,
-    fin_received: bool,
-    /// Sequence number of the FIN, once it is known.
-    fin: Option<u64>,
-    ts_recent: u32,
-    window: u32,
-    delayed_ack: DelayedAck,
-    reassembly: Reassembly,
-    /// The duplicate that the next ACK reports (RFC 2883 §4).
-    duplicate: Option<(u64, u64)>,
-    /// So many ACKs are not delayed.
-    quick: u32,
-    /// The tuned buffer, if timestamps let it be tuned.
-    buffer: Option<ReceiveBuffer>,
-    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
-    eager: u32,
     /// When data last came, and the gap after which ACKs are quick again.
     last_data: Option<Instant>,
     quick_after: Duration,
     /// With adaptive ACKs: how long one may be delayed now, and at most.
     patience: Duration,
     most_patience: Duration,
-    /// An ACK of what came before the marking changed: up to here, with this echo.
-    change: Option<(u64, bool)>,
     /// When the last SYN/ACK went out.
     answered: Instant,
-    /// The last segment carried a mark (RFC 8257 §3.2).
-    marked: bool,
     /// Timeout of the SYN/ACK now.
     syn_rto: Duration,
-    config: Config,
+    /// The duplicate that the next ACK reports (RFC 2883 §4).
+    duplicate: Option<(u64, u64)>,
+    /// Sequence number of the FIN, once it is known.
+    fin: Option<u64>,
+    reassembly: Reassembly,
     stats: ReceiverStats,
+    config: Arc<Config>,
+    /// The tuned buffer, if timestamps let it be tuned.
+    buffer: Option<Box<ReceiveBuffer>>,
+    /// The next byte expected (RCV.NXT, RFC 9293 §3.3.1).
+    rcv_nxt: u64,
+    /// The right edge of the window; it never moves left (RFC 9293 §3.8.6.2.2).
+    edge: u64,
+    /// When the delayed ACK must go, or the SYN/ACK again.
+    timer: Option<Instant>,
+    /// An ACK of what came before the marking changed: up to here, with this echo.
+    change: Option<(u64, bool)>,
+    /// Segments in order that no ACK has covered yet.
+    unacknowledged: u32,
+    ts_recent: u32,
+    window: u32,
+    /// So many ACKs are not delayed.
+    quick: u32,
+    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
+    eager: u32,
+    state: State,
+    ack_due: bool,
+    /// Congestion marks are echoed until the sender says that it reduced (RFC 3168 §6.1.3).
+    echo: bool,
+    ecn: bool,
+    fin_received: bool,
+    /// The last segment carried a mark (RFC 8257 §3.2).
+    marked: bool,
 }
 
 impl Receiver {
@@ -97,7 +99,8 @@ impl Receiver {
     ///
     /// # Errors
     /// See [`Config::check`].
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(config: impl Into<Arc<Config>>) -> Result<Self, ConfigError> {
+        let config = config.into();
         config.check()?;
         Ok(Self {
             rcv_nxt: 0,
@@ -108,13 +111,10 @@ impl Receiver {
             state: State::Listen,
             echo: false,
             ecn: false,
-            sack: config.sack,
-            timestamps: config.timestamps,
             fin_received: false,
             fin: None,
             ts_recent: 0,
             window: config.rwnd,
-            delayed_ack: config.delayed_ack,
             reassembly: Reassembly::default(),
             duplicate: None,
             quick: config.quick_acks,
@@ -149,9 +149,9 @@ impl Receiver {
                 self.timer = None;
                 let rtt = now.since(self.answered);
                 self.quick_after = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
-                self.most_patience = rtt.max(self.delayed_ack.timeout).min(LONGEST_DELAY);
+                self.most_patience = rtt.max(self.config.delayed_ack.timeout).min(LONGEST_DELAY);
                 if let Some(buffer) = &mut self.buffer {
-                    *buffer = ReceiveBuffer::new(self.config.payload(), now);
+                    **buffer = ReceiveBuffer::new(self.config.payload(), now);
                 }
             }
             State::SynReceived => return,
@@ -166,8 +166,8 @@ impl Receiver {
         if self.state == State::Listen {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
-            if self.config.adaptive_acks && self.timestamps {
-                self.buffer = Some(ReceiveBuffer::new(self.config.payload(), Instant::ZERO));
+            if self.config.adaptive_acks && self.config.timestamps {
+                self.buffer = Some(Box::new(ReceiveBuffer::new(self.config.payload(), Instant::ZERO)));
             }
             self.edge = self.rcv_nxt.saturating_add(self.free_window());
             // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).
@@ -222,7 +222,7 @@ impl Receiver {
             self.store(now, segment, start, last);
             return;
         }
-        if self.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
+        if self.config.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
             self.ts_recent = segment.ts_val; // RFC 7323 §4.3: of the first segment that the ACK covers
         }
         self.rcv_nxt = last;
@@ -248,7 +248,7 @@ impl Receiver {
             || pushed
             || self.quick > 0
             || self.fin_received
-            || self.unacknowledged >= self.delayed_ack.every
+            || self.unacknowledged >= self.config.delayed_ack.every
         {
             self.ack_due = true; // RFC 5681 §4.2
         } else if self.timer.is_none() {
@@ -260,14 +260,14 @@ impl Receiver {
     #[inline]
     fn free_window(&self) -> u64 {
         let window = u64::from(self.window);
-        self.buffer.map_or(window, |buffer| window.min(buffer.window(taken(&self.reassembly))))
+        self.buffer.as_ref().map_or(window, |buffer| window.min(buffer.window(taken(&self.reassembly))))
     }
 
     /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
     /// about as long for a second segment.
     #[inline]
     fn note_gap(&mut self, gap: Duration) {
-        let least = self.delayed_ack.timeout;
+        let least = self.config.delayed_ack.timeout;
         if gap > self.quick_after {
             self.quick = self.config.quick_acks;
         } else if gap.as_nanos() <= least.as_nanos() / 2 {
@@ -280,9 +280,9 @@ impl Receiver {
     /// Sets the timer of a delayed ACK.
     fn wait_for_more(&mut self, now: Instant) {
         let patience = if self.config.adaptive_acks {
-            self.patience.min(self.most_patience).max(self.delayed_ack.timeout)
+            self.patience.min(self.most_patience).max(self.config.delayed_ack.timeout)
         } else {
-            self.delayed_ack.timeout
+            self.config.delayed_ack.timeout
         };
         self.timer = Some(self.config.timers.expiry(now, patience));
     }
@@ -290,7 +290,7 @@ impl Receiver {
     /// One more segment to acknowledge, not necessarily now.
     fn delay(&mut self, now: Instant) {
         self.unacknowledged += 1;
-        if self.unacknowledged >= self.delayed_ack.every {
+        if self.unacknowledged >= self.config.delayed_ack.every {
             self.ack_due = true;
         } else if self.timer.is_none() {
             self.wait_for_more(now);
@@ -396,7 +396,7 @@ impl Receiver {
         if self.quick > 0 && self.state == State::Established {
             self.quick -= 1;
             if self.quick == 0 {
-                self.patience = self.delayed_ack.timeout;
+                self.patience = self.config.delayed_ack.timeout;
             }
         }
         self.stats.sent += 1;
@@ -405,8 +405,8 @@ impl Receiver {
             ack: self.rcv_nxt,
             len: 0,
             window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
-            ts_val: if self.timestamps { timestamp(now) } else { 0 },
-            ts_ecr: if self.timestamps { self.ts_recent } else { 0 },
+            ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(self.echo, Flags::ECE),
             ecn: Ecn::NotEct,
@@ -420,7 +420,7 @@ impl Receiver {
             return Some(segment);
         }
         self.timer = None;
-        if self.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
+        if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
             segment.sack = self.reassembly.blocks(self.rcv_nxt, self.duplicate.take());
         }
         Some(segment)
@@ -435,8 +435,8 @@ impl Receiver {
             ack,
             len: 0,
             window: u32::try_from(self.edge.saturating_sub(ack)).unwrap_or(u32::MAX),
-            ts_val: if self.timestamps { timestamp(now) } else { 0 },
-            ts_ecr: if self.timestamps { self.ts_recent } else { 0 },
+            ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(echo, Flags::ECE),
             ecn: Ecn::NotEct,
@@ -470,6 +470,14 @@ impl Receiver {
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
+    }
+
+    /// What the next segment will read beside the receiver itself, for those who fetch memory ahead: the first range that is
+    /// held out of order.
+    #[must_use]
+    #[inline]
+    pub fn held(&self) -> Option<&impl Copy> {
+        self.reassembly.first()
     }
 
     /// True once the handshake is done.

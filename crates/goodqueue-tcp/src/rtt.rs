@@ -1,5 +1,7 @@
 //! Round-trip time and the retransmission timeout (RFC 6298), in nanoseconds.
 
+use alloc::sync::Arc;
+
 use goodqueue::Duration;
 
 use crate::Config;
@@ -19,13 +21,18 @@ pub(crate) struct RttEstimator {
     base: Duration,
     /// RTO in force.
     rto: Duration,
-    min_rto: Duration,
-    max_rto: Duration,
     /// Least RTT seen.
     min_rtt: Duration,
-    tick: u64,
-    linux: Option<Linux>,
-    ns2: Option<Ns2>,
+    rule: Rule,
+    config: Arc<Config>,
+}
+
+/// What the rule for the timeout keeps beside that.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Rfc6298,
+    Linux(Linux),
+    Ns2(Ns2),
 }
 
 /// What ns-2 keeps, in ticks: eight times the smoothed RTT, and four times its mean deviation.
@@ -52,18 +59,19 @@ struct Linux {
 }
 
 impl RttEstimator {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: Arc<Config>) -> Self {
         Self {
             srtt: None,
             rttvar: Duration::ZERO,
             base: config.initial_rto,
             rto: config.initial_rto,
-            min_rto: config.min_rto,
-            max_rto: config.max_rto,
             min_rtt: Duration::MAX,
-            tick: config.tick.as_nanos(),
-            linux: (config.rto_rule == RtoRule::Linux).then(Linux::default),
-            ns2: (config.rto_rule == RtoRule::Ns2).then_some(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
+            rule: match config.rto_rule {
+                RtoRule::Rfc6298 => Rule::Rfc6298,
+                RtoRule::Linux => Rule::Linux(Linux::default()),
+                RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
+            },
+            config,
         }
     }
 
@@ -77,15 +85,17 @@ impl RttEstimator {
     #[inline]
     pub(crate) fn take(&mut self, rtt: Duration, una: u64, next: u64) {
         self.min_rtt = self.min_rtt.min(rtt);
-        let r = if self.tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(self.tick) * self.tick };
-        if self.linux.is_some() {
-            self.take_linux(r, una, next);
-            return;
+        let tick = self.config.tick.as_nanos();
+        let r = if tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(tick) * tick };
+        match self.rule {
+            Rule::Rfc6298 => self.take_rfc(r),
+            Rule::Linux(_) => self.take_linux(r, una, next),
+            Rule::Ns2(_) => self.take_ns2(r, tick.max(1)),
         }
-        if self.ns2.is_some() {
-            self.take_ns2(r);
-            return;
-        }
+    }
+
+    #[inline]
+    fn take_rfc(&mut self, r: u64) {
         let (srtt, rttvar) = match self.srtt {
             // §2.2
             None => (r, r / 2),
@@ -99,13 +109,18 @@ impl RttEstimator {
         self.srtt = Some(Duration::from_nanos(srtt));
         self.rttvar = Duration::from_nanos(rttvar);
         let rto = srtt.saturating_add(rttvar.saturating_mul(4).max(GRANULARITY));
-        self.base = Duration::from_nanos(rto).clamp(self.min_rto, self.max_rto);
+        self.set_rto(Duration::from_nanos(rto));
+    }
+
+    /// A timeout follows from a sample, within its bounds.
+    #[inline]
+    fn set_rto(&mut self, rto: Duration) {
+        self.base = rto.clamp(self.config.min_rto, self.config.max_rto);
         self.rto = self.base;
     }
 
-    fn take_ns2(&mut self, r: u64) {
-        let tick = self.tick.max(1);
-        let Some(ns2) = &mut self.ns2 else { return };
+    fn take_ns2(&mut self, r: u64, tick: u64) {
+        let Rule::Ns2(ns2) = &mut self.rule else { return };
         let r = (r / tick).max(1);
         if ns2.srtt == 0 {
             ns2.srtt = r << 3;
@@ -119,13 +134,12 @@ impl RttEstimator {
         self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
         self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
         let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
-        self.base = rto.clamp(self.min_rto, self.max_rto);
-        self.rto = self.base;
+        self.set_rto(rto);
     }
 
     fn take_linux(&mut self, r: u64, una: u64, next: u64) {
-        let floor = self.min_rto.as_nanos();
-        let Some(linux) = &mut self.linux else { return };
+        let floor = self.config.min_rto.as_nanos();
+        let Rule::Linux(linux) = &mut self.rule else { return };
         let (srtt, rttvar) = match self.srtt {
             None => {
                 // All in units of four deviations: half the sample times four.
@@ -159,8 +173,7 @@ impl RttEstimator {
         };
         self.srtt = Some(Duration::from_nanos(srtt));
         self.rttvar = Duration::from_nanos(rttvar);
-        self.base = Duration::from_nanos(srtt.saturating_add(rttvar)).clamp(self.min_rto, self.max_rto);
-        self.rto = self.base;
+        self.set_rto(Duration::from_nanos(srtt.saturating_add(rttvar)));
     }
 
     /// Least RTT seen; `MAX` before the first sample.
@@ -176,8 +189,8 @@ impl RttEstimator {
 
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
     pub(crate) fn back_off(&mut self) {
-        self.rto = self.rto.saturating_mul(2).min(self.max_rto);
-        if let Some(ns2) = &mut self.ns2 {
+        self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
+        if let Rule::Ns2(ns2) = &mut self.rule {
             ns2.back_off = ns2.back_off.saturating_mul(2);
             if ns2.back_off > NS2_WORTHLESS {
                 ns2.rttvar += ns2.srtt >> 3;
@@ -189,8 +202,7 @@ impl RttEstimator {
     /// Data transmission begins after a SYN that timed out and gave no sample (RFC 6298 §5.7).
     pub(crate) fn restart_after_syn_timeout(&mut self) {
         if self.srtt.is_none() {
-            self.base = AFTER_SYN_TIMEOUT.clamp(self.min_rto, self.max_rto);
-            self.rto = self.base;
+            self.set_rto(AFTER_SYN_TIMEOUT);
         }
     }
 
@@ -214,7 +226,8 @@ mod tests {
 
     #[test]
     fn the_first_sample_sets_srtt_and_half_of_it_as_variance() {
-        let mut rtt = RttEstimator::new(&Config { min_rto: Duration::from_millis(1), ..Config::default() });
+        let mut rtt =
+            RttEstimator::new(Config { min_rto: Duration::from_millis(1), ..Config::default() }.into());
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.sample(Duration::from_millis(100));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(100)));
@@ -226,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_timeout_stays_between_its_bounds_and_backs_off_until_a_sample() {
-        let mut rtt = RttEstimator::new(&Config::default());
+        let mut rtt = RttEstimator::new(Config::default().into());
         rtt.sample(Duration::from_millis(1));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         for _ in 0..40 {

@@ -6,6 +6,7 @@
 //!
 //! Positions are numbers that are never reused: the n-th segment ever sent has position n.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -28,21 +29,47 @@ const RESENT: u8 = 4;
 /// It was sent more than once: gives no RTT sample (RFC 6298 §3).
 const AMBIGUOUS: u8 = 8;
 
-/// A segment in the ring.
-#[derive(Clone, Copy, Debug, Default)]
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) seq: u64,
-    sent: Instant,
     /// Sequence numbers that it takes: payload, and one for FIN.
     pub(crate) len: u32,
+}
+
+/// The same as it stands in the ring, four to a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    sent: Instant,
+    /// The lower half of its sequence number: all that are out lie within a window, which is less than 2^31.
+    low: u32,
+    len: u16,
     marks: u8,
 }
 
-impl Record {
+const _: () = assert!(size_of::<Slot>() == 16, "there is one for each segment in the network");
+
+impl Slot {
     #[inline]
     fn is(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
+
+    #[inline]
+    fn len(&self) -> u64 {
+        u64::from(self.len)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+const fn low(seq: u64) -> u32 {
+    seq as u32
+}
+
+/// The sequence number whose lower half is `half`, of those below `end`.
+#[inline]
+fn whole(end: u64, half: u32) -> u64 {
+    end - u64::from(low(end).wrapping_sub(half))
 }
 
 /// What a cumulative acknowledgement took off the scoreboard.
@@ -96,41 +123,42 @@ struct Known {
     high: u64,
 }
 
+/// What every ACK needs comes first and lies together: with thousands of flows each is out of the cache when its turn comes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
-    /// A power of two of them, never none; position p is at `p & mask`.
-    records: Vec<Record>,
-    mask: u64,
+    /// A power of two of them, never none; position p is at p modulo their number.
+    records: Box<[Slot]>,
     /// Position of the oldest record, and of the next to come.
     first: u64,
     next: u64,
     /// Sequence number after the last record.
     end_seq: u64,
-    /// Usual length of a record, and the SACKed bytes above a segment beyond which it is lost (RFC 6675 §4).
-    mss: u32,
-    lost_threshold: u64,
     /// Bytes of all records; of the SACKED; of the LOST and of the RESENT ones that are not SACKED.
     outstanding: u64,
     sacked: u64,
     lost: u64,
     resent: u64,
+    /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
+    rack: bool,
+    /// Losses are found by counting what was SACKed above.
+    counts: bool,
+    /// Somebody wants to know what an ACK delivers.
+    watched: bool,
+    /// Usual length of a record.
+    mss: u32,
+    /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
+    resend: u64,
     /// Below this position each record is SACKED or LOST. At and above it there are so many SACKED bytes in so many
     /// ranges.
     edge: u64,
     sacked_above: u64,
     ranges_above: u64,
-    /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
-    resend: u64,
     /// Position after the highest SACKED record.
     high_sacked: u64,
     known: [Known; MAX_SACK_BLOCKS],
-    /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
-    rack: bool,
-    /// Losses are found by counting what was SACKed above.
-    counts: bool,
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
-    watched: bool,
     /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived.
     arrivals: Arrivals,
     recent: Instant,
@@ -143,13 +171,11 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub(crate) fn new(mss: u32, seq: u64, rack: bool) -> Self {
         Self {
-            records: vec![Record::default(); INITIAL_CAPACITY],
-            mask: INITIAL_CAPACITY as u64 - 1,
+            records: vec![Slot::default(); INITIAL_CAPACITY].into_boxed_slice(),
             first: 0,
             next: 0,
             end_seq: seq,
             mss,
-            lost_threshold: (DUP_THRESH - 1) * u64::from(mss),
             outstanding: 0,
             sacked: 0,
             lost: 0,
@@ -190,7 +216,7 @@ impl Scoreboard {
             let before = *record;
             let kept = if before.is(LOST) { LOST | RESENT | AMBIGUOUS } else { AMBIGUOUS };
             record.marks &= kept;
-            let len = u64::from(before.len);
+            let len = before.len();
             if before.is(SACKED) && before.is(LOST) {
                 self.lost += len;
                 self.resent += if before.is(RESENT) { len } else { 0 };
@@ -240,7 +266,7 @@ impl Scoreboard {
 
     /// The segment at `position`, if it is out.
     pub(crate) fn record(&self, position: u64) -> Option<Record> {
-        (position >= self.first && position < self.next).then(|| *self.at(position))
+        (position >= self.first && position < self.next).then(|| self.unpacked(position))
     }
 
     fn note_delivered(&mut self, position: u64) {
@@ -290,13 +316,14 @@ impl Scoreboard {
     /// The segment was sent for the first time. It follows the one before without a gap.
     #[inline]
     pub(crate) fn push(&mut self, len: u32, now: Instant) {
-        if self.next - self.first > self.mask {
+        if self.next - self.first == self.records.len() as u64 {
             self.grow();
         }
-        let seq = self.end_seq;
-        *self.at_mut(self.next) = Record { seq, sent: now, len, marks: 0 };
+        // The longest segment has less than 2^16 bytes (MAX_MSS), and a FIN.
+        let short = u16::try_from(len).unwrap_or(u16::MAX);
+        *self.at_mut(self.next) = Slot { low: low(self.end_seq), sent: now, len: short, marks: 0 };
         self.next += 1;
-        self.end_seq = seq + u64::from(len);
+        self.end_seq += u64::from(len);
         self.outstanding += u64::from(len);
     }
 
@@ -310,8 +337,8 @@ impl Scoreboard {
         let mut first_sent = None;
         while self.first < self.next {
             let record = *self.at(self.first);
-            let len = u64::from(record.len);
-            if record.seq + len > ack {
+            let len = record.len();
+            if self.seq_of(record) + len > ack {
                 break;
             }
             self.outstanding -= len;
@@ -350,7 +377,7 @@ impl Scoreboard {
     }
 
     fn seq_of_first(&self) -> u64 {
-        if self.is_empty() { self.end_seq } else { self.at(self.first).seq }
+        if self.is_empty() { self.end_seq } else { self.seq_of(*self.at(self.first)) }
     }
 
     fn note_arrival(&mut self, arrival: Delivered) {
@@ -358,7 +385,7 @@ impl Scoreboard {
     }
 
     /// A marked record arrived.
-    fn note_marked_arrival(&mut self, record: Record) {
+    fn note_marked_arrival(&mut self, record: Slot) {
         if !self.rack || record.is(SACKED) {
             return;
         }
@@ -369,12 +396,12 @@ impl Scoreboard {
         } else {
             self.arrivals.was_not_lost |= record.is(LOST);
         }
-        self.note_arrival(Delivered { sent: record.sent, end: record.seq + u64::from(record.len) });
+        self.note_arrival(Delivered { sent: record.sent, end: self.seq_of(record) + record.len() });
     }
 
     /// Takes the marks of the first record out of the counters; returns what its arrival adds to what was delivered.
-    fn forget(&mut self, record: Record) -> u64 {
-        let len = u64::from(record.len);
+    fn forget(&mut self, record: Slot) -> u64 {
+        let len = record.len();
         if record.is(SACKED) {
             self.sacked -= len;
             if self.first >= self.edge {
@@ -440,7 +467,7 @@ impl Scoreboard {
             if record.is(SACKED) {
                 continue;
             }
-            let len = u64::from(record.len);
+            let len = record.len();
             bytes += len;
             if self.watched {
                 self.note_sacked(position, record);
@@ -467,10 +494,10 @@ impl Scoreboard {
     /// three separate ranges.
     fn mark_lost(&mut self) {
         while self.edge < self.next
-            && (self.sacked_above > self.lost_threshold || self.ranges_above >= DUP_THRESH)
+            && (self.sacked_above > (DUP_THRESH - 1) * u64::from(self.mss) || self.ranges_above >= DUP_THRESH)
         {
             let record = *self.at(self.edge);
-            let len = u64::from(record.len);
+            let len = record.len();
             if record.is(SACKED) {
                 self.sacked_above -= len;
                 self.ranges_above -= u64::from(!self.is_sacked(self.edge + 1));
@@ -495,7 +522,7 @@ impl Scoreboard {
         let front = *self.at(self.first);
         if front.marks & (LOST | SACKED) == 0 {
             self.at_mut(self.first).marks |= LOST;
-            self.lost += u64::from(front.len);
+            self.lost += front.len();
         }
     }
 
@@ -515,7 +542,7 @@ impl Scoreboard {
         let first = self.first;
         for position in self.first..self.next {
             let record = self.at_mut(position);
-            let len = u64::from(record.len);
+            let len = record.len();
             if record.is(SACKED) && !reneged {
                 self.sacked += len;
             } else if record.sent > recent && position != first {
@@ -544,33 +571,32 @@ impl Scoreboard {
         if self.rack {
             // Lost ones may lie beyond others that are not.
             while self.resend < self.next {
-                let record = *self.at(self.resend);
-                if record.marks & (SACKED | RESENT | LOST) == LOST {
-                    return Some((self.resend, record));
+                if self.at(self.resend).marks & (SACKED | RESENT | LOST) == LOST {
+                    return Some((self.resend, self.unpacked(self.resend)));
                 }
                 self.resend += 1;
             }
             return None;
         }
-        let (position, record) = self.next_to_resend()?;
-        record.is(LOST).then_some((position, record))
+        let position = self.next_to_resend()?;
+        self.at(position).is(LOST).then(|| (position, self.unpacked(position)))
     }
 
     /// The first segment that is neither SACKED nor resent, below one that is SACKED (NextSeg rule 3).
     pub(crate) fn next_hole(&mut self) -> Option<(u64, Record)> {
         let hole = self.next_to_resend()?;
-        (hole.0 < self.high_sacked).then_some(hole)
+        (hole < self.high_sacked).then(|| (hole, self.unpacked(hole)))
     }
 
     /// The last segment that is not SACKED (NextSeg rule 4, the rescue retransmission).
     pub(crate) fn rescue(&self) -> Option<(u64, Record)> {
         let last = (self.first..self.next).rev().find(|&position| !self.at(position).is(SACKED))?;
-        Some((last, *self.at(last)))
+        Some((last, self.unpacked(last)))
     }
 
     /// The oldest segment.
     pub(crate) fn front(&self) -> Option<(u64, Record)> {
-        (!self.is_empty()).then(|| (self.first, *self.at(self.first)))
+        (!self.is_empty()).then(|| (self.first, self.unpacked(self.first)))
     }
 
     /// The segment at `position` was sent again.
@@ -580,7 +606,7 @@ impl Scoreboard {
         record.marks |= RESENT | AMBIGUOUS;
         record.sent = now;
         if before.marks & (SACKED | RESENT) == 0 {
-            self.resent += u64::from(before.len);
+            self.resent += before.len();
         }
         if self.rack {
             self.resends.push_back((position, now));
@@ -589,8 +615,8 @@ impl Scoreboard {
 
     /// Pipe counted from the records, as RFC 6675 §4 words it; equals [`pipe`](Self::pipe).
     pub(crate) fn recount_pipe(&self) -> u64 {
-        let octets = |record: &Record| {
-            let len = u64::from(record.len);
+        let octets = |record: &Slot| {
+            let len = record.len();
             let original = if record.is(LOST) { 0 } else { len };
             let retransmission = if record.is(RESENT) { len } else { 0 };
             if record.is(SACKED) { 0 } else { original + retransmission }
@@ -598,11 +624,10 @@ impl Scoreboard {
         (self.first..self.next).map(|position| octets(self.at(position))).sum()
     }
 
-    fn next_to_resend(&mut self) -> Option<(u64, Record)> {
+    fn next_to_resend(&mut self) -> Option<u64> {
         while self.resend < self.next {
-            let record = *self.at(self.resend);
-            if record.marks & (SACKED | RESENT) == 0 {
-                return Some((self.resend, record));
+            if self.at(self.resend).marks & (SACKED | RESENT) == 0 {
+                return Some(self.resend);
             }
             self.resend += 1;
         }
@@ -614,20 +639,20 @@ impl Scoreboard {
         if seq >= self.end_seq {
             return self.next;
         }
-        let start = self.at(self.first).seq;
+        let start = self.seq_of_first();
         if seq <= start {
             return self.first;
         }
         // Nearly always all segments are full, and the narrow division is the cheap one.
         let distance = u32::try_from(seq - start).unwrap_or(u32::MAX);
         let guess = self.first + u64::from(distance / self.mss);
-        if guess < self.next && self.at(guess).seq == seq {
+        if guess < self.next && self.at(guess).low == low(seq) {
             return guess;
         }
         let (mut low, mut high) = (self.first, self.next);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.at(middle).seq < seq {
+            if self.seq_of(*self.at(middle)) < seq {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -639,7 +664,7 @@ impl Scoreboard {
     /// Position after the last record that ends at or before `seq`.
     fn position_before(&self, seq: u64) -> u64 {
         let position = self.position(seq);
-        let start = if position < self.next { self.at(position).seq } else { self.end_seq };
+        let start = if position < self.next { self.seq_of(*self.at(position)) } else { self.end_seq };
         if start == seq { position } else { position.saturating_sub(1).max(self.first) }
     }
 
@@ -650,30 +675,47 @@ impl Scoreboard {
 
     #[inline]
     fn slot(&self, position: u64) -> usize {
-        usize::try_from(position & self.mask).unwrap_or(0)
+        usize::try_from(position & (self.records.len() as u64 - 1)).unwrap_or(0)
     }
 
     #[inline]
-    fn at(&self, position: u64) -> &Record {
+    fn at(&self, position: u64) -> &Slot {
         &self.records[self.slot(position)]
     }
 
     #[inline]
-    fn at_mut(&mut self, position: u64) -> &mut Record {
+    fn at_mut(&mut self, position: u64) -> &mut Slot {
         let slot = self.slot(position);
         &mut self.records[slot]
+    }
+
+    /// Places from the oldest record on, a cache line from each other, and that of the next record to come.
+    #[inline]
+    pub(crate) fn sample(&self) -> impl Iterator<Item = &Slot> {
+        let from_oldest = (self.first..self.next).step_by(4).take(3);
+        from_oldest.chain([self.next]).map(|position| self.at(position))
+    }
+
+    /// The whole sequence number of a record that is out.
+    #[inline]
+    fn seq_of(&self, record: Slot) -> u64 {
+        whole(self.end_seq, record.low)
+    }
+
+    #[inline]
+    fn unpacked(&self, position: u64) -> Record {
+        let record = *self.at(position);
+        Record { seq: self.seq_of(record), len: u32::from(record.len) }
     }
 
     #[cold]
     fn grow(&mut self) {
         let capacity = self.records.len() * 2;
-        let mut records = vec![Record::default(); capacity];
-        let mask = capacity as u64 - 1;
+        let mut records = vec![Slot::default(); capacity].into_boxed_slice();
         for position in self.first..self.next {
-            records[usize::try_from(position & mask).unwrap_or(0)] = *self.at(position);
+            records[usize::try_from(position & (capacity as u64 - 1)).unwrap_or(0)] = *self.at(position);
         }
         self.records = records;
-        self.mask = mask;
     }
 }
 

@@ -1,6 +1,9 @@
 //! The end that sends data: handshake, what may be sent when, timers. How it reacts to ACKs is in `reaction`,
 //! what can be seen of it from outside in `view`.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
@@ -67,25 +70,24 @@ enum Purpose {
 
 /// What time-based loss detection and all that goes with it remember (RFC 8985).
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Rack {
-    /// Of all delivered segments the one that was sent last, and its RTT.
-    newest: Option<Delivered>,
-    rtt: Duration,
-    /// Reordering was seen; then losses wait for a quarter of the least RTT, times `steps`.
-    reordered: bool,
-    steps: u32,
-    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a retransmission.
-    probed: Option<(u64, bool)>,
-    /// The last reduction may yet be taken back.
-    undo: Option<Undo>,
     /// F-RTO: nothing since the timeout speaks against its having been spurious.
     timeout_in_doubt: bool,
     /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682 §3.1 step 2b).
     new_data_first: bool,
+    /// Reordering was seen; then losses wait for a quarter of the least RTT, times `steps`.
+    reordered: bool,
     /// Was the window what limited sending, and the most that was out, in this round trip; it ends at `round_end`.
     limited: bool,
+    steps: u32,
     most_out: u64,
     round_end: u64,
+    /// Of all delivered segments the one that was sent last, and its RTT.
+    newest: Option<Delivered>,
+    rtt: Duration,
+    /// The last reduction may yet be taken back.
+    undo: Option<Undo>,
 }
 
 /// What is needed to take a reduction back.
@@ -103,10 +105,15 @@ struct Undo {
 
 /// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;
 /// timers run in [`poll_transmit`](Self::poll_transmit).
+///
+/// What every ACK and every transmission need comes first and lies together: with thousands of flows each is out of the
+/// cache when its turn comes, and costs by the cache lines that it touches.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sender<C = AnyCongestionControl> {
     state: State,
     phase: Phase,
+    purpose: Purpose,
     ack_due: bool,
     syn_due: bool,
     /// The oldest segment goes out whatever the window says (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
@@ -126,51 +133,53 @@ pub struct Sender<C = AnyCongestionControl> {
     rescued: bool,
     /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
     first_partial: bool,
-    duplicate_acks: u64,
-    mss: u64,
+    /// The controller wants all feedback; it sets the window in recovery too.
+    feedback: bool,
+    controls_all: bool,
+    /// Segments wait for their departure.
+    paced_out: bool,
+    ts_recent: u32,
+    config: Arc<Config>,
     /// SND.UNA and SND.NXT (RFC 9293 §3.3.1).
     snd_una: u64,
     snd_nxt: u64,
     cwnd: u64,
     ssthresh: u64,
+    mss: u64,
+    duplicate_acks: u64,
     /// Sequence number after the last byte that the application wrote.
     data_end: u64,
     /// Right edge of the receiver's window, and the largest window it ever offered.
     window_edge: u64,
     max_window: u64,
+    timer: Option<Instant>,
+    last_sent: Instant,
+    /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
+    limited: u64,
+    /// With pacing: bytes per second.
+    pace: Option<u64>,
+    rates: Option<Box<Rates>>,
+    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a retransmission.
+    probed: Option<(u64, bool)>,
+    rtt: RttEstimator,
+    scoreboard: Scoreboard,
+    stats: SenderStats,
+    controller: C,
+    rack: Rack,
     /// What recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC 6582 §3.1).
     recovery_point: u64,
     /// SND.NXT at the last window reduction: a mark on something older says nothing new (RFC 3168 §6.1.2).
     reduction_point: u64,
-    /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
-    limited: u64,
-    timer: Option<Instant>,
-    purpose: Purpose,
-    rack: Rack,
-    ns2: Ns2,
-    rates: Option<Rates>,
-    /// The controller wants all feedback; it sets the window in recovery too.
-    feedback: bool,
-    controls_all: bool,
-    /// With pacing: bytes per second, and when the next segment may leave.
-    pace: Option<u64>,
+    prr: Prr,
+    /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
+    timed_out_at: Option<u64>,
+    /// With pacing: when the next segment may leave.
     next_departure: Instant,
-    /// Segments wait for it.
-    paced_out: bool,
     /// Segments that are still to go of this burst and of the piece that it belongs to; whether the burst has several.
     burst: u32,
     piece: u32,
     burst_of_several: bool,
-    last_sent: Instant,
-    scoreboard: Scoreboard,
-    rtt: RttEstimator,
-    prr: Prr,
-    controller: C,
-    ts_recent: u32,
-    /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
-    timed_out_at: Option<u64>,
-    config: Config,
-    stats: SenderStats,
+    ns2: Ns2,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -178,7 +187,8 @@ impl<C: CongestionControl> Sender<C> {
     ///
     /// # Errors
     /// See [`Config::check`].
-    pub fn new(config: Config, controller: C) -> Result<Self, ConfigError> {
+    pub fn new(config: impl Into<Arc<Config>>, controller: C) -> Result<Self, ConfigError> {
+        let config = config.into();
         config.check()?;
         let mss = u64::from(config.payload());
         let feedback = controller.wants_feedback();
@@ -225,7 +235,6 @@ impl<C: CongestionControl> Sender<C> {
                 rtt: Duration::ZERO,
                 reordered: false,
                 steps: 1,
-                probed: None,
                 undo: None,
                 timeout_in_doubt: false,
                 new_data_first: false,
@@ -234,7 +243,8 @@ impl<C: CongestionControl> Sender<C> {
                 round_end: 0,
             },
             ns2: Ns2::default(),
-            rates: controls_all.then(Rates::default),
+            probed: None,
+            rates: controls_all.then(Box::default),
             feedback,
             controls_all,
             pace,
@@ -245,7 +255,7 @@ impl<C: CongestionControl> Sender<C> {
             burst_of_several: false,
             last_sent: Instant::ZERO,
             scoreboard,
-            rtt: RttEstimator::new(&config),
+            rtt: RttEstimator::new(Arc::clone(&config)),
             prr: Prr::default(),
             controller,
             ts_recent: 0,
@@ -612,7 +622,7 @@ impl<C: CongestionControl> Sender<C> {
         let alone = matches!(self.phase, Phase::Open | Phase::Reduction) || !first;
         self.rack.timeout_in_doubt = self.config.undoes() && alone;
         self.rack.new_data_first = false;
-        self.rack.probed = None;
+        self.probed = None;
         self.phase = Phase::Loss;
         self.cwnd = self.mss; // LW
         if self.config.whole_segments && self.config.rack() {

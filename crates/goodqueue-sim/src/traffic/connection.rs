@@ -5,6 +5,8 @@
 //! never carried by data of the other direction, so that a request is acknowledged by a packet of its own, and each half
 //! has its own receive window. Both cost 52 bytes now and then on the way that has room.
 
+use std::sync::Arc;
+
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
 
@@ -21,7 +23,7 @@ pub(crate) struct Connection {
     halves: [Half; 2],
     /// Where the data of the end that opens it goes.
     asks: Direction,
-    config: Config,
+    config: Arc<Config>,
     /// When the SYN came to the server, until its half has begun.
     answered_at: Option<Instant>,
     begun: bool,
@@ -47,16 +49,17 @@ impl Connection {
     pub(crate) fn new(
         (flow, number): (u32, u32),
         asks: Direction,
-        config: Config,
+        config: &Arc<Config>,
         congestion_control: &AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
         let half = || -> Result<Half, ConfigError> {
             Ok(Half {
-                sender: Sender::new(config, congestion_control.clone())?,
-                receiver: Receiver::new(config)?,
+                sender: Sender::new(Arc::clone(config), congestion_control.clone())?,
+                receiver: Receiver::new(Arc::clone(config))?,
             })
         };
         let halves = [half()?, half()?];
+        let config = Arc::clone(config);
         Ok(Self { flow, number: number << 1, halves, asks, config, answered_at: None, begun: false })
     }
 

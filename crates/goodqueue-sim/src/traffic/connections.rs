@@ -1,5 +1,7 @@
 //! The connections of a flow that has many, one after another and side by side.
 
+use std::sync::Arc;
+
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
@@ -16,7 +18,7 @@ pub(crate) struct Connections {
     flow: u32,
     /// Where the data of the ends that open them goes.
     asks: Direction,
-    config: Config,
+    config: Arc<Config>,
     congestion_control: AnyCongestionControl,
     places: Vec<Place>,
     free: Vec<u32>,
@@ -67,7 +69,8 @@ impl Connections {
         congestion_control: AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
         // What is wrong with the settings is said now.
-        Connection::new((flow, 0), asks, config, &congestion_control)?;
+        let config = Arc::new(config);
+        Connection::new((flow, 0), asks, &config, &congestion_control)?;
         Ok(Self {
             flow,
             asks,
@@ -93,7 +96,7 @@ impl Connections {
         };
         let at = &mut self.places[place as usize];
         let number = (at.generation & GENERATION_MASK) << PLACE_BITS | place;
-        let made = Connection::new((self.flow, number), self.asks, self.config, &self.congestion_control);
+        let made = Connection::new((self.flow, number), self.asks, &self.config, &self.congestion_control);
         at.connection = Some(Box::new(made.ok()?));
         let handle = Handle(number);
         self.with(now, handle, network, |connection, network| connection.open(now, network));

@@ -1,10 +1,16 @@
 //! A TCP connection that carries data one way: unlimited, or of a given size.
 
+use std::mem::offset_of;
+use std::ops::Range;
+use std::slice::from_ref;
+use std::sync::Arc;
+
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
 
 use super::{Settings, Source, Tally};
+use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
@@ -15,8 +21,8 @@ pub struct TcpSettings {
     pub direction: Direction,
     /// Bytes to send; `None`: without end.
     pub size: Option<u64>,
-    /// Settings of both ends.
-    pub config: Config,
+    /// Settings of both ends; flows that have the same may share them.
+    pub config: Arc<Config>,
     /// The sender's congestion control.
     pub congestion_control: AnyCongestionControl,
 }
@@ -33,19 +39,27 @@ impl Settings for TcpSettings {
     }
 }
 
-/// Both ends of a connection.
+/// Both ends of a connection. What a packet needs lies together in memory: what comes last in the receiver, first in the
+/// sender, and what is between them.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Tcp {
+    /// None; it is where the cache lines of all this begin.
+    lines: [CacheLine; 0],
+    receiver: Receiver,
+    config: Arc<Config>,
+    first_at: Option<Instant>,
     flow: u32,
     direction: Direction,
-    size: Option<u64>,
-    config: Config,
-    sender: Sender,
-    receiver: Receiver,
     stopped: bool,
-    first_at: Option<Instant>,
+    sender: Sender,
     completed_at: Option<Instant>,
+    size: Option<u64>,
 }
+
+/// Cache lines that a segment needs at the receiver, and an ACK at the sender, in the order of the fields.
+const RECEIVING: Range<usize> = 1..offset_of!(Tcp, sender).div_ceil(CACHE_LINE);
+const SENDING: Range<usize> = offset_of!(Tcp, first_at) / CACHE_LINE..RECEIVING.end + 13;
 
 impl Tcp {
     /// A connection as flow number `flow`.
@@ -53,10 +67,11 @@ impl Tcp {
     /// # Errors
     /// The configuration is refused.
     pub fn new(flow: u32, settings: &TcpSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
-        let &TcpSettings { direction, size, config, .. } = settings;
-        let sender = Sender::new(config, settings.congestion_control.clone())?;
-        let receiver = Receiver::new(config)?;
+        let TcpSettings { direction, size, config, congestion_control } = settings.clone();
+        let sender = Sender::new(Arc::clone(&config), congestion_control)?;
+        let receiver = Receiver::new(Arc::clone(&config))?;
         Ok(Self {
+            lines: [],
             flow,
             direction,
             size,
@@ -123,9 +138,24 @@ impl Source for Tcp {
         } else if !self.stopped {
             self.sender.on_segment(now, segment);
             self.send_all(now, network);
-            if self.completed_at.is_none() && self.sender.is_finished() {
+            if self.sender.is_finished() && self.completed_at.is_none() {
                 self.completed_at = Some(now);
             }
+        }
+    }
+
+    #[inline]
+    fn fetch(&self, direction: Direction, ahead: Ahead) {
+        match ahead {
+            Ahead::First => fetch_line(&self.lines, offset_of!(Self, direction) / CACHE_LINE),
+            Ahead::Second => {
+                let lines = if direction == self.direction { RECEIVING } else { SENDING };
+                lines.for_each(|line| fetch_line(&self.lines, line));
+            }
+            Ahead::Last if direction == self.direction => {
+                self.receiver.held().into_iter().for_each(|range| fetch_line(from_ref(range), 0));
+            }
+            Ahead::Last => self.sender.records().for_each(|record| fetch_line(from_ref(record), 0)),
         }
     }
 

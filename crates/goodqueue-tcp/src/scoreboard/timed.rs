@@ -2,10 +2,10 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, Record, SACKED, Scoreboard};
+use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot, whole};
 
 impl Scoreboard {
-    pub(super) fn note_sacked(&mut self, position: u64, record: Record) {
+    pub(super) fn note_sacked(&mut self, position: u64, record: Slot) {
         self.note_delivered(position);
         self.note_marked_arrival(record);
         if !record.is(AMBIGUOUS) {
@@ -22,8 +22,9 @@ impl Scoreboard {
     /// oldest undecided one, so that the cost of an ACK does not depend on the window unless it must wait.
     pub(crate) fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
         let mut found = Found::default();
-        let remaining = |record: &Record| {
-            let this = Delivered { sent: record.sent, end: record.seq + u64::from(record.len) };
+        let end_seq = self.end_seq;
+        let remaining = |record: &Slot| {
+            let this = Delivered { sent: record.sent, end: whole(end_seq, record.low) + record.len() };
             (this < newest).then(|| (record.sent + wait).since(now))
         };
         let mut position = self.undecided.max(self.first);
@@ -34,7 +35,7 @@ impl Scoreboard {
                 match remaining(&record) {
                     Some(Duration::ZERO) => {
                         self.at_mut(position).marks |= LOST;
-                        self.lost += u64::from(record.len);
+                        self.lost += record.len();
                         self.resend = self.resend.min(position);
                     }
                     Some(later) => found.next = found.next.max(Some(later)),
@@ -51,11 +52,11 @@ impl Scoreboard {
         found
     }
 
-    fn detect_resent(&mut self, found: &mut Found, remaining: impl Fn(&Record) -> Option<Duration>) {
+    fn detect_resent(&mut self, found: &mut Found, remaining: impl Fn(&Slot) -> Option<Duration>) {
         let mut kept = 0;
         while let Some(&(position, sent)) = self.resends.get(kept) {
             let known = position >= self.first && position < self.next;
-            let record = if known { *self.at(position) } else { Record::default() };
+            let record = if known { *self.at(position) } else { Slot::default() };
             if record.sent != sent || record.marks & (SACKED | RESENT) != RESENT {
                 self.resends.remove(kept);
                 continue;
@@ -78,7 +79,7 @@ impl Scoreboard {
     /// The retransmission at `position` was lost.
     fn lose_resent(&mut self, position: u64) {
         let record = self.at_mut(position);
-        let len = u64::from(record.len);
+        let len = record.len();
         let was_lost = record.is(LOST);
         record.marks = (record.marks & !RESENT) | LOST;
         self.resent -= len;

@@ -126,7 +126,7 @@ impl<C: CongestionControl> Sender<C> {
             return true;
         }
         self.timer = Some(self.timeout_of_front(now));
-        if self.rack.probed.is_some() {
+        if self.probed.is_some() {
             return true; // one at a time
         }
         let fits = self.window_edge.saturating_sub(self.snd_nxt)
@@ -150,7 +150,7 @@ impl<C: CongestionControl> Sender<C> {
             let (position, record) = self.scoreboard.rescue()?;
             Some(self.retransmit(now, position, record))
         };
-        self.rack.probed = Some((self.snd_nxt, !new));
+        self.probed = Some((self.snd_nxt, !new));
         // RFC 8985 §7.3: the timeout counts from the probe.
         self.purpose = Purpose::Timeout;
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
@@ -159,21 +159,21 @@ impl<C: CongestionControl> Sender<C> {
 
     /// An ACK while the answer to a probe is awaited (RFC 8985 §7.4).
     pub(super) fn on_probe_answer(&mut self, ack: u64, is_plain_duplicate: bool, duplicate_reported: bool) {
-        let Some((high, again)) = self.rack.probed else { return };
+        let Some((high, again)) = self.probed else { return };
         if ack < high {
             return;
         }
         if !again || duplicate_reported {
-            self.rack.probed = None;
+            self.probed = None;
         } else if ack > high {
             // The probe mended the only loss: that was congestion as well.
-            self.rack.probed = None;
+            self.probed = None;
             if self.phase == Phase::Open {
                 self.ssthresh = self.reduced_window(self.last_sent, crate::congestion::Signal::Loss, 0);
                 self.cwnd = self.cwnd.min(self.ssthresh);
             }
         } else if is_plain_duplicate {
-            self.rack.probed = None;
+            self.probed = None;
         }
     }
 

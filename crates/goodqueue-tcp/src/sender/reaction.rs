@@ -104,7 +104,7 @@ impl<C: CongestionControl> Sender<C> {
         let spurious_before = self.stats.spurious;
         let mut news = self.update(now, segment);
         let was_in_recovery = self.phase == Phase::Recovery;
-        if self.rack.probed.is_some() {
+        if self.probed.is_some() {
             let duplicate_reported = self.stats.spurious > spurious_before;
             self.on_probe_answer(ack, news.acked == 0 && news.sacked == 0, duplicate_reported);
         }
@@ -154,7 +154,7 @@ impl<C: CongestionControl> Sender<C> {
         let mut news = self.update(now, segment);
         debug_assert_eq!(resent_before, self.stats.retransmits);
         let duplicate_reported = self.stats.spurious > spurious_before;
-        if self.rack.probed.is_some() {
+        if self.probed.is_some() {
             let plain = news.acked == 0 && news.sacked == 0;
             self.on_probe_answer(ack, plain, duplicate_reported);
         }

@@ -6,6 +6,7 @@ use super::{FIRST_BYTE, Phase, Sender, State};
 
 /// What a sender counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(C)]
 pub struct SenderStats {
     /// Segments sent, of any kind.
     pub segments: u64,
@@ -60,6 +61,13 @@ impl<C> Sender<C> {
     pub fn bytes_acked(&self) -> u64 {
         let fin = u64::from(self.is_finished());
         self.snd_una.saturating_sub(FIRST_BYTE + fin)
+    }
+
+    /// What the next ACK will read beside the sender itself, for those who fetch memory ahead: places in the list of the
+    /// segments that are out, a cache line from each other, some from the oldest on and that of the next to come.
+    #[inline]
+    pub fn records(&self) -> impl Iterator<Item = &impl Copy> {
+        self.scoreboard.sample()
     }
 
     /// Congestion window in bytes; never below one full segment.

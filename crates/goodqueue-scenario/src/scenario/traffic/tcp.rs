@@ -51,6 +51,11 @@ impl Kind for TcpTransfer {
 
     fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
-        Ok(sim::Traffic::Tcp(TcpSettings { direction, size: self.size, config, congestion_control }))
+        Ok(sim::Traffic::Tcp(TcpSettings {
+            direction,
+            size: self.size,
+            config: config.into(),
+            congestion_control,
+        }))
     }
 }

@@ -393,15 +393,10 @@ impl Tally {
 }
 
 impl PieVariant {
+    /// Looked up and not decided on, since every packet asks.
     const fn rules(self) -> &'static Rules {
-        match self {
-            Self::Rfc8033 => &RFC8033,
-            Self::Linux => &LINUX,
-            Self::Draft00 => &DRAFT00,
-            Self::Linux314 => &LINUX314,
-            Self::Ns2 => &NS2,
-            Self::Docsis => &DOCSIS,
-        }
+        const RULES: [Rules; 6] = [RFC8033, LINUX, DRAFT00, LINUX314, NS2, DOCSIS];
+        &RULES[self as usize]
     }
 
     const fn name(self) -> &'static str {
@@ -580,7 +575,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        if self.held() >= self.config.limit as usize {
+        let held = self.held();
+        if held >= self.config.limit as usize {
             self.refuse(packet, DropReason::Overlimit, drops);
             return;
         }
@@ -590,7 +586,9 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             self.refuse(packet, DropReason::Congested, drops);
             return;
         }
-        self.longest = self.longest.max(self.held());
+        if held > self.longest {
+            self.longest = held;
+        }
         self.queue.push_back(self.now, packet);
         // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
         if !self.vars.active && self.queue.len().saturating_mul(3) >= self.config.limit as usize {

@@ -185,17 +185,18 @@ impl Vars {
         let rules = config.rules();
         let vars = self;
         let now = now.as_nanos() >> rules.tick;
-        let mut elapsed = 0;
-        match config.delay_from() {
-            DelayFrom::LinkRate => {}
+        let elapsed = match config.delay_from() {
+            DelayFrom::LinkRate => return,
             DelayFrom::Either => {
                 vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
+                if !rules.burst_by_departure {
+                    return;
+                }
                 // Without a last departure, which is NONE, no time has elapsed since.
-                elapsed = now.saturating_sub(vars.since);
-                vars.since = now;
+                now.saturating_sub(core::mem::replace(&mut vars.since, now))
             }
-            DelayFrom::Estimator => elapsed = vars.measured(config, now, bytes, backlog),
-        }
+            DelayFrom::Estimator => vars.measured(config, now, bytes, backlog),
+        };
         if rules.burst_by_departure {
             vars.burst = vars.burst.saturating_sub(elapsed);
         }

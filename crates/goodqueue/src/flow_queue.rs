@@ -453,16 +453,35 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     }
 }
 
-/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes.
+/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes. Sizes beyond 2^47 - 1
+/// count as that, and there may be 2^17 of them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Largest {
-    /// Means nothing while `kept` is 0, nor does `winners`.
-    sizes: Vec<u64>,
-    /// For each inner node of a binary tree over the sizes (1 is the root, the children of `n` are `2n` and `2n + 1`) the
-    /// largest one below it, the first one of equals.
-    winners: Vec<u32>,
+    /// A binary tree: 1 is the root, the children of `n` are `2n` and `2n + 1`, the sizes are the leaves, and each inner
+    /// node is the larger one below it. Means nothing while `kept` is 0.
+    nodes: Vec<Ranked>,
+    sizes: u32,
     /// So many changes more the tree is kept up to date; an overflow sets it anew.
     kept: u32,
+}
+
+/// A size and whose it is in one number, such that of equal sizes the first one's is larger.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+struct Ranked(u64);
+
+impl Ranked {
+    const INDEX_BITS: u32 = 17;
+    const LAST: u32 = (1 << Self::INDEX_BITS) - 1;
+    const MOST: u64 = u64::MAX >> Self::INDEX_BITS;
+
+    #[inline]
+    fn of(index: u32, size: u64) -> Self {
+        Self(size.min(Self::MOST) << Self::INDEX_BITS | u64::from(Self::LAST - index.min(Self::LAST)))
+    }
+
+    fn index(self) -> u32 {
+        Self::LAST - u32::try_from(self.0 & u64::from(Self::LAST)).unwrap_or(0)
+    }
 }
 
 impl Largest {
@@ -470,65 +489,53 @@ impl Largest {
     #[inline]
     pub(crate) fn set(&mut self, index: u32, size: u64) {
         if self.kept > 0 {
-            self.climb(index as usize, size);
+            self.climb(index, size);
         }
     }
 
     /// The largest of `sizes`, the first of equals; `sizes` is looked at only if the tree is not up to date.
     pub(crate) fn find(&mut self, sizes: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
-            self.sizes.clear();
-            self.sizes.extend(sizes);
-            let size = self.sizes.len().next_power_of_two();
-            self.winners.resize(size, 0);
-            for node in (1..size).rev() {
-                let winner = self.winner(node);
-                if let Some(entry) = self.winners.get_mut(node) {
-                    *entry = winner;
-                }
-            }
+            self.build(sizes);
         }
         // A tree costs about one comparison per size: it is kept until that is spread over as many changes.
-        self.kept = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX).saturating_mul(2).max(16);
-        self.winners.get(1).copied().unwrap_or(0)
+        self.kept = self.sizes.saturating_mul(2).max(16);
+        self.nodes.get(1).map_or(0, |winner| winner.index())
     }
 
-    #[inline]
-    fn of(&self, index: usize) -> u64 {
-        self.sizes.get(index).copied().unwrap_or(0)
+    fn build(&mut self, sizes: impl Iterator<Item = u64>) {
+        self.nodes.clear();
+        self.nodes.extend((0..).zip(sizes).map(|(index, size)| Ranked::of(index, size)));
+        self.sizes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        // The leaves' places are the upper half; one size alone has a leaf beside it, so that it is not the root.
+        let leaves = self.nodes.len().next_power_of_two().max(2);
+        self.nodes.resize(leaves, Ranked::default());
+        self.nodes.extend_from_within(..);
+        for node in (1..leaves).rev() {
+            let winner = self.nodes.get(2 * node).max(self.nodes.get(2 * node + 1)).copied();
+            if let Some((entry, winner)) = self.nodes.get_mut(node).zip(winner) {
+                *entry = winner;
+            }
+        }
     }
 
     #[inline(never)]
-    fn climb(&mut self, index: usize, size: u64) {
+    fn climb(&mut self, index: u32, size: u64) {
         self.kept = self.kept.saturating_sub(1);
-        if let Some(entry) = self.sizes.get_mut(index) {
-            *entry = size;
-        }
-        let mut node = self.winners.len().saturating_add(index) / 2;
-        while node > 0 {
-            let winner = self.winner(node);
-            let Some(entry) = self.winners.get_mut(node) else { return };
-            let before = core::mem::replace(entry, winner);
-            if before == winner && winner as usize != index {
+        let nodes = self.nodes.as_mut_slice();
+        let mut node = nodes.len() / 2 + index as usize;
+        let mut winner = Ranked::of(index, size);
+        while let Some(entry) = nodes.get_mut(node) {
+            if *entry == winner {
                 return;
             }
+            *entry = winner;
+            // The root has nothing beside it.
+            if node <= 1 {
+                return;
+            }
+            winner = winner.max(nodes.get(node ^ 1).copied().unwrap_or_default());
             node /= 2;
-        }
-    }
-
-    /// The better one of what is below `node`.
-    #[inline]
-    fn winner(&self, node: usize) -> u32 {
-        let (left, right) = (self.below(2 * node), self.below(2 * node + 1));
-        if self.of(right as usize) > self.of(left as usize) { right } else { left }
-    }
-
-    /// The flow that stands for `node`, which may be a leaf.
-    #[inline]
-    fn below(&self, node: usize) -> u32 {
-        match self.winners.get(node) {
-            Some(&winner) => winner,
-            None => u32::try_from(node.saturating_sub(self.winners.len())).unwrap_or(NIL),
         }
     }
 }

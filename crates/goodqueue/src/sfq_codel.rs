@@ -54,7 +54,7 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::flow_queue::{FlowAqm, Largest};
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Chain, Pool};
 use crate::time::Instant;
 
@@ -69,8 +69,10 @@ pub(crate) struct Bins<P, A> {
     turn: u32,
     /// The one that comes last in the round; means nothing while that is empty.
     last: u32,
-    len: usize,
-    bytes: u64,
+    /// All that was ever queued, and all that is queued no longer.
+    entered: Count,
+    left: Count,
+    /// Drops and marks; [`Bins::stats`] knows the rest.
     pub(crate) stats: Stats,
     /// What a CoDel in each bin has done.
     pub(crate) tally: CodelTally,
@@ -127,8 +129,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             pool: Pool::default(),
             turn: NIL,
             last: NIL,
-            len: 0,
-            bytes: 0,
+            entered: Count::default(),
+            left: Count::default(),
             stats: Stats::default(),
             tally: CodelTally::default(),
         }
@@ -136,18 +138,29 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// The same with another number of bins; it must be empty.
     pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
-        *self = Self { stats: self.stats, tally: self.tally, ..Self::new(bins, aqm) };
+        let (entered, left, stats, tally) = (self.entered, self.left, self.stats, self.tally);
+        *self = Self { entered, left, stats, tally, ..Self::new(bins, aqm) };
     }
 
-    pub(crate) const fn len(&self) -> usize {
-        self.len
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.queued().packets).unwrap_or(usize::MAX)
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes
+        self.queued().bytes
+    }
+
+    const fn queued(&self) -> Count {
+        self.entered.minus(self.left)
+    }
+
+    /// What has happened so far.
+    pub(crate) const fn stats(&self) -> Stats {
+        self.stats.with_queue(self.entered, self.queued())
     }
 
     /// The bin of `packet`: its class if that names one, else by hash.
+    #[inline]
     pub(crate) fn classify(&self, packet: &P, salt: u32) -> u32
     where
         P: Flow,
@@ -182,22 +195,18 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.bins.iter_mut().map(|bin| &mut bin.aqm)
     }
 
-    /// Queues `packet`, already counted as offered, in bin `index`.
+    /// Queues `packet` in bin `index`.
+    #[inline]
     pub(crate) fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
+        let mirrored = self.mirrored(index);
         let bytes = packet.len();
         let Some(bin) = self.bins.get_mut(index as usize) else { return };
-        self.stats.enqueued.add(bytes);
+        self.entered.add(bytes);
         self.pool.push_back(&mut bin.packets, now, packet);
-        bin.bytes = bin.bytes.saturating_add(u64::from(bytes));
-        let joins = !bin.place.is_listed();
-        if joins {
+        bin.bytes = bin.bytes.wrapping_add(u64::from(bytes));
+        self.longest.set(mirrored, u64::from(bin.packets.len()));
+        if !bin.place.is_listed() {
             bin.deficit = i64::from(quantum);
-        }
-        let packets = bin.packets.len();
-        self.longest.set(self.mirrored(index), u64::from(packets));
-        self.len = self.len.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(bytes));
-        if joins {
             self.join(index);
         }
     }
@@ -233,11 +242,6 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
-    /// The turn of the bin that has it is over.
-    fn pass_turn(&mut self) {
-        (self.last, self.turn) = (self.turn, self.place(self.turn).next());
-    }
-
     /// Takes the bin whose turn it is out of the round.
     fn leave(&mut self) {
         let next = self.place(self.turn).next();
@@ -252,6 +256,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// The next packet to send. A `quantum` of 0 serves packet by packet. With `whole`, the AQM is told the bytes left in all
     /// bins.
+    #[inline]
     pub(crate) fn pop(
         &mut self,
         now: Instant,
@@ -264,46 +269,54 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             let index = self.turn;
             let mirrored = self.mirrored(index);
             let bin = self.bins.get_mut(index as usize)?;
+            let next = bin.place.next();
             if bin.packets.is_empty() {
                 // An emptied bin stays for a round, so that its flow is not new again at once.
                 self.leave();
                 continue;
             }
-            bin.place = Place::before(bin.place.next(), false);
+            bin.place = Place::before(next, false);
             if quantum > 0 && bin.deficit <= 0 {
                 bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
-                self.pass_turn();
+                (self.last, self.turn) = (index, next);
                 continue;
             }
-            let Some(queued) = self.pool.front(&bin.packets) else {
-                self.leave();
-                continue;
-            };
-            let bytes = queued.packet.len();
-            let all = if whole { self.bytes } else { bin.bytes };
-            let head = Head { at: queued.at, bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
+            let oldest = self.pool.oldest(&mut bin.packets)?;
+            let bytes = oldest.bytes();
+            let all = if whole { self.entered.bytes.wrapping_sub(self.left.bytes) } else { bin.bytes };
+            let head = Head { at: oldest.at(), bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
+            if bin.aqm.passes(now, params, head) {
+                self.tally.max_packet = self.tally.max_packet.max(bytes);
+                self.left.add(bytes);
+                bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
+                bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
+                if quantum == 0 {
+                    (self.last, self.turn) = (index, next);
+                }
+                let packet = oldest.take();
+                self.longest.set(mirrored, u64::from(bin.packets.len()));
+                return packet;
+            }
             let mut source = BinSource {
                 bin_packets: &mut bin.packets,
                 bin_bytes: &mut bin.bytes,
                 mirrored,
                 longest: &mut self.longest,
                 pool: &mut self.pool,
-                len: &mut self.len,
-                bytes: &mut self.bytes,
+                entered: self.entered.bytes,
+                left: &mut self.left,
                 whole,
                 stats: &mut self.stats,
                 tally: &mut self.tally,
                 drops,
             };
-            if bin.aqm.passes(now, params, head) || bin.aqm.decide(now, params, &mut source) {
+            if bin.aqm.decide(now, params, &mut source) {
                 let sent = source.pass();
-                bin.deficit = bin.deficit.saturating_sub(i64::from(sent.max(1)));
-                let packet = self.pool.pop_front(&mut bin.packets);
-                self.stats.dequeued.add(sent);
+                bin.deficit = bin.deficit.wrapping_sub(i64::from(sent.max(1)));
                 if quantum == 0 {
-                    self.pass_turn();
+                    (self.last, self.turn) = (index, next);
                 }
-                return packet;
+                return self.pool.pop_front(&mut bin.packets);
             }
             // The AQM dropped what there was.
             self.leave();
@@ -317,10 +330,9 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         let Some(bin) = self.bins.get_mut(index as usize) else { return false };
         let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
         let bytes = lost.len();
-        bin.bytes = bin.bytes.saturating_sub(u64::from(bytes));
+        bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
         self.longest.set(mirrored, u64::from(bin.packets.len()));
-        self.len = self.len.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+        self.left.add(bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(lost, why);
         true
@@ -334,6 +346,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 drops.dropped(packet, DropReason::Purged);
             }
         }
+        self.left = self.entered;
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
         self.resize(bins, aqm);
     }
@@ -352,8 +365,9 @@ struct BinSource<'a, P, D> {
     mirrored: u32,
     longest: &'a mut Largest,
     pool: &'a mut Pool<P>,
-    len: &'a mut usize,
-    bytes: &'a mut u64,
+    /// Bytes that ever came to any bin.
+    entered: u64,
+    left: &'a mut Count,
     whole: bool,
     stats: &'a mut Stats,
     tally: &'a mut CodelTally,
@@ -366,12 +380,10 @@ impl<P: Packet, D> BinSource<'_, P, D> {
     fn pass(&mut self) -> u32 {
         let len = self.pool.front(self.bin_packets).map_or(0, |queued| queued.packet.len());
         self.tally.max_packet = self.tally.max_packet.max(len);
-        let bytes = u64::from(len);
         // The packet is still there, and leaves next.
         self.longest.set(self.mirrored, u64::from(self.bin_packets.len().saturating_sub(1)));
-        *self.bin_bytes = self.bin_bytes.saturating_sub(bytes);
-        *self.len = self.len.saturating_sub(1);
-        *self.bytes = self.bytes.saturating_sub(bytes);
+        *self.bin_bytes = self.bin_bytes.wrapping_sub(u64::from(len));
+        self.left.add(len);
         len
     }
 }
@@ -381,7 +393,8 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     fn head(&self) -> Option<Head> {
         let queued = self.pool.front(self.bin_packets)?;
         let bytes = queued.packet.len();
-        let queued_bytes = if self.whole { *self.bytes } else { *self.bin_bytes };
+        let queued_bytes =
+            if self.whole { self.entered.wrapping_sub(self.left.bytes) } else { *self.bin_bytes };
         Some(Head { at: queued.at, bytes, bytes_behind: queued_bytes.saturating_sub(u64::from(bytes)) })
     }
 
@@ -529,14 +542,13 @@ impl<P: Packet + Flow, R> Build<P, R> for SfqCodel<P> {
 impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
     type Config = SfqCodelConfig;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let bytes = packet.len();
-        self.bins.stats.offered.add(bytes);
         let full = self.bins.len() >= self.config.limit as usize;
         self.overflows = self.overflows.wrapping_add(u64::from(full));
         if full && !self.config.cablelabs {
-            self.bins.stats.dropped_before.add(bytes);
+            self.bins.stats.dropped_before.add(packet.len());
             drops.dropped(packet, DropReason::Overlimit);
             return;
         }
@@ -547,6 +559,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         }
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         self.bins.pop(self.now, self.config.quantum, &self.law, true, drops)
@@ -561,7 +574,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.bins.stats
+        self.bins.stats()
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

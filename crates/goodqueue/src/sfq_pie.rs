@@ -157,7 +157,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        self.bins.stats.offered.add(bytes);
         let index = self.bins.classify(&packet, self.salt);
         let backlog = self.bins.backlog(index);
         let full = self.bins.len() >= self.config.limit as usize;
@@ -208,11 +207,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
     }
 
     fn stats(&self) -> Stats {
-        self.bins.stats
+        self.bins.stats()
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {
-        self.tally.show(&self.bins.stats, seen);
+        self.tally.show(&self.bins.stats(), seen);
         seen.number("bins_active", self.bins.active());
     }
 

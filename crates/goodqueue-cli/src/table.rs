@@ -29,9 +29,9 @@ pub(crate) fn render(results: &Results) -> String {
             let _ = writeln!(text, "\n{}", point.join(", "));
         }
         let lines = lines(&runs);
-        let _ = writeln!(text, "{}", one_table(&lines));
+        let _ = writeln!(text, "{}", one_table(&lines).trim_fmt());
         for more in more::tables(&lines) {
-            let _ = writeln!(text, "\n{more}");
+            let _ = writeln!(text, "\n{}", more.trim_fmt());
         }
         if ends_blocked(&results.scenario) {
             for line in &lines {
@@ -104,7 +104,7 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n")
+    format!("{}\n", table.trim_fmt())
 }
 
 /// True if a link has a rate of 0 from some instant on for ever.

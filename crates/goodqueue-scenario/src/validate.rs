@@ -1,7 +1,8 @@
 //! Comparison with what others measured: the same set-ups simulated, figure by figure.
 //!
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
-//! set-ups of the articles, single flows of both Linux and ns-2 in full, and ns-2.35 on two articles' experiments. Each says
+//! set-ups of the articles, and on lines that no article has and nothing here was adjusted to before it was compared; single
+//! flows of both Linux and ns-2 in full, and ns-2.35 on two articles' experiments. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!
 //! **When a figure agrees.** Within two standard deviations of the reference's seeds, or within a share of the reference,
@@ -121,6 +122,7 @@ fn share(figure: &str) -> f64 {
 pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     let mut all = Vec::new();
     read(include_str!("../reference/linux-6.1.json"), Kind::Linux, &mut all)?;
+    read(include_str!("../reference/linux-6.1-lines.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;
     read(include_str!("../reference/ns2-long-flows.json"), Kind::LongFlows, &mut all)?;
     let flows: File<single::Flows> = parse(include_str!("../reference/flows.json"))?;

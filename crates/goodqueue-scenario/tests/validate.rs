@@ -30,6 +30,13 @@ fn every_set_up_can_be_simulated_and_has_figures() {
 }
 
 #[test]
+fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
+    for row in rows(&["lines/codel-reno-10-4", "lines/codel-500k"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
 fn codels_delays_under_load_transients_are_those_of_ns2() {
     let delays = |row: &Row| row.figure.starts_with("queuing delay");
     for row in rows(&["transients/codel_B"]).iter().filter(|row| delays(row)) {

@@ -13,14 +13,16 @@ use crate::output;
 /// Compare with what the Linux kernel and ns-2 did on the same set-ups.
 ///
 /// Every set-up of the references is simulated, and each of its figures shown beside the recorded one: goodput and induced
-/// latency of RRUL loads under seven disciplines, loss of voice packets, round-trip-time fairness, TCP-LP, single flows
-/// every 20 ms, and two articles' experiments in ns-2. A figure agrees within two standard deviations of the reference's
-/// seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever is wider.
+/// latency of RRUL loads under seven disciplines and of 27 lines that no article has, loss of voice packets,
+/// round-trip-time fairness, TCP-LP, single flows every 20 ms, and two articles' experiments in ns-2. A figure agrees
+/// within two standard deviations of the reference's seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever
+/// is wider.
 ///
 /// All of them take some minutes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue validate --set-up flow
+  goodqueue validate --set-up lines
   goodqueue validate --set-up rrul-10-1 --set-up transients/codel_B
   goodqueue validate --json validation.json
 

@@ -30,6 +30,8 @@ pub(super) struct Load {
     icmp_ms: u32,
     udp_ms: u32,
     voip: bool,
+    #[serde(default)]
+    ecn: bool,
     seeds: u32,
 }
 
@@ -86,7 +88,7 @@ impl Load {
         let _ = writeln!(text, "[link]\ndown = \"100gbit\"\nup = \"100gbit\"\nrtt = \"{}ms\"", self.rtt_ms);
         text += "[[hops]]\nname = \"server\"\nside = \"server\"\ndown = \"1gbit\"\nup = \"unlimited\"\n";
         text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
-        text += "[tcp]\nprofile = \"linux\"\n";
+        let _ = writeln!(text, "[tcp]\nprofile = \"linux\"\necn = {}", self.ecn);
         for flows in &self.flows {
             let _ = writeln!(
                 text,

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::config::{ConfigError, Configure, Link, Settings, Value};
 use crate::random::Recorded;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

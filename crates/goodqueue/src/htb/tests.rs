@@ -1,0 +1,66 @@
+//! Stories of `htb` in simulated time.
+
+use super::*;
+use crate::config::{Child, Configure, Link, Settings, Value};
+use crate::packet::Ecn;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Frame;
+
+impl Packet for Frame {
+    fn len(&self) -> u32 {
+        1514
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn set_ce(&mut self) -> bool {
+        false
+    }
+}
+
+impl Flow for Frame {
+    fn flow_hash(&self, _salt: u32) -> u32 {
+        0
+    }
+}
+
+/// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many bytes.
+fn config(quantum: u64) -> HtbConfig {
+    let class = |class, parent, mbit: u64| Child {
+        class,
+        parent,
+        settings: Settings::new()
+            .with("rate", Value::Rate(Rate::from_bps(mbit * 1_000_000)))
+            .with("ceil", Value::Rate(Rate::from_bps(80_000_000)))
+            .with("quantum", Value::Bytes(quantum)),
+        qdisc: None,
+    };
+    let settings = Settings::new()
+        .with("default", Value::Class(2))
+        .with_child(class(1, 0, 80))
+        .with_child(class(2, 1, 8));
+    HtbConfig::from_settings(&settings, &Link::default()).expect("valid")
+}
+
+#[test]
+fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
+    let mut htb = Htb::new(config(2_000), 0, Source::seeded(1));
+    let mut now = Instant::ZERO;
+    for _ in 0..100 {
+        htb.enqueue(now, Frame, &mut |_, _| ());
+    }
+    while now < Instant::ZERO + Duration::from_millis(20) {
+        now = htb.next_event(now).unwrap_or(now + Duration::from_micros(100));
+        htb.dequeue(now, &mut |_, _| ());
+    }
+    let counted = |htb: &Htb<Frame>| -> Vec<(u64, u64)> {
+        htb.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
+    };
+    let before = counted(&htb);
+    assert!(before[0].0 > 0 && before[1].1 > 0, "{before:?}");
+    htb.reconfigure(now, config(3_000), &mut |_, _| ());
+    assert_eq!(counted(&htb), before);
+    htb.purge(now, &mut |_, _| ());
+    assert_eq!(counted(&htb), before);
+}

@@ -1,0 +1,123 @@
+//! What `qfq` is told.
+
+use alloc::vec::Vec;
+
+use super::{QfqClass, QfqConfig};
+use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::leaf;
+
+impl QfqConfig {
+    /// The classes that were given, in the order of their numbers.
+    #[must_use]
+    pub fn classes(&self) -> &[QfqClass] {
+        &self.classes
+    }
+
+    /// The classes that there are.
+    pub(super) fn all_classes(&self) -> Vec<QfqClass> {
+        if !self.classes.is_empty() {
+            return self.classes.clone();
+        }
+        (1..=self.flows)
+            .map(|minor| QfqClass { minor, weight: 1, longest: self.longest, qdisc: leaf::default_leaf() })
+            .collect()
+    }
+}
+
+impl QfqClass {
+    /// The minor number.
+    #[must_use]
+    pub const fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// Its share of the link.
+    #[must_use]
+    pub const fn weight(&self) -> u32 {
+        self.weight
+    }
+}
+
+impl Configure for QfqConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let mtu = link.mtu.clamp(MIN_LONGEST, MAX_LONGEST);
+        let flows = settings.number("flows", 1, MAX_FLOWS)?;
+        leaf::check_minors(settings.children())?;
+        let mut classes: Vec<QfqClass> = Vec::new();
+        for child in settings.children() {
+            let number = |name, low: u32, high: u32, default: u32| -> Result<u32, ConfigError> {
+                let given = child.settings.number(name, u64::from(low), u64::from(high));
+                let given = given.map_err(|error| error.in_class(child.class))?;
+                Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+            };
+            let weight = number("weight", 1, MAX_WEIGHT, 1)?;
+            let longest = number("maxpkt", MIN_LONGEST, MAX_LONGEST, mtu)?;
+            let qdisc = leaf::qdisc_of(child, link)?.unwrap_or_else(leaf::default_leaf);
+            classes.push(QfqClass { minor: child.class, weight, longest, qdisc });
+            let sum: u64 = classes.iter().map(|class| u64::from(class.weight)).sum();
+            if sum > MAX_WEIGHTS {
+                let error =
+                    ConfigError::new("weight", alloc::format!("{weight}"), "65536 for all classes together");
+                return Err(error.in_class(child.class));
+            }
+        }
+        classes.sort_by_key(|class| class.minor);
+        let flows = if classes.is_empty() { flows.unwrap_or(DEFAULT_FLOWS) } else { 0 };
+        Ok(Self { flows: u32::try_from(flows).unwrap_or(0), longest: mtu, classes })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = Settings::new();
+        if self.classes.is_empty() {
+            settings.set("flows", Value::Integer(u64::from(self.flows)));
+        }
+        self.classes.iter().fold(settings, |all, class| {
+            let own = Settings::new()
+                .with("weight", Value::Integer(u64::from(class.weight)))
+                .with("maxpkt", Value::Bytes(u64::from(class.longest)));
+            all.with_child(leaf::child(class.minor, own, &class.qdisc))
+        })
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "qfq",
+    summary: "Quick fair queueing: classes share the link in the ratio of their weights, each with its discipline",
+    reference: "Checconi, Rizzo & Valente 2013; tc-qfq(8)",
+    variants: &[],
+    children: Children::Classes(&[
+        Parameter {
+            name: "weight",
+            unit: Unit::Integer,
+            default: "1",
+            source: "Linux sch_qfq",
+            range: "1 to 1024; all together 65536",
+            doc: "share of the link",
+        },
+        Parameter {
+            name: "maxpkt",
+            unit: Unit::Bytes,
+            default: "MTU",
+            source: "Linux sch_qfq",
+            range: "512 to 65536",
+            doc: "longest packet to expect",
+        },
+    ]),
+    parameters: &[Parameter {
+        name: "flows",
+        unit: Unit::Integer,
+        default: "1024",
+        source: "ours; Linux has no classes until they are made",
+        range: "1 to 65536",
+        doc: "classes that are made if none is given; flows are hashed into them",
+    }],
+};
+
+const MIN_LONGEST: u32 = 512;
+pub(super) const MAX_LONGEST: u32 = 65_536;
+const MAX_WEIGHT: u32 = 1024;
+const MAX_WEIGHTS: u64 = 65_536;
+const DEFAULT_FLOWS: u64 = 1024;
+const MAX_FLOWS: u64 = 65_536;

@@ -1,0 +1,380 @@
+//! What `red` is told, and what it makes of it.
+
+use super::{ADAPT_INTERVAL, RedConfig, RedVariant, TWO_TO_32, floyd1993, linux, ns2};
+use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::jiffies;
+use crate::time::{Duration, Instant, Rate};
+
+impl RedVariant {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Floyd1993 => "floyd1993",
+            Self::Ns2 => "ns2",
+        }
+    }
+
+    pub(super) fn named(name: &'static str) -> Result<Self, ConfigError> {
+        [Self::Linux, Self::Floyd1993, Self::Ns2]
+            .into_iter()
+            .find(|variant| variant.name() == name)
+            .ok_or_else(|| ConfigError::new("variant", name, "linux, floyd1993 or ns2"))
+    }
+}
+
+impl RedConfig {
+    /// Bytes that the queue holds.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Average below which nothing is dropped, in bytes.
+    #[must_use]
+    pub const fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// Average above which everything is dropped, in bytes.
+    #[must_use]
+    pub const fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// Whose behaviour.
+    #[must_use]
+    pub const fn variant(&self) -> RedVariant {
+        self.variant
+    }
+
+    /// Transmission time of a packet of `avpkt` bytes.
+    pub(super) const fn packet_time(&self) -> Duration {
+        self.bandwidth.serialization(self.avpkt)
+    }
+
+    /// When a look of `adaptive` is due that is armed at `at`.
+    pub(super) fn next_look(&self, at: Instant) -> Instant {
+        match self.variant {
+            RedVariant::Linux => jiffies::fires(at, ADAPT_INTERVAL),
+            RedVariant::Floyd1993 | RedVariant::Ns2 => at + ADAPT_INTERVAL,
+        }
+    }
+
+    /// The first look after `now` if one was due at `due` and none is made up for.
+    pub(super) fn resumed(&self, due: Instant, now: Instant) -> Instant {
+        if due > now {
+            return due;
+        }
+        let period = self.next_look(due).since(due).as_nanos().max(1);
+        let late = Duration::from_nanos(now.since(due).as_nanos() % period);
+        self.next_look(now - late)
+    }
+
+    /// The size of the queue in bytes, of which `given` (limit, min, max) may be known.
+    fn sizes(&mut self, given: [Option<u32>; 3], link: &Link) -> Result<(), ConfigError> {
+        let mtu = link.mtu.max(SMALLEST_MTU);
+        let [limit, min, max] = given;
+        (self.min, self.max) = match (self.variant, limit, min, max) {
+            // Høiland-Jørgensen et al. 2015, table 1: 10 ms of the rate and three times that, but one and two packets
+            // where 10 ms are less than one.
+            (RedVariant::Linux, None, None, None) => {
+                let part = u32::try_from(link.rate.bytes_in(Duration::from_millis(10))).unwrap_or(u32::MAX);
+                if part < mtu { (mtu, mtu.saturating_mul(2)) } else { (part.min(u32::MAX / 12), 0) }
+            }
+            (RedVariant::Linux, Some(limit), None, None) => (0, limit / 4),
+            (RedVariant::Floyd1993, _, None, None) => {
+                let packets = self.avpkt.saturating_mul(5);
+                let part =
+                    if self.adaptive { self.bandwidth.bytes_in(Duration::from_millis(5)) / 2 } else { 0 };
+                (packets.max(u32::try_from(part).unwrap_or(u32::MAX)).min(u32::MAX / 12), 0)
+            }
+            // ns-2: half of what the link carries in 5 ms, at least five packets, and three times that.
+            (RedVariant::Ns2, _, None, None) => {
+                let part = self.bandwidth.bytes_in(Duration::from_millis(5));
+                let part = part.max(u64::from(self.avpkt).saturating_mul(10)).min(u64::from(u32::MAX / 12));
+                let half = |bytes: u64| u32::try_from(bytes.div_ceil(2)).unwrap_or(u32::MAX);
+                (half(part), half(part * 3))
+            }
+            (_, _, min, max) => (min.unwrap_or(0), max.unwrap_or(0)),
+        };
+        if self.max == 0 {
+            self.max = self.min.saturating_mul(3);
+        }
+        if self.min == 0 {
+            self.min = self.max / 3;
+        }
+        let room = match self.variant {
+            RedVariant::Ns2 => self.avpkt.saturating_mul(50),
+            _ => self.max.saturating_mul(4).max(mtu.saturating_mul(127)),
+        };
+        self.limit = limit.unwrap_or(room);
+        if self.min == 0 || self.max <= self.min {
+            let (name, value) = if max.is_some() { ("max", self.max) } else { ("min", self.min) };
+            let allowed = alloc::format!("0 < min < max (min is {}, max is {})", self.min, self.max);
+            return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
+        }
+        Ok(())
+    }
+}
+
+impl Configure for RedConfig {
+    const KIND: Kind = KIND;
+
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let number = |name| -> Result<Option<u32>, ConfigError> {
+            let given = settings.number(name, 1, u64::from(u32::MAX))?;
+            Ok(given.and_then(|value| u32::try_from(value).ok()))
+        };
+        let fraction = |name, default: f64| -> Result<f64, ConfigError> {
+            let given = settings.probability(name).unwrap_or(default);
+            let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
+            if fits {
+                Ok(given)
+            } else {
+                Err(ConfigError::new(name, alloc::format!("{given}"), FRACTION_RANGE))
+            }
+        };
+        let flag = |name| settings.flag(name).unwrap_or(false);
+        let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
+        let linux = variant == RedVariant::Linux;
+        let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
+        let adaptive = flag("adaptive");
+        let mtu = link.mtu.max(SMALLEST_MTU);
+        let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
+        let avpkt = number("avpkt")?.unwrap_or(typical);
+        let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
+            Some(bits) => Rate::from_bps(bits),
+            // tc assumes 10 Mbit/s where it does not know.
+            None if link.rate.as_bps() == 0 => Rate::from_bps(10_000_000),
+            None => Rate::from_bps(link.rate.as_bps().max(8)),
+        };
+        let mut config = Self {
+            variant,
+            limit: 0,
+            min: 0,
+            max: 0,
+            avpkt,
+            burst: 0,
+            probability: fraction("probability", if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
+            bandwidth,
+            adaptive,
+            ecn: flag("ecn"),
+            hard_drop: flag("harddrop"),
+            no_drop: flag("nodrop"),
+            gentle: settings.flag("gentle").unwrap_or(ns2 || (floyd && adaptive)),
+            byte_mode: settings.flag("bytemode").unwrap_or(ns2),
+            wait: settings.flag("wait").unwrap_or(ns2),
+            weight: 0.0,
+            mtu,
+        };
+        if config.no_drop && !config.ecn {
+            return Err(ConfigError::new("nodrop", "", "nodrop together with ecn"));
+        }
+        for name in ["gentle", "bytemode", "weight", "wait", "autoweight"] {
+            let given = settings.get(name).filter(|value| *value != Value::Flag(false));
+            let only_ns2 = ["wait", "autoweight"].contains(&name);
+            if let Some(value) = given.filter(|_| linux || (only_ns2 && !ns2)) {
+                let allowed =
+                    if only_ns2 { "with variant ns2 only" } else { "with variants floyd1993 and ns2 only" };
+                return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
+            }
+        }
+        config.sizes([number("limit")?, number("min")?, number("max")?], link)?;
+        let fair = (u64::from(config.min) * 2 + u64::from(config.max)) / (u64::from(avpkt) * 3);
+        let least = config.min.div_ceil(avpkt);
+        config.burst = number("burst")?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
+        if !linux {
+            let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
+            let weight = if ns2 {
+                let rule = settings.choice("autoweight").unwrap_or("delay");
+                ns2::automatic_weight(rule, packets_per_second, link.delay)
+            } else if adaptive {
+                floyd1993::one_minus_exp(1.0 / packets_per_second)
+            } else {
+                0.002
+            };
+            config.weight = fraction("weight", weight.max(1.0 / TWO_TO_32))?;
+        } else if linux::filter_shift(config.min, config.burst, avpkt).is_none() {
+            let allowed = alloc::format!(
+                "an average that settles: avpkt below min ({}) and burst of at least {}",
+                config.min,
+                u64::from(least) + 1
+            );
+            return Err(ConfigError::new("burst", alloc::format!("{}", config.burst), allowed));
+        }
+        Ok(config)
+    }
+
+    fn to_settings(&self) -> Settings {
+        let settings = Settings::new()
+            .with("variant", Value::Choice(self.variant.name()))
+            .with("limit", Value::Bytes(u64::from(self.limit)))
+            .with("min", Value::Bytes(u64::from(self.min)))
+            .with("max", Value::Bytes(u64::from(self.max)))
+            .with("avpkt", Value::Bytes(u64::from(self.avpkt)))
+            .with("burst", Value::Packets(u64::from(self.burst)))
+            .with("probability", Value::Probability(self.probability))
+            .with("bandwidth", Value::Rate(self.bandwidth))
+            .with("adaptive", Value::Flag(self.adaptive))
+            .with("ecn", Value::Flag(self.ecn))
+            .with("harddrop", Value::Flag(self.hard_drop))
+            .with("nodrop", Value::Flag(self.no_drop));
+        if self.variant == RedVariant::Linux {
+            return settings;
+        }
+        let settings = settings
+            .with("gentle", Value::Flag(self.gentle))
+            .with("bytemode", Value::Flag(self.byte_mode))
+            .with("weight", Value::Probability(self.weight));
+        match self.variant {
+            RedVariant::Ns2 => settings.with("wait", Value::Flag(self.wait)),
+            _ => settings,
+        }
+    }
+}
+
+const KIND: Kind = Kind {
+    name: "red",
+    summary: "Drops arrivals with a probability that grows with the average queue length",
+    reference: "Floyd and Jacobson 1993; Floyd et al. 2001; tc-red(8)",
+    variants: &[
+        Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
+        Variant { name: "floyd1993", doc: "Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001" },
+        Variant { name: "ns2", doc: "ns-2.35, which sets itself up from rate and delay of the link" },
+    ],
+    children: crate::config::Children::None,
+    parameters: &[
+        Parameter {
+            name: "limit",
+            unit: Unit::Bytes,
+            default: "4 x max, at least 127 MTU; ns2: 50 avpkt",
+            source: "room for the average to act; tc demands it; ns-2",
+            range: "1 to 4294967295",
+            doc: "bytes that the queue holds",
+        },
+        Parameter {
+            name: "min",
+            unit: Unit::Bytes,
+            default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
+            source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
+            range: "1 to max - 1",
+            doc: "average queue below which nothing is dropped",
+        },
+        Parameter {
+            name: "max",
+            unit: Unit::Bytes,
+            default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
+            source: "tc; Høiland-Jørgensen et al. 2015",
+            range: "min + 1 to 4294967295",
+            doc: "average queue above which everything is dropped",
+        },
+        Parameter {
+            name: "avpkt",
+            unit: Unit::Bytes,
+            default: "1000, at most 2/3 MTU; ns2: 500",
+            source: "tc-red(8); ns-2",
+            range: "1 to 4294967295; linux: below min",
+            doc: "average packet: how fast the average decays on an idle link",
+        },
+        Parameter {
+            name: "burst",
+            unit: Unit::Packets,
+            default: "(2 min + max) / (3 avpkt)",
+            source: "tc",
+            range: "at least min / avpkt",
+            doc: "burst that passes: how slow the average is",
+        },
+        Parameter {
+            name: "probability",
+            unit: Unit::Probability,
+            default: "0.02; floyd1993 adaptive and ns2: 0.1",
+            source: "tc; Floyd 2001; ns-2",
+            range: FRACTION_RANGE,
+            doc: "largest probability of an early drop",
+        },
+        Parameter {
+            name: "bandwidth",
+            unit: Unit::Rate,
+            default: "the link rate",
+            source: "tc: 10mbit",
+            range: "8bit and more",
+            doc: "rate at which the average decays on an idle link",
+        },
+        Parameter {
+            name: "adaptive",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "move the probability so that the average stays half way between min and max",
+        },
+        Parameter {
+            name: "ecn",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "mark ECN-capable packets instead of dropping them",
+        },
+        Parameter {
+            name: "harddrop",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "",
+            doc: "above max drop even what could be marked",
+        },
+        Parameter {
+            name: "nodrop",
+            unit: Unit::Flag { off: None },
+            default: "off",
+            source: "tc",
+            range: "with ecn",
+            doc: "queue what cannot be marked",
+        },
+        Parameter {
+            name: "gentle",
+            unit: Unit::Flag { off: Some("nogentle") },
+            default: "off; with adaptive on; ns2: on",
+            source: "Floyd 2000, 2001; ns-2",
+            range: "with variants floyd1993 and ns2",
+            doc: "let the probability rise to 1 between max and 2 max",
+        },
+        Parameter {
+            name: "bytemode",
+            unit: Unit::Flag { off: Some("nobytemode") },
+            default: "off; ns2: on",
+            source: "Floyd and Jacobson 1993; ns-2",
+            range: "with variants floyd1993 and ns2",
+            doc: "measure the queue in bytes, drop in proportion to a packet's length",
+        },
+        Parameter {
+            name: "weight",
+            unit: Unit::Probability,
+            default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
+            source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
+            range: "with variants floyd1993 and ns2: above 0, to 1",
+            doc: "weight of a sample in the average",
+        },
+        Parameter {
+            name: "wait",
+            unit: Unit::Flag { off: Some("nowait") },
+            default: "ns2: on",
+            source: "ns-2",
+            range: "with variant ns2",
+            doc: "let 1/p packets pass after each drop before the next is possible",
+        },
+        Parameter {
+            name: "autoweight",
+            unit: Unit::Choice(&["delay", "rate", "fast"]),
+            default: "delay",
+            source: "ns-2: q_weight -1, 0, -2",
+            range: "with variant ns2",
+            doc: "weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay + 1/C)); 1 - e^(-1/C); 1 - e^(-10/C)",
+        },
+    ],
+};
+
+const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
+/// Smaller ones only serve to break the derived sizes.
+const SMALLEST_MTU: u32 = 64;

@@ -45,6 +45,7 @@
 
 use alloc::format;
 
+use crate::codel::{ECN, LIMIT};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Packet};
@@ -261,14 +262,7 @@ const KIND: Kind = Kind {
     variants: &[],
     children: Children::None,
     parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "1000p",
-            source: "as the other queues",
-            range: "1 to 4294967295",
-            doc: "packets that the queue holds",
-        },
+        Parameter { source: "as the other queues", ..LIMIT },
         Parameter {
             name: "freeze_time",
             unit: Unit::Time,
@@ -301,38 +295,15 @@ const KIND: Kind = Kind {
             range: "1 to 4294967295",
             doc: "queue above which the probability rises, too, so that there is room for bursts",
         },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Flag { off: Some("noecn") },
-            default: "noecn",
-            source: "as the other queues",
-            range: "",
-            doc: "mark ECN-capable packets instead of dropping them",
-        },
+        Parameter { source: "as the other queues", ..ECN },
     ],
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::story::Datagram;
     use crate::random::Xoshiro256PlusPlus;
-
-    struct Datagram(Ecn);
-
-    impl Packet for Datagram {
-        fn len(&self) -> u32 {
-            1000
-        }
-        fn ecn(&self) -> Ecn {
-            self.0
-        }
-        fn set_ce(&mut self) -> bool {
-            if self.0.is_capable() {
-                self.0 = Ecn::Ce;
-            }
-            self.0.is_capable()
-        }
-    }
 
     fn blue(settings: &Settings) -> Blue<Datagram, Xoshiro256PlusPlus> {
         Blue::new(BlueConfig::from_settings(settings, &Link::default()).unwrap(), Xoshiro256PlusPlus::new(1))
@@ -351,11 +322,11 @@ mod tests {
         // One every 50 ms and a bit: every second one counts. At 50 ms sharp it is every third: 100 ms are still frozen.
         for (period, rises) in [(50_001, 10), (50_000, 7)] {
             let mut queue = blue(&one_packet());
-            queue.enqueue(micros(0), Datagram(Ecn::NotEct), &mut |_: Datagram, _: DropReason| {});
+            queue.enqueue(micros(0), Datagram::new(1000, Ecn::NotEct), &mut |_: Datagram, _: DropReason| {});
             for n in 1..=20 {
                 queue.enqueue(
                     micros(n * period),
-                    Datagram(Ecn::NotEct),
+                    Datagram::new(1000, Ecn::NotEct),
                     &mut |_: Datagram, _: DropReason| {},
                 );
             }
@@ -369,8 +340,8 @@ mod tests {
         queue.probability = 0.05;
         let mut ignore = |_: Datagram, _: DropReason| {};
         for n in 0..100 {
-            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
-            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
+            queue.enqueue(micros(n * 200_000), Datagram::new(1000, Ecn::NotEct), &mut ignore);
+            queue.enqueue(micros(n * 200_000), Datagram::new(1000, Ecn::NotEct), &mut ignore);
             queue.dequeue(micros(n * 200_000), &mut ignore);
         }
         let before = queue.probability();
@@ -387,7 +358,7 @@ mod tests {
         let mut queue = blue(&Settings::new().with("threshold", Value::Packets(5)));
         for n in 0..7 {
             let mut ignore = |_: Datagram, _: DropReason| {};
-            queue.enqueue(micros(n * 200_000), Datagram(Ecn::NotEct), &mut ignore);
+            queue.enqueue(micros(n * 200_000), Datagram::new(1000, Ecn::NotEct), &mut ignore);
             assert!((queue.probability() > 0.0) == (n == 6), "{n}");
         }
     }
@@ -406,7 +377,7 @@ mod tests {
                 DropReason::Overlimit => overlimit += u32::from(n > 200_000),
                 _ => congested += u32::from(n > 200_000),
             };
-            queue.enqueue(micros(n * 500), Datagram(Ecn::NotEct), &mut count);
+            queue.enqueue(micros(n * 500), Datagram::new(1000, Ecn::NotEct), &mut count);
             if n % 2 == 0 {
                 queue.dequeue(micros(n * 500), &mut count);
             }

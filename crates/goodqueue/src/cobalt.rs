@@ -49,6 +49,7 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
+use crate::codel::LIMIT;
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation};
 use crate::packet::{Ecn, Packet};
@@ -528,14 +529,7 @@ const KIND: Kind = Kind {
     children: crate::config::Children::None,
     variants: VARIANTS,
     parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "1000p",
-            source: "as codel",
-            range: "1 to 4294967295",
-            doc: "packets that the queue holds",
-        },
+        Parameter { source: "as codel", ..LIMIT },
         crate::codel::TARGET,
         crate::codel::INTERVAL,
         Parameter {
@@ -584,30 +578,12 @@ const TWO_TO_32: f64 = 4_294_967_296.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::story::Datagram;
     use alloc::vec::Vec;
 
     use crate::random::Xoshiro256PlusPlus;
 
-    #[derive(Clone, Copy)]
-    struct Frame(Ecn);
-
-    impl Packet for Frame {
-        fn len(&self) -> u32 {
-            1000
-        }
-        fn ecn(&self) -> Ecn {
-            self.0
-        }
-        fn set_ce(&mut self) -> bool {
-            let capable = self.0.is_capable();
-            if capable {
-                self.0 = Ecn::Ce;
-            }
-            capable
-        }
-    }
-
-    fn cobalt(settings: &Settings) -> Cobalt<Frame, Xoshiro256PlusPlus> {
+    fn cobalt(settings: &Settings) -> Cobalt<Datagram, Xoshiro256PlusPlus> {
         let config = CobaltConfig::from_settings(settings, &Link::default()).expect("valid");
         Cobalt::new(config, Xoshiro256PlusPlus::new(1))
     }
@@ -621,7 +597,7 @@ mod tests {
         let mut queue = cobalt(settings);
         let mut times = Vec::new();
         for _ in 0..steps * 2 {
-            queue.enqueue(Instant::ZERO, Frame(Ecn::NotEct), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1000, Ecn::NotEct), &mut |_, _| ());
         }
         for step in 0..steps {
             let now = Instant::from_nanos(10_000_000 + step * 100_000);
@@ -664,7 +640,7 @@ mod tests {
     fn the_count_decays_when_the_queue_is_short_again() {
         let mut queue = cobalt(&paper());
         for _ in 0..20_000 {
-            queue.enqueue(Instant::ZERO, Frame(Ecn::NotEct), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1000, Ecn::NotEct), &mut |_, _| ());
         }
         for step in 0..10_000_u64 {
             queue.dequeue(Instant::from_nanos(10_000_000 + step * 100_000), &mut |_, _| ());
@@ -684,7 +660,7 @@ mod tests {
         let mut queue = cobalt(&paper());
         let mut lost = 0;
         for _ in 0..4_000 {
-            queue.enqueue(Instant::ZERO, Frame(Ecn::Ect0), &mut |_, _| lost += 1);
+            queue.enqueue(Instant::ZERO, Datagram::new(1000, Ecn::Ect0), &mut |_, _| lost += 1);
         }
         for step in 0..3_250_u64 {
             queue.dequeue(Instant::from_nanos(10_000_000 + step * 100_000), &mut |_, _| lost += 1);
@@ -698,7 +674,7 @@ mod tests {
         let mut now = Instant::ZERO + Duration::from_millis(1);
         for _ in 0..100 {
             now += Duration::from_millis(1);
-            queue.enqueue(now, Frame(Ecn::NotEct), &mut |_, _| ());
+            queue.enqueue(now, Datagram::new(1000, Ecn::NotEct), &mut |_, _| ());
         }
         // Overflow from 12 ms to 101 ms; a step each time that more than 5 ms have passed: 12, 18, ... 96 ms.
         assert_eq!(queue.vars().blue(), 15 << 24);

@@ -571,6 +571,26 @@ impl Startup {
     }
 }
 
+/// `limit` of a single queue of packets.
+pub(crate) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "Linux sch_codel",
+    range: "1 to 4294967295",
+    doc: "packets that the queue holds",
+};
+
+/// `ecn` of one.
+pub(crate) const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: Some("noecn") },
+    default: "noecn",
+    source: "Linux sch_codel",
+    range: "",
+    doc: "mark ECN-capable packets instead of dropping them",
+};
+
 impl Configure for CodelConfig {
     const KIND: Kind = Kind {
         name: "codel",
@@ -583,29 +603,7 @@ impl Configure for CodelConfig {
             Variant { name: "ns2", doc: "Nichols' ns-2 code of May 2012" },
         ],
         children: crate::config::Children::None,
-        parameters: &[
-            Parameter {
-                name: "limit",
-                unit: Unit::Packets,
-                default: "1000p",
-                source: "Linux sch_codel",
-                range: "1 to 4294967295",
-                doc: "packets that the queue holds",
-            },
-            TARGET,
-            INTERVAL,
-            Parameter {
-                name: "ecn",
-                unit: Unit::Flag { off: Some("noecn") },
-                default: "noecn",
-                source: "Linux sch_codel",
-                range: "",
-                doc: "mark ECN-capable packets instead of dropping them",
-            },
-            CE_THRESHOLD,
-            RECALL,
-            STARTUP,
-        ],
+        parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD, RECALL, STARTUP],
     };
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {

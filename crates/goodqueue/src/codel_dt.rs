@@ -41,8 +41,8 @@
 //! ```
 
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
-use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, TARGET};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL, TARGET};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Value};
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -89,24 +89,10 @@ impl Configure for CodelDtConfig {
         variants: &[],
         children: Children::None,
         parameters: &[
-            Parameter {
-                name: "limit",
-                unit: Unit::Packets,
-                default: "1000p",
-                source: "Linux sch_codel",
-                range: "1 to 4294967295",
-                doc: "packets that the queue holds",
-            },
+            LIMIT,
             TARGET,
             INTERVAL,
-            Parameter {
-                name: "ecn",
-                unit: Unit::Flag { off: Some("noecn") },
-                default: "noecn",
-                source: "Linux sch_codel",
-                range: "",
-                doc: "mark ECN-capable packets instead of dropping them",
-            },
+            ECN,
             Parameter { default: "c", source: "RFC 8289 §5.5", ..RECALL },
         ],
     };
@@ -261,41 +247,36 @@ const DEFAULT_LIMIT: u32 = 1000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::story::Datagram;
     use alloc::vec::Vec;
 
-    #[derive(Clone, Copy, Debug)]
-    struct Numbered(u64, Ecn);
-
-    impl Packet for Numbered {
-        fn len(&self) -> u32 {
-            1514
-        }
-        fn ecn(&self) -> Ecn {
-            self.1
-        }
-        fn set_ce(&mut self) -> bool {
-            if self.1.is_capable() {
-                self.1 = Ecn::Ce;
-            }
-            self.1.is_capable()
-        }
-    }
-
     /// The times in ms at which packets are lost: one comes and one leaves every ms, behind a standing queue of 20.
-    fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Numbered>) {
+    fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Datagram>) {
         let config = CodelDtConfig::from_settings(settings, &Link::default()).unwrap();
         let (mut queue, mut lost) = (CodelDt::new(config), Vec::new());
         for n in 0..20 {
-            queue.enqueue(Instant::ZERO, Numbered(n, ecn), &mut |_: Numbered, _: DropReason| {});
+            queue.enqueue(
+                Instant::ZERO,
+                Datagram::new(1514, ecn).numbered(n),
+                &mut |_: Datagram, _: DropReason| {},
+            );
         }
         for ms in 1..1_000 {
             let at = Instant::from_nanos(ms * 1_000_000);
-            queue.enqueue(at, Numbered(20 + ms, ecn), &mut |packet: Numbered, why: DropReason| {
-                assert_eq!((packet.0, why), (20 + ms, DropReason::Congested), "only what arrives is lost");
-                lost.push(ms);
-            });
+            queue.enqueue(
+                at,
+                Datagram::new(1514, ecn).numbered(20 + ms),
+                &mut |packet: Datagram, why: DropReason| {
+                    assert_eq!(
+                        (packet.id, why),
+                        (20 + ms, DropReason::Congested),
+                        "only what arrives is lost"
+                    );
+                    lost.push(ms);
+                },
+            );
             if queue.len() > 19 {
-                queue.dequeue(at, &mut |_: Numbered, _: DropReason| {});
+                queue.dequeue(at, &mut |_: Datagram, _: DropReason| {});
             }
         }
         (lost, queue)
@@ -325,11 +306,15 @@ mod tests {
         let (_, mut queue) = losses(Ecn::NotEct, &Settings::new());
         assert!(queue.vars().is_dropping());
         let at = Instant::from_nanos(2_000_000_000);
-        let mut ignore = |_: Numbered, _: DropReason| {};
+        let mut ignore = |_: Datagram, _: DropReason| {};
         while queue.dequeue(at, &mut ignore).is_some() {}
         assert!(!queue.vars().is_dropping());
         for n in 0..100 {
-            queue.enqueue(at, Numbered(n, Ecn::NotEct), &mut |_: Numbered, _: DropReason| panic!("dropped"));
+            queue.enqueue(
+                at,
+                Datagram::new(1514, Ecn::NotEct).numbered(n),
+                &mut |_: Datagram, _: DropReason| panic!("dropped"),
+            );
         }
     }
 }

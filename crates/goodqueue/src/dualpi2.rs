@@ -589,30 +589,12 @@ const MAX_UPDATES: u32 = 2_048;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::story::Datagram;
     use alloc::vec::Vec;
 
     use crate::random::Xoshiro256PlusPlus;
 
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    struct Frame(Ecn);
-
-    impl Packet for Frame {
-        fn len(&self) -> u32 {
-            1514
-        }
-        fn ecn(&self) -> Ecn {
-            self.0
-        }
-        fn set_ce(&mut self) -> bool {
-            let capable = self.0.is_capable();
-            if capable {
-                self.0 = Ecn::Ce;
-            }
-            capable
-        }
-    }
-
-    type Queue = DualPi2<Frame, Xoshiro256PlusPlus>;
+    type Queue = DualPi2<Datagram, Xoshiro256PlusPlus>;
 
     fn dualpi2(settings: &Settings) -> Queue {
         let config = DualPi2Config::from_settings(settings, &Link::default()).expect("valid");
@@ -629,14 +611,14 @@ mod tests {
         queue.probability = ONE / 1_000 * per_mille;
         let (mut marked, mut dropped) = (0, 0);
         for _ in 0..3 {
-            queue.enqueue(Instant::ZERO, Frame(ecn), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
         }
         for _ in 0..100_000 {
-            queue.enqueue(Instant::ZERO, Frame(ecn), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
             let sent = queue.dequeue(Instant::ZERO, &mut |_, _| dropped += 1);
-            marked += u64::from(sent.is_some_and(|frame| frame.0 == Ecn::Ce));
+            marked += u64::from(sent.is_some_and(|frame| frame.ecn == Ecn::Ce));
             while queue.len() < 3 {
-                queue.enqueue(Instant::ZERO, Frame(ecn), &mut |_, _| ());
+                queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
             }
         }
         (marked, dropped)
@@ -660,11 +642,11 @@ mod tests {
             for (micros, expected) in cases {
                 let mut queue = dualpi2(&Settings::new().with("variant", Value::Choice(variant)));
                 for _ in 0..3 {
-                    queue.enqueue(Instant::ZERO, Frame(Ecn::Ect1), &mut |_, _| ());
+                    queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
                 }
                 let now = Instant::ZERO + Duration::from_micros(micros);
                 let sent = queue.dequeue(now, &mut |_, _| ()).expect("queued");
-                assert_eq!(sent.0 == Ecn::Ce, expected, "{variant} {micros}");
+                assert_eq!(sent.ecn == Ecn::Ce, expected, "{variant} {micros}");
             }
         }
     }
@@ -673,12 +655,12 @@ mod tests {
     fn d3_l_goes_first_and_c_keeps_a_tenth() {
         let mut queue = dualpi2(&Settings::new());
         for _ in 0..2_000 {
-            queue.enqueue(Instant::ZERO, Frame(Ecn::Ect1), &mut |_, _| ());
-            queue.enqueue(Instant::ZERO, Frame(Ecn::NotEct), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
         }
         let order: Vec<Ecn> = (0..1_000)
             .filter_map(|_| queue.dequeue(Instant::ZERO, &mut |_, _| ()))
-            .map(|frame| frame.0)
+            .map(|frame| frame.ecn)
             .collect();
         assert!(order[..8].iter().all(|ecn| *ecn == Ecn::Ect1));
         let classic = order.iter().filter(|ecn| **ecn == Ecn::NotEct).count();
@@ -697,7 +679,7 @@ mod tests {
         let mut lost = 0;
         for step in 0..20_000_u64 {
             let now = Instant::from_nanos(step * 500_000);
-            queue.enqueue(now, Frame(Ecn::Ect0), &mut |_, why| {
+            queue.enqueue(now, Datagram::new(1514, Ecn::Ect0), &mut |_, why| {
                 lost += u64::from(why == DropReason::Overlimit)
             });
             if step % 2 == 0 {
@@ -711,7 +693,7 @@ mod tests {
     fn d5_ect1_and_ce_go_to_l_and_the_rest_to_c() {
         let mut queue = dualpi2(&Settings::new());
         for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ce] {
-            queue.enqueue(Instant::ZERO, Frame(ecn), &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
         }
         assert_eq!((queue.classic.len(), queue.low_latency.len()), (2, 3));
     }
@@ -727,7 +709,7 @@ mod tests {
     fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
         let mut queue = dualpi2(&Settings::new());
         queue.last_delay = Duration::from_millis(30);
-        queue.classic.push_back(ms(70), Frame(Ecn::NotEct));
+        queue.classic.push_back(ms(70), Datagram::new(1514, Ecn::NotEct));
         queue.update_once(ms(100));
         // 0.16 per s x 15 ms = 0.0024 (41/256 is 0.16016).
         assert!((queue.probability() - 0.0024).abs() < 5e-6, "{}", queue.probability());
@@ -741,7 +723,7 @@ mod tests {
             let now = Instant::from_nanos(step * 100_000);
             // 10 % more than the link takes.
             if now.as_nanos() >= arrived {
-                queue.enqueue(now, Frame(Ecn::NotEct), &mut |_, _| ());
+                queue.enqueue(now, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
                 arrived += 1_100_000;
             }
             if step % 12 == 0

@@ -1,5 +1,8 @@
 //! What a discipline needs to know of a packet: its length, its ECN field and, for flow queueing, its flow.
 
+#[cfg(test)]
+pub(crate) mod story;
+
 /// The two ECN bits of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Ecn {
@@ -41,6 +44,15 @@ impl Ecn {
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
+    }
+
+    /// Sets CE if the transport is ECN-capable, and tells whether it is: what [`Packet::set_ce`] is asked for.
+    #[inline]
+    pub const fn mark(&mut self) -> bool {
+        if self.is_capable() {
+            *self = Self::Ce;
+        }
+        self.is_capable()
     }
 }
 

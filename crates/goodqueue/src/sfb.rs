@@ -55,6 +55,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 
+use crate::codel::LIMIT;
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
@@ -485,14 +486,7 @@ const KIND: Kind = Kind {
             range: "0 to 4294967295 ms",
             doc: "time for which the next bins learn beside those in use (double buffering), in milliseconds",
         },
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "1000p",
-            source: "Linux sch_sfb: txqueuelen of Ethernet",
-            range: "1 to 4294967295",
-            doc: "packets that the queue holds",
-        },
+        Parameter { source: "Linux sch_sfb: txqueuelen of Ethernet", ..LIMIT },
         Parameter {
             name: "max",
             unit: Unit::Packets,
@@ -552,37 +546,11 @@ const BINS: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::story::Datagram;
     use crate::random::Xoshiro256PlusPlus;
 
-    #[derive(Clone, Copy, Debug)]
-    struct Datagram {
-        flow: u32,
-        ecn: Ecn,
-    }
-
-    impl Packet for Datagram {
-        fn len(&self) -> u32 {
-            1000
-        }
-        fn ecn(&self) -> Ecn {
-            self.ecn
-        }
-        fn set_ce(&mut self) -> bool {
-            if self.ecn.is_capable() {
-                self.ecn = Ecn::Ce;
-            }
-            self.ecn.is_capable()
-        }
-    }
-
-    impl Flow for Datagram {
-        fn flow_hash(&self, salt: u32) -> u32 {
-            u32::try_from(mix_64(u64::from(self.flow) << 32 | u64::from(salt)) >> 32).unwrap()
-        }
-    }
-
     const fn of_flow(flow: u32) -> Datagram {
-        Datagram { flow, ecn: Ecn::NotEct }
+        Datagram::new(1000, Ecn::NotEct).of_flow(flow)
     }
 
     fn sfb(settings: &Settings) -> Sfb<Datagram, Xoshiro256PlusPlus> {

@@ -3,37 +3,11 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::packet::story::Datagram;
 use crate::random::Xoshiro256PlusPlus;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Datagram {
-    flow: u32,
-    ecn: Ecn,
-}
-
-impl Packet for Datagram {
-    fn len(&self) -> u32 {
-        1000
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ce(&mut self) -> bool {
-        if self.ecn.is_capable() {
-            self.ecn = Ecn::Ce;
-        }
-        self.ecn.is_capable()
-    }
-}
-
-impl Flow for Datagram {
-    fn flow_hash(&self, salt: u32) -> u32 {
-        self.flow ^ salt
-    }
-}
-
 const fn of_flow(flow: u32) -> Datagram {
-    Datagram { flow, ecn: Ecn::NotEct }
+    Datagram::new(1000, Ecn::NotEct).of_flow(flow)
 }
 
 fn config(pairs: &[(&'static str, Value)]) -> Result<ChokeConfig, ConfigError> {
@@ -106,7 +80,7 @@ fn a_flow_is_matched_as_often_as_it_has_packets_in_the_queue() {
 fn two_packets_of_one_flow_die_even_if_they_could_be_marked() {
     let ecn = ("ecn", Value::Flag(true));
     let mut choke = queue(&[packets("limit", 100), packets("min", 1), packets("max", 2), ecn]);
-    let capable = |flow| Datagram { flow, ecn: Ecn::Ect0 };
+    let capable = |flow| Datagram::new(1000, Ecn::Ect0).of_flow(flow);
     let mut lost = Vec::new();
     let mut drops = |packet: Datagram, _: DropReason| lost.push(packet.flow);
     for flow in 0..60 {

@@ -3,51 +3,31 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::packet::story::Datagram;
 use crate::time::Rate;
 
 const MS: u64 = 1_000_000;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Numbered {
-    id: u32,
-    ecn: Ecn,
-}
-
-impl Packet for Numbered {
-    fn len(&self) -> u32 {
-        1514
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ce(&mut self) -> bool {
-        if self.ecn.is_capable() {
-            self.ecn = Ecn::Ce;
-        }
-        self.ecn.is_capable()
-    }
-}
-
-fn codel(variant: CodelVariant, ecn: bool) -> Codel<Numbered> {
+fn codel(variant: CodelVariant, ecn: bool) -> Codel<Datagram> {
     Codel::new(
         CodelConfig::new(u32::MAX, CodelParams { variant, ecn, ..CodelParams::new(1514) }).expect("valid"),
     )
 }
 
-fn fill(queue: &mut Codel<Numbered>, at: u64, ids: core::ops::Range<u32>, ecn: Ecn) {
+fn fill(queue: &mut Codel<Datagram>, at: u64, ids: core::ops::Range<u64>, ecn: Ecn) {
     for id in ids {
-        queue.enqueue(Instant::from_nanos(at), Numbered { id, ecn }, &mut no_drop);
+        queue.enqueue(Instant::from_nanos(at), Datagram::new(1514, ecn).numbered(id), &mut no_drop);
     }
 }
 
-fn no_drop(packet: Numbered, why: DropReason) {
+fn no_drop(packet: Datagram, why: DropReason) {
     panic!("{packet:?} dropped: {why:?}");
 }
 
 /// Dequeues at `at` and returns what was delivered and what was dropped.
-fn step(queue: &mut Codel<Numbered>, at: u64) -> (Option<u32>, Vec<u32>) {
+fn step(queue: &mut Codel<Datagram>, at: u64) -> (Option<u64>, Vec<u64>) {
     let mut dropped = Vec::new();
-    let mut drops = |packet: Numbered, why| {
+    let mut drops = |packet: Datagram, why| {
         assert_eq!(why, DropReason::Congested);
         dropped.push(packet.id);
     };
@@ -116,7 +96,7 @@ fn drops_under_overload(variant: CodelVariant, gap: u64, horizon: u64) -> Vec<u6
         while queue.len() < 50 {
             queue.enqueue(
                 Instant::from_nanos(now.saturating_sub(20 * MS)),
-                Numbered { id: 0, ecn: Ecn::NotEct },
+                Datagram::new(1514, Ecn::NotEct),
                 &mut no_drop,
             );
         }
@@ -231,7 +211,7 @@ fn time_that_goes_back_counts_as_standing_still() {
     fill(&mut queue, 100 * MS, 0..3, Ecn::NotEct);
     fill(&mut queue, 0, 3..4, Ecn::NotEct);
     for id in 0..4 {
-        assert_eq!(step(&mut queue, id * MS).0, Some(u32::try_from(id).expect("small")));
+        assert_eq!(step(&mut queue, id * MS).0, Some(id));
     }
 }
 
@@ -262,14 +242,18 @@ fn long_flows_at_ten_megabit_leave_the_queue_no_lower_than_the_target_for_long()
             queue.dequeue(Instant::from_nanos(departure), &mut |_, _| ());
             departure += gap;
         }
-        queue.enqueue(Instant::from_nanos(arrival), Numbered { id, ecn: Ecn::NotEct }, &mut no_drop);
+        queue.enqueue(
+            Instant::from_nanos(arrival),
+            Datagram::new(1514, Ecn::NotEct).numbered(id),
+            &mut no_drop,
+        );
     }
     assert!(worst < 1_500 * MS, "{worst}");
 }
 
 /// An episode of ten drops, a pause, and a new one: the count with which that begins.
 fn count_after_pause(params: CodelParams, pause: u64) -> u32 {
-    let mut queue = Codel::<Numbered>::new(CodelConfig::new(u32::MAX, params).unwrap());
+    let mut queue = Codel::<Datagram>::new(CodelConfig::new(u32::MAX, params).unwrap());
     queue.vars.count = 10;
     queue.vars.lastcount = 1;
     let (then, now) = (10_000 * MS, (10_000 + pause) * MS);

@@ -3,27 +3,7 @@
 use super::*;
 use crate::config::{Child, Configure, Link, Settings, Value};
 use crate::packet::Ecn;
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Frame;
-
-impl Packet for Frame {
-    fn len(&self) -> u32 {
-        1514
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn set_ce(&mut self) -> bool {
-        false
-    }
-}
-
-impl Flow for Frame {
-    fn flow_hash(&self, _salt: u32) -> u32 {
-        0
-    }
-}
+use crate::packet::story::Datagram;
 
 /// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many bytes.
 fn config(quantum: u64) -> HtbConfig {
@@ -48,13 +28,13 @@ fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
     let mut htb = Htb::new(config(2_000), 0, Source::seeded(1));
     let mut now = Instant::ZERO;
     for _ in 0..100 {
-        htb.enqueue(now, Frame, &mut |_, _| ());
+        htb.enqueue(now, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
     }
     while now < Instant::ZERO + Duration::from_millis(20) {
         now = htb.next_event(now).unwrap_or(now + Duration::from_micros(100));
         htb.dequeue(now, &mut |_, _| ());
     }
-    let counted = |htb: &Htb<Frame>| -> Vec<(u64, u64)> {
+    let counted = |htb: &Htb<Datagram>| -> Vec<(u64, u64)> {
         htb.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
     };
     let before = counted(&htb);

@@ -4,25 +4,8 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::config::{ConfigError, Configure, Link, Settings, Value};
+use crate::packet::story::Datagram;
 use crate::random::Recorded;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Datagram(u32, Ecn);
-
-impl Packet for Datagram {
-    fn len(&self) -> u32 {
-        self.0
-    }
-    fn ecn(&self) -> Ecn {
-        self.1
-    }
-    fn set_ce(&mut self) -> bool {
-        if self.1.is_capable() {
-            self.1 = Ecn::Ce;
-        }
-        self.1.is_capable()
-    }
-}
 
 fn config(settings: &Settings, mbit: u64) -> Result<RedConfig, ConfigError> {
     RedConfig::from_settings(settings, &Link { rate: Rate::from_bps(mbit * 1_000_000), ..Link::default() })
@@ -100,13 +83,15 @@ fn above_max(flags: &[&'static str], ecn: Ecn) -> (Vec<DropReason>, u64) {
     // Zero draws: signals come as early as they can.
     let mut ignore = |_: Datagram, _: DropReason| {};
     for _ in 0..200 {
-        queue.enqueue(Instant::ZERO, Datagram(1_000, Ecn::Ect0), &mut ignore);
-        queue.queue.push_back(Instant::ZERO, Datagram(1_000, Ecn::Ect0));
+        queue.enqueue(Instant::ZERO, Datagram::new(1_000, Ecn::Ect0), &mut ignore);
+        queue.queue.push_back(Instant::ZERO, Datagram::new(1_000, Ecn::Ect0));
     }
     assert!(queue.average() > 9_000.0);
     let before = queue.stats.marked.packets;
     let mut reasons = Vec::new();
-    queue.enqueue(Instant::ZERO, Datagram(1_000, ecn), &mut |_: Datagram, why: DropReason| reasons.push(why));
+    queue.enqueue(Instant::ZERO, Datagram::new(1_000, ecn), &mut |_: Datagram, why: DropReason| {
+        reasons.push(why)
+    });
     (reasons, queue.stats.marked.packets - before)
 }
 

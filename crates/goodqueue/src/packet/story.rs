@@ -1,0 +1,49 @@
+//! The packet of the disciplines' stories.
+
+use super::{Ecn, Flow, Packet};
+use crate::random::mix_64;
+
+/// What the tests of disciplines send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Datagram {
+    /// Tells it from others.
+    pub(crate) id: u64,
+    pub(crate) flow: u32,
+    pub(crate) bytes: u32,
+    pub(crate) ecn: Ecn,
+}
+
+impl Datagram {
+    /// Number 0 of flow 0.
+    pub(crate) const fn new(bytes: u32, ecn: Ecn) -> Self {
+        Self { id: 0, flow: 0, bytes, ecn }
+    }
+
+    pub(crate) const fn numbered(self, id: u64) -> Self {
+        Self { id, ..self }
+    }
+
+    pub(crate) const fn of_flow(self, flow: u32) -> Self {
+        Self { flow, ..self }
+    }
+}
+
+impl Packet for Datagram {
+    fn len(&self) -> u32 {
+        self.bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ce(&mut self) -> bool {
+        self.ecn.mark()
+    }
+}
+
+impl Flow for Datagram {
+    fn flow_hash(&self, salt: u32) -> u32 {
+        u32::try_from(mix_64(u64::from(self.flow) << 32 | u64::from(salt)) >> 32).unwrap_or(0)
+    }
+}

@@ -439,7 +439,7 @@ impl Default for Names<'_> {
 pub const CONGESTION_CONTROLS: &[&str] = &["newreno", "cubic"];
 /// TCP profiles known without asking `goodqueue-tcp`.
 pub const PROFILES: &[&str] =
-    &["rfc", "linux", "linux314", "linux32", "ns2_sack1", "ns2_newreno", "ns2_fulltcp"];
+    &["rfc", "linux", "linux314", "linux32", "ns2_sack1", "ns2_newreno", "ns2_linux", "ns2_fulltcp"];
 
 /// One flow of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -262,7 +262,7 @@ fn millis(span: Duration) -> u64 {
     clippy::cast_sign_loss,
     reason = "the root of 64 bits has 22 and no sign"
 )]
-fn cube_root(value: u64) -> u64 {
+pub(crate) fn cube_root(value: u64) -> u64 {
     libm::round(libm::cbrt(value as f64)) as u64
 }
 

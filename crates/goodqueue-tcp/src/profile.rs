@@ -107,6 +107,19 @@ const PROFILES: &[Profile] = &[
         sources: &["as ns2_sack1; tcp-newreno.cc; checked in the same way"],
     },
     Profile {
+        name: "ns2_linux",
+        summary: "ns-2.35 Agent/TCP/Linux: the CUBIC of Linux 2.6.22, every segment acknowledged",
+        settings: NS2_LINUX,
+        controllers: &[("cubic", "cubic_ns2")],
+        sources: &[
+            "ns-default.tcl of ns-2.35 as for ns2_sack1; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
+            "tcp-linux.cc: SACK counting from Linux, in segments; the threshold is taken from the window",
+            "its rate halving (a segment for two ACKs) is taken for proportional rate reduction",
+            "its timer begins anew with each ACK, duplicates too, which is taken for Linux's 200 ms above the SRTT",
+            "nothing was compared",
+        ],
+    },
+    Profile {
         name: "ns2_fulltcp",
         summary: "ns-2.35 Agent/TCP/FullTcp/Sack with 1460-byte segments, as PackMime uses it",
         settings: Config {
@@ -203,6 +216,18 @@ const NS2: Config = Config {
     growth: Growth::PerAck,
     forget_on_timeout: true,
     ..RFC
+};
+
+const NS2_LINUX: Config = Config {
+    delayed_ack: DelayedAck { every: 1, ..NS2.delayed_ack },
+    timestamps: true,
+    prr: true,
+    loss_detection: LossDetection::Sacked,
+    rto_rule: RtoRule::Linux,
+    tick: Duration::ZERO,
+    whole_segments: true,
+    forget_on_timeout: false,
+    ..NS2
 };
 
 #[cfg(test)]

@@ -135,6 +135,7 @@ controllers! {
     NewRenoNs2 = crate::new_reno_ns2::NewRenoNs2;
     Cubic = crate::cubic::Cubic;
     CubicLinux = crate::cubic_linux::CubicLinux;
+    CubicNs2 = crate::cubic_ns2::CubicNs2;
     Reno = crate::reno::Reno;
     Dctcp = crate::dctcp::Dctcp;
     Vegas = crate::vegas::Vegas;

@@ -237,7 +237,7 @@ fn kernel_name(name: &str) -> &str {
     match name {
         "newreno" => "reno",
         "tcp_lp" => "lp",
-        "cubic_linux" => "cubic",
+        "cubic_linux" | "cubic_ns2" => "cubic",
         other => other,
     }
 }

@@ -1,0 +1,259 @@
+//! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow start without `HyStart`.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
+use crate::cubic_linux::cube_root;
+use crate::registry::{About, Constant, Needs};
+
+/// β in 1024ths.
+const BETA: u64 = 819;
+const BETA_SCALE: u64 = 1024;
+/// The Reno-friendly window grows by a segment for each 23/8 windows acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted by 40 bits.
+const C_SCALED: u64 = 410;
+const CUBE_SHIFT: u32 = 40;
+/// Beyond the plateau the window grows by so many segments in 100 ms at most.
+const MAX_INCREMENT: u64 = 16;
+/// Acknowledged segments for one of growth while no plateau is known.
+const COUNT_WITHOUT_PLATEAU: u64 = 50;
+/// The window's aim is computed so often at most while the window stands: a 32nd of a second.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
+/// RTT samples so soon after the start of an epoch are not trusted to be the least.
+const DELAY_MIN_PAUSE: Duration = Duration::from_secs(1);
+/// Least slow-start threshold in segments.
+const MIN_SSTHRESH: u64 = 2;
+
+/// The CUBIC 2.1 of ns-2.35's `Agent/TCP/Linux`, whose source is that of Linux 2.6.22. Windows are in segments inside. It
+/// counts acknowledged segments: its estimate of segments per acknowledgement is taken for exact.
+#[derive(Clone, Debug, Default)]
+pub struct CubicNs2 {
+    /// Acknowledged segments for one of growth, and those counted so far.
+    count: u64,
+    counted: u64,
+    /// `W_max`, the plateau; 0: none is known.
+    last_max: u64,
+    /// The window at the last computation, and when that was.
+    last_cwnd: u64,
+    last_time: Option<Instant>,
+    /// When this epoch began, where its curve has the plateau, and after how many 1024ths of a second.
+    epoch: Option<Instant>,
+    origin: u64,
+    k: u64,
+    /// Least RTT.
+    delay_min: Option<Duration>,
+    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
+    acked: u64,
+    friendly: u64,
+}
+
+impl CubicNs2 {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "cubic_ns2",
+        summary: "CUBIC 2.1 of Linux 2.6.22: four fifths of the window on congestion, no HyStart",
+        reference: "ns-2.35 Agent/TCP/Linux, Rhee & Xu 2005",
+        constants: &[
+            Constant { name: "C", value: "410/1024 segments/s^3", source: "ns-2.35, parameter bic_scale 41" },
+            Constant { name: "beta", value: "819/1024", source: "ns-2.35, parameter beta" },
+            Constant {
+                name: "max_increment",
+                value: "16 segments in 100 ms",
+                source: "ns-2.35, parameter max_increment",
+            },
+        ],
+        needs: Needs::Nothing,
+    };
+
+    /// After how many acknowledged segments the window of `cwnd` segments grows by one.
+    fn update(&mut self, now: Instant, cwnd: u64, acked: u64) {
+        self.acked += acked;
+        let since = self.last_time.map(|time| now.since(time));
+        if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
+            return;
+        }
+        self.last_cwnd = cwnd;
+        self.last_time = Some(now);
+        let epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.start_epoch(now, cwnd),
+        };
+        self.count = self.towards_the_curve(now.since(epoch), cwnd).min(self.as_reno(cwnd)).max(1);
+    }
+
+    fn start_epoch(&mut self, now: Instant, cwnd: u64) -> Instant {
+        self.epoch = Some(now);
+        self.acked = 1;
+        self.friendly = cwnd;
+        self.origin = self.last_max.max(cwnd);
+        // (W_max - cwnd) / C in 1024ths of a second, cubed.
+        self.k = cube_root(((self.origin - cwnd) << CUBE_SHIFT) / C_SCALED);
+        now
+    }
+
+    /// The count that leads to where the curve is one least RTT from now.
+    fn towards_the_curve(&self, elapsed: Duration, cwnd: u64) -> u64 {
+        if self.last_max == 0 {
+            return COUNT_WITHOUT_PLATEAU;
+        }
+        let least = self.delay_min.unwrap_or(Duration::ZERO);
+        let t = (((elapsed + least).as_nanos() / 1_000_000) << 10) / 1000;
+        let distance = u128::from(t.abs_diff(self.k));
+        let delta = (u128::from(C_SCALED) * distance * distance * distance) >> CUBE_SHIFT;
+        let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        let target =
+            if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
+        let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // A window in each RTT, of which MAX_INCREMENT segments in 100 ms.
+        let steepest = cwnd * 100_000_000 / (MAX_INCREMENT * least.as_nanos()).max(1);
+        if t >= self.k && least > Duration::ZERO { count.max(steepest) } else { count }
+    }
+
+    /// The count of a window that is smaller than that of Reno in its place.
+    fn as_reno(&mut self, cwnd: u64) -> u64 {
+        let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
+        let steps = self.acked.saturating_sub(1) / step;
+        self.acked -= steps * step;
+        self.friendly += steps;
+        if self.friendly > cwnd { cwnd / (self.friendly - cwnd) } else { u64::MAX }
+    }
+}
+
+impl CongestionControl for CubicNs2 {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        if !ack.may_grow {
+            return cwnd;
+        }
+        if cwnd <= ack.ssthresh {
+            return ack.slow_start(cwnd);
+        }
+        let mss = u64::from(ack.mss).max(1);
+        let acked = ack.acked.div_ceil(mss);
+        self.update(ack.now, (cwnd / mss).max(1), acked);
+        // The acknowledgement that completes the count is not counted itself.
+        if self.counted >= self.count {
+            self.counted = 0;
+            return cwnd.saturating_add(mss);
+        }
+        self.counted += acked;
+        cwnd
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        let mss = u64::from(event.mss).max(1);
+        let cwnd = event.cwnd / mss;
+        self.epoch = None;
+        self.counted = 0;
+        self.last_max =
+            if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
+        if event.signal == Signal::Timeout {
+            *self = Self::default();
+        }
+        (cwnd * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        let Some(delay) = feedback.rtt else { return };
+        if self.epoch.is_some_and(|epoch| feedback.now.since(epoch) < DELAY_MIN_PAUSE) {
+            return;
+        }
+        self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1460;
+    const RTT_MS: u64 = 100;
+
+    fn segments(count: u64) -> u64 {
+        count * u64::from(MSS)
+    }
+
+    fn event(signal: Signal, cwnd: u64) -> Congestion {
+        let (cwnd, now) = (segments(cwnd), Instant::ZERO);
+        Congestion { now, signal, cwnd, in_flight: cwnd / 2, mss: MSS, whole: true }
+    }
+
+    /// The window after acknowledgements of each segment, evenly spread, until `end_ms`.
+    fn grown(cubic: &mut CubicNs2, mut cwnd: u64, ssthresh: u64, end_ms: u64) -> u64 {
+        cubic.delay_min = Some(Duration::from_millis(RTT_MS));
+        let mut us = 0;
+        while us < end_ms * 1000 {
+            let now = Instant::ZERO + Duration::from_micros(us);
+            let (acked, srtt) = (u64::from(MSS), Duration::from_millis(RTT_MS));
+            let (ssthresh, mss) = (segments(ssthresh), MSS);
+            let mut ack = Ack {
+                now,
+                acked,
+                srtt,
+                rtt: None,
+                ssthresh,
+                mss,
+                whole: true,
+                may_grow: true,
+                ecn_echo: false,
+            };
+            cwnd = cubic.on_ack(&mut ack, cwnd);
+            us += RTT_MS * 1000 * u64::from(MSS) / cwnd;
+        }
+        cwnd / u64::from(MSS)
+    }
+
+    #[test]
+    fn congestion_leaves_819_of_1024_of_the_window_and_fast_convergence_lowers_the_plateau() {
+        let mut cubic = CubicNs2::default();
+        assert_eq!(cubic.on_congestion(&event(Signal::Loss, 100)), segments(79));
+        assert_eq!(cubic.last_max, 100);
+        assert_eq!(cubic.on_congestion(&event(Signal::Loss, 80)), segments(63));
+        assert_eq!(cubic.last_max, 71);
+        assert_eq!(cubic.on_congestion(&event(Signal::Loss, 2)), segments(2));
+        cubic.on_congestion(&event(Signal::Timeout, 80));
+        assert_eq!(cubic.last_max, 0, "a timeout forgets the plateau");
+    }
+
+    #[test]
+    fn the_plateau_is_back_after_the_cube_root_of_the_loss() {
+        // K = ((200 - 159) / 0.4)^(1/3) = 4.7 s.
+        let mut cubic = CubicNs2::default();
+        assert_eq!(cubic.on_congestion(&event(Signal::Loss, 200)), segments(159));
+        let after = grown(&mut cubic, segments(159), 159, 4700);
+        assert!((196..=201).contains(&after), "{after}");
+        assert!((4660..=4900).contains(&cubic.k), "{}", cubic.k);
+    }
+
+    #[test]
+    fn beyond_the_plateau_growth_is_sixteen_segments_in_100_ms_at_most() {
+        let mut cubic = CubicNs2::default();
+        cubic.on_congestion(&event(Signal::Loss, 200));
+        cubic.delay_min = Some(Duration::from_millis(RTT_MS));
+        let long = Duration::from_secs(30);
+        assert_eq!(cubic.towards_the_curve(long, 1600), 100);
+    }
+
+    #[test]
+    fn without_a_plateau_a_window_grows_by_a_segment_for_fifty() {
+        let mut cubic = CubicNs2::default();
+        let after = grown(&mut cubic, segments(100), 99, 1000);
+        assert!((118..=123).contains(&after), "{after}");
+    }
+
+    #[test]
+    fn the_reno_friendly_window_grows_once_per_twenty_three_eighths_of_a_window() {
+        assert_eq!(FRIENDLY_EIGHTHS, 23);
+    }
+}

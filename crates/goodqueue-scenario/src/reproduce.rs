@@ -18,11 +18,13 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::run::{Job, Watch, execute, jobs};
+use crate::scenario::Scenario;
 use crate::store::Store;
 
 use details::{DetailedRun, Wanted};
 use evidence::{Evidence, Finding};
 use expression::Cell;
+use paper::Experiment;
 pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
 
 /// Claims of one paper that are to be tried, with their runs.
@@ -31,7 +33,7 @@ pub struct Plan<'p> {
     paper: &'p Paper,
     claims: Vec<&'p Claim>,
     jobs: Vec<Job>,
-    /// Which of the jobs belong to a cell, and the scenario as resolved.
+    /// Which of the jobs belong to a cell, and the scenario as resolved (the first, if the experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
 }
 
@@ -147,25 +149,31 @@ impl<'p> Plan<'p> {
             if labels.is_empty() {
                 continue;
             }
-            let scenario = paper.scenario(experiment, effort, &labels)?;
-            let kept = experiment.series_step()?;
-            let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
-            let resolved = scenario.to_json();
-            let details = Wanted {
-                groups: scenario.flows.iter().map(|group| group.count).collect(),
-                spikes: experiment.spikes.clone(),
-                series: kept.is_some(),
-            };
-            for mut job in jobs(&[(BTreeMap::new(), scenario)], step)? {
-                job.key.push_str(&format!(" | details {details:?}"));
-                job.wanted = details.clone();
-                let cell = Cell { label: job.labels.qdisc.clone(), experiment: experiment.name.clone() };
-                let runs = plan.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new()));
-                runs.1.push(plan.jobs.len());
-                plan.jobs.push(job);
+            for scenario in paper.scenarios(experiment, effort, &labels)? {
+                plan.add(experiment, scenario)?;
             }
         }
         Ok(plan)
+    }
+
+    fn add(&mut self, experiment: &Experiment, scenario: Scenario) -> Result<(), Diagnostic> {
+        let kept = experiment.series_step()?;
+        let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
+        let resolved = scenario.to_json();
+        let details = Wanted {
+            groups: scenario.flows.iter().map(|group| group.count).collect(),
+            spikes: experiment.spikes.clone(),
+            series: kept.is_some(),
+        };
+        for mut job in jobs(&[(BTreeMap::new(), scenario)], step)? {
+            job.key.push_str(&format!(" | details {details:?}"));
+            job.wanted = details.clone();
+            let cell = Cell { label: job.labels.qdisc.clone(), experiment: experiment.name.clone() };
+            let runs = self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new()));
+            runs.1.push(self.jobs.len());
+            self.jobs.push(job);
+        }
+        Ok(())
     }
 
     /// The paper.

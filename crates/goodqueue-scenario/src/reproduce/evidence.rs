@@ -247,7 +247,9 @@ impl<'m> Evidence<'m> {
         let figure = match name {
             "setup" => runs.setup(path),
             "jain" => runs.jain(path, &rest, context.weights),
-            "steps" | "peak" | "settled" => runs.steps(path)?.figure(name, &rest, context.weights),
+            "steps" | "peak" | "trough" | "after" | "settled" => {
+                runs.steps(path)?.figure(name, &rest, context.weights)
+            }
             _ => statistic(name, &runs.samples(path), &rest, context.weights),
         };
         figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
@@ -334,8 +336,9 @@ impl Steps {
         sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
     }
 
-    /// `steps(path, from, to)`: the mean between two times; `peak(path, from, to)`: the greatest pointwise mean between
-    /// them; `settled(path, limit, from)`: the time after which no step at or after `from` is above `limit`.
+    /// `steps(path, from, to)`: the mean between two times; `peak(path, from, to)` and `trough(path, from, to)`: the
+    /// greatest and the least pointwise mean between them; `settled(path, limit, from)`: the time after which no step at or
+    /// after `from` is above `limit`; `after(path, limit, from)`: the end of the first step from `from` on that is above.
     fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
         let mean = self.mean(weights);
         let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
@@ -349,9 +352,13 @@ impl Steps {
                 (count > 0.0).then(|| sum / count)
             }
             "peak" => within.max_by(f64::total_cmp),
+            "trough" => within.min_by(f64::total_cmp),
             _ => {
-                let above =
+                let mut above =
                     timed.filter(|(at, value)| *at + half >= second && value.is_some_and(|v| v > first));
+                if name == "after" {
+                    return above.next().map(|(at, _)| at + self.step_s);
+                }
                 Some(above.last().map_or(second, |(at, _)| at + self.step_s))
             }
         }
@@ -512,6 +519,8 @@ mod tests {
             ("jain(rate, 0, 1)[codel@x]", 0.8),
             ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
             ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
+            ("trough(series.delay, 0s, 9s)[codel@x]", 0.1),
+            ("after(series.delay, 0.35, 0s)[codel@x]", 2.0),
             ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),
         ] {
             assert!((value(text) - expected).abs() < 1e-9, "{text}: {}", value(text));

@@ -14,6 +14,7 @@
 //! name = "4+4"
 //! scenario = "download.toml"        # in the same folder
 //! set = { "flows.0.count" = 4 }     # keys of the scenario
+//! vary = { "link.rtt" = ["10ms", "1s"] }    # keys with several values: the runs of every combination, taken together
 //! quick = { seeds = 100 }           # more of them, with --quick or with --full
 //! full = { seeds = 100 }
 //! series = "100ms"                  # step of the time series, if any are needed
@@ -156,6 +157,9 @@ pub struct Experiment {
     /// Keys of the scenario that are different here.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
+    /// Keys with several values each; every combination is run, and all of them are the experiment's repetitions.
+    #[serde(default)]
+    vary: BTreeMap<String, Vec<toml::Value>>,
     #[serde(default)]
     quick: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -593,15 +597,27 @@ impl Paper {
         self.experiments.iter().find(|experiment| experiment.name == name)
     }
 
-    /// The scenario of an experiment, with those of its disciplines that are labelled so.
+    /// The scenarios of an experiment, one for each combination of what it varies, with those of its disciplines that are
+    /// labelled so.
     ///
     /// # Errors
-    /// There is none, it does not resolve, or a label is not in it.
-    pub fn scenario(
+    /// There is none, one does not resolve, or a label is not in it.
+    pub fn scenarios(
         &self,
         experiment: &Experiment,
         effort: Effort,
         labels: &BTreeSet<&str>,
+    ) -> Result<Vec<Scenario>, Diagnostic> {
+        let combinations = experiment.combinations()?;
+        combinations.iter().map(|varied| self.scenario(experiment, effort, labels, varied)).collect()
+    }
+
+    fn scenario(
+        &self,
+        experiment: &Experiment,
+        effort: Effort,
+        labels: &BTreeSet<&str>,
+        varied: &[(&String, &toml::Value)],
     ) -> Result<Scenario, Diagnostic> {
         let text =
             self.files.iter().find(|file| file.0 == experiment.scenario).map(|file| &file.1).ok_or_else(
@@ -620,7 +636,7 @@ impl Paper {
         };
         document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
         document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
-        for (key, value) in experiment.set.iter().chain(more) {
+        for (key, value) in experiment.set.iter().chain(varied.iter().copied()).chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
         let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
@@ -639,6 +655,24 @@ impl Paper {
 }
 
 impl Experiment {
+    /// Every combination of the values that it varies; a single empty one if it varies nothing.
+    fn combinations(&self) -> Result<Vec<Vec<(&String, &toml::Value)>>, Diagnostic> {
+        let mut all = vec![Vec::new()];
+        for (key, values) in &self.vary {
+            let count = all.len().saturating_mul(values.len());
+            if count == 0 || count > MOST_COMBINATIONS {
+                return Err(Diagnostic::new(format!("`vary` of {} makes {count} combinations", self.name))
+                    .allowed(format!("1 to {MOST_COMBINATIONS}")));
+            }
+            let mut longer = Vec::with_capacity(count);
+            for begun in &all {
+                longer.extend(values.iter().map(|value| [begun.as_slice(), &[(key, value)]].concat()));
+            }
+            all = longer;
+        }
+        Ok(all)
+    }
+
     /// Step of the time series that are kept, if any are.
     ///
     /// # Errors
@@ -767,6 +801,9 @@ fn all_checks(id: &str, texts: &[String]) -> Result<Vec<Check>, Diagnostic> {
     Ok(lists.into_iter().flatten().collect())
 }
 
+/// More are a slip of the pen.
+const MOST_COMBINATIONS: usize = 10_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -785,13 +822,41 @@ mod tests {
                     .collect();
                 assert!(!labels.is_empty(), "{} {} is used by no claim", paper.name, experiment.name);
                 for effort in [Effort::Quick, Effort::Full] {
-                    if let Err(error) = paper.scenario(experiment, effort, &labels) {
+                    if let Err(error) = paper.scenarios(experiment, effort, &labels) {
                         panic!("{} {}: {error}", paper.name, experiment.name);
                     }
                 }
                 experiment.series_step().unwrap();
             }
         }
+    }
+
+    #[test]
+    fn what_an_experiment_varies_is_run_in_every_combination_and_its_repetitions_go_together() {
+        let text = r#"
+            name = "x"
+            title = "X"
+            source = "X"
+            [[experiments]]
+            name = "loads"
+            scenario = "x.toml"
+            vary = { "link.rtt" = ["10ms", "1s"], "flows.0.count" = [1, 5, 50] }
+            [[claims]]
+            id = "x-1"
+            kind = "Q"
+            says = "delay"
+            check = "mean(bottleneck.down.sojourn_s.p50)[codel@loads] < 1s"
+        "#;
+        let scenario = "qdiscs = [\"codel\"]\nseeds = 2\n[[flows]]\n".to_owned();
+        let paper = Paper::read("x", text, vec![("x.toml".to_owned(), scenario)], Vec::new()).unwrap();
+        let plan =
+            super::super::Plan::new(&paper, paper.claims.iter().collect(), &BTreeSet::new(), Effort::Quick);
+        assert_eq!(plan.unwrap().runs(), 2 * 3 * 2);
+        let nothing = text.replace("[1, 5, 50]", "[]");
+        let paper = Paper::read("x", &nothing, paper.files.clone(), Vec::new()).unwrap();
+        let refused =
+            paper.scenarios(&paper.experiments[0], Effort::Quick, &BTreeSet::new()).unwrap_err().to_string();
+        assert!(refused.contains("makes 0 combinations"), "{refused}");
     }
 
     #[test]

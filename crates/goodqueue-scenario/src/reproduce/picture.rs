@@ -27,6 +27,10 @@ pub struct Picture {
 pub struct Trace {
     /// Its name: the discipline, and the experiment where there are several.
     pub name: String,
+    /// Label of the discipline.
+    pub label: String,
+    /// The experiment, where there are several.
+    pub group: Option<String>,
     /// Its discipline is not among those of the paper.
     pub beyond: bool,
     /// What the paper has, where it says so.
@@ -46,12 +50,14 @@ impl Figure {
         let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
         let mut traces = Vec::new();
         for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
-            let name = if several { cell.to_string() } else { cell.label.clone() };
+            let label = cell.label.clone();
+            let group = several.then(|| cell.experiment.clone());
+            let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
             let points = self
                 .points(cell, evidence)
                 .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
             let (beyond, of_paper) = (paper.is_beyond(&cell.label), self.paper.get(&cell.to_string()));
-            traces.push(Trace { name, beyond, paper: of_paper.copied(), points });
+            traces.push(Trace { name, label, group, beyond, paper: of_paper.copied(), points });
         }
         let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
         Ok(Picture { id, title, axes, form: self.form, traces })

@@ -15,6 +15,10 @@ const C_SCALED: u64 = 410;
 const CUBE_SHIFT: u32 = 40;
 /// The least number of acknowledged segments for one of growth, and the most while no plateau is known.
 const MIN_COUNT: u64 = 2;
+/// Where growth counts ACKs (Linux up to 3.19): segments that an ACK is taken to acknowledge, in 16ths, a moving average by
+/// a 16th that begins at two segments.
+const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
+const RATIO_SHIFT: u32 = 4;
 const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
 /// The window's aim is computed so often at most while the window stands.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
@@ -38,6 +42,8 @@ pub struct CubicLinux {
     /// Acknowledged segments for one of growth, and those counted so far.
     count: u64,
     counted: u64,
+    /// Segments per ACK in 16ths, where growth counts ACKs; 0: unknown.
+    ratio: u64,
     /// `W_max`, the plateau; 0: none is known.
     last_max: u64,
     /// The window at the last computation, and when that was.
@@ -117,14 +123,21 @@ impl CubicLinux {
         }
     }
 
-    /// After how many acknowledged segments the window of `cwnd` segments grows by one.
+    /// Counts an ACK of `bytes`, where growth counts ACKs: what the delay of ACKs takes from growth is given back.
+    fn note_ratio(&mut self, bytes: u64, mss: u64) {
+        let ratio = if self.ratio == 0 { FIRST_RATIO } else { self.ratio };
+        self.ratio = ratio - (ratio >> RATIO_SHIFT) + bytes.div_ceil(mss);
+    }
+
+    /// After how many acknowledged segments, or ACKs, the window of `cwnd` segments grows by one.
     fn update(&mut self, now: Instant, cwnd: u64, acked: u64) {
         self.acked += acked;
         let since = self.last_time.map(|time| now.since(time));
         if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
             return;
         }
-        if self.epoch.is_none() || since.is_none_or(|since| millis(since) > 0) {
+        // Where growth counts ACKs, the kernel does not yet spare itself a second computation in the same millisecond.
+        if self.epoch.is_none() || self.ratio > 0 || since.is_none_or(|since| millis(since) > 0) {
             self.last_cwnd = cwnd;
             self.last_time = Some(now);
             let epoch = match self.epoch {
@@ -143,7 +156,10 @@ impl CubicLinux {
         if self.friendly > cwnd {
             self.count = self.count.min(cwnd / (self.friendly - cwnd));
         }
-        self.count = self.count.max(MIN_COUNT);
+        self.count = match self.ratio {
+            0 => self.count.max(MIN_COUNT),
+            ratio => ((self.count << RATIO_SHIFT) / ratio).max(1),
+        };
     }
 
     fn start_epoch(&mut self, now: Instant, cwnd: u64, acked: u64) -> Instant {
@@ -192,6 +208,9 @@ impl CongestionControl for CubicLinux {
         let mss = u64::from(ack.mss).max(1);
         let mut acked = ack.acked;
         let mut cwnd = cwnd;
+        if let Some(bytes) = ack.per_ack {
+            self.note_ratio(bytes, mss);
+        }
         if cwnd < ack.ssthresh {
             let grown = ack.slow_start(cwnd).min(ack.ssthresh.max(cwnd));
             acked = if ack.whole { acked - (grown - cwnd).min(acked) } else { 0 };
@@ -292,6 +311,38 @@ mod tests {
         assert_eq!(cubic.last_max, 103);
         assert_eq!(cubic.on_congestion(&event(80)), 56 * 1448);
         assert_eq!(cubic.last_max, 68);
+    }
+
+    #[test]
+    fn where_growth_counts_acks_their_delay_is_made_up_for() {
+        let grown = |segments_per_ack: u64, per_ack: bool| {
+            let mut cubic = CubicLinux { last_max: 100, ..CubicLinux::default() };
+            let mut cwnd = 50 * 1448;
+            // Ten segments each 100 ms, for 4 s.
+            for number in 0..400 / segments_per_ack {
+                let bytes = segments_per_ack * 1448;
+                let mut ack = Ack {
+                    now: Instant::ZERO + Duration::from_millis(10 * segments_per_ack * number),
+                    acked: if per_ack { 1448 } else { bytes },
+                    srtt: Duration::from_millis(100),
+                    rtt: None,
+                    ssthresh: 0,
+                    mss: 1448,
+                    whole: true,
+                    per_ack: per_ack.then_some(bytes),
+                    may_grow: true,
+                    ecn_echo: false,
+                };
+                cwnd = cubic.on_ack(&mut ack, cwnd);
+            }
+            cwnd / 1448
+        };
+        let counting_bytes = grown(2, false);
+        assert!(counting_bytes > 60, "{counting_bytes}");
+        for segments in [1, 2, 4] {
+            let counting_acks = grown(segments, true);
+            assert!(counting_acks.abs_diff(counting_bytes) <= 6, "{segments}: {counting_acks}");
+        }
     }
 
     #[test]

@@ -76,6 +76,7 @@ mod tests {
                 ssthresh: 27 * 1460,
                 mss: 1460,
                 whole: false,
+                per_ack: None,
                 may_grow: true,
                 ecn_echo: false,
             };

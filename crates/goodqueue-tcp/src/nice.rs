@@ -171,6 +171,7 @@ mod tests {
             ssthresh: 1000,
             mss: 1000,
             whole: true,
+            per_ack: None,
             may_grow: true,
             ecn_echo: false,
         }

@@ -74,7 +74,8 @@ const PROFILES: &[Profile] = &[
         sources: &[
             "RACK came with Linux 4.4; slow start counts acknowledged segments since 3.13, avoidance since 4.0; PRR since 3.2",
             "tail loss probes and early retransmit with its delay (tcp_early_retrans 3) since 3.10, undo of spurious timeouts by F-RTO since 3.10",
-            "no segments in bursts: the testbeds of its time had offloads off; adaptive ACKs are not modelled",
+            "CUBIC counts ACKs and makes up for their delay: delayed_ack in net/ipv4/tcp_cubic.c until 3.19",
+            "no segments in bursts: the testbeds of its time had offloads off; receive buffers as in 6.1: dynamic right-sizing was mended with 3.14",
         ],
     },
     Profile {
@@ -84,7 +85,7 @@ const PROFILES: &[Profile] = &[
         controllers: LINUX_CONTROLLERS,
         sources: &[
             "growth per ACK until Linux 3.12; PRR, in place of rate halving, and the 1 s initial timeout since 3.2",
-            "early retransmit came with 3.5 and tail loss probes with 3.10",
+            "early retransmit came with 3.5 and tail loss probes with 3.10; adaptive ACKs are not modelled",
             "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0, Linux 3.2 Documentation/networking/ip-sysctl",
         ],
     },
@@ -190,7 +191,6 @@ const LINUX_314: Config = Config {
     early_retransmit: true,
     growth: Growth::SlowStart,
     bursts: false,
-    adaptive_acks: false,
     timers: Timers::Ticks,
     sack_delay: Duration::ZERO,
     ..LINUX
@@ -200,6 +200,7 @@ const LINUX_32: Config = Config {
     growth: Growth::PerAck,
     tail_loss_probe: false,
     early_retransmit: false,
+    adaptive_acks: false,
     undo: UndoRule::Halved,
     ..LINUX_314
 };

@@ -16,6 +16,7 @@ fn ack(now: Instant, rtt_ms: u64) -> Ack {
         rtt: None,
         ssthresh: 0,
         mss: MSS,
+        per_ack: None,
         may_grow: true,
         ecn_echo: false,
         whole: false,

@@ -251,6 +251,7 @@ impl<C: CongestionControl> Sender<C> {
             ssthresh: self.ssthresh,
             mss: narrow(self.mss),
             whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
+            per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart).then_some(news.acked),
             may_grow,
             ecn_echo: echo,
         };

@@ -467,6 +467,12 @@ pub struct WebProbe {
     pub pages: u64,
     /// Of those, complete at the end of the run.
     pub completed: u64,
+    /// Requests of the complete ones: one for each object.
+    #[serde(default)]
+    pub requests: u64,
+    /// Payload of their objects in bytes.
+    #[serde(default)]
+    pub bytes: u64,
     /// Time of the complete ones, from the query for the name to the last byte of the last object.
     pub page_fetch_s: Summary,
 }

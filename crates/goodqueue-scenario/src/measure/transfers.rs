@@ -24,12 +24,21 @@ pub(super) fn summary_of_transfers<'t>(transfers: impl IntoIterator<Item = &'t T
 
 /// All pages of all browsers.
 pub(super) fn web(config: &Config, outcome: &Outcome) -> Option<WebProbe> {
-    let is_browser = |flow: &FlowConfig| matches!(flow.traffic, Traffic::Web(_));
-    let browsers = config.flows.iter().zip(&outcome.flows).filter(|(flow, _)| is_browser(flow));
-    config.flows.iter().any(is_browser).then(|| {
-        let Transfers { begun, completed, time_s } =
-            summary_of_transfers(browsers.flat_map(|(_, seen)| &seen.transfers));
-        WebProbe { pages: begun, completed, page_fetch_s: time_s }
+    let mut is_there = false;
+    let (mut requests, mut bytes) = (0, 0);
+    let mut all = Vec::new();
+    for (flow, seen) in config.flows.iter().zip(&outcome.flows) {
+        let Traffic::Web(browser) = &flow.traffic else { continue };
+        is_there = true;
+        for page in seen.transfers.iter().filter(|page| page.ended_at.is_some()) {
+            requests += browser.page.objects().len() as u64;
+            bytes += page.bytes;
+        }
+        all.extend(&seen.transfers);
+    }
+    is_there.then(|| {
+        let Transfers { begun, completed, time_s } = summary_of_transfers(all);
+        WebProbe { pages: begun, completed, requests, bytes, page_fetch_s: time_s }
     })
 }
 

@@ -44,6 +44,7 @@ fn pages_stand_under_the_probes_and_transfers_by_flow() {
                    [[flows]]\nkind = \"cbr\"\nrate = \"64kbit\"");
     let web = run.probes.web.as_ref().expect("a browser");
     assert_eq!((web.pages, web.completed), (10, 10));
+    assert_eq!((web.requests, web.bytes), (30, 270_000));
     assert!((500..505).contains(&ms(web.page_fetch_s.p50)) && (500..505).contains(&ms(web.page_fetch_s.max)));
     let completion = run.completion.as_ref().expect("a user");
     assert!((200..205).contains(&ms(completion.time_s.p99)), "{completion:?}");

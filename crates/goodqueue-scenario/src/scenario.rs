@@ -57,6 +57,7 @@
 //! error = 0.0                   # probability that an MPDU is lost
 //! error_up = 0.0                # default: as `error`
 //! attempts = 30                 # transmissions of an MPDU before it is given up
+//! attempts_up = 30              # default: as `attempts`
 //! weight = 256                  # of the station in the access point's airtime (fq)
 //!
 //! [tcp]                         # defaults of all TCP flows

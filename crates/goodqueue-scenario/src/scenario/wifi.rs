@@ -172,18 +172,20 @@ fn read_station(own: &Reader<'_>, all: &Reader<'_>) -> Result<WifiStation, Diagn
     let most = u32::try_from(WINDOW).unwrap_or(64);
     let aggregate = small("aggregate", 32, 1, most)?;
     let error = read_error(of("error"), "error", 0.0)?;
-    let radio = |index, subframes, probability| {
+    let attempts_up = small("attempts_up", attempts, 1, 1000)?;
+    let radio = |index, subframes, probability, attempts| {
         let modulation = u8::try_from(index).ok().and_then(|index| Modulation::new(index, width, short_gi));
         let modulation = modulation.ok_or_else(|| Diagnostic::new("there is no such modulation"))?;
         Ok(RadioConfig { modulation, aggregate: subframes, longest, error: probability, attempts })
     };
     Ok(WifiStation {
         radio: [
-            radio(mcs, aggregate, error)?,
+            radio(mcs, aggregate, error, attempts)?,
             radio(
                 small("mcs_up", mcs, 0, u32::from(Modulation::MAX_MCS))?,
                 small("aggregate_up", aggregate, 1, most)?,
                 read_error(of("error_up"), "error_up", error)?,
+                attempts_up,
             )?,
         ],
         weight: small("weight", DEFAULT_WEIGHT, 1, 65_535)?,
@@ -249,6 +251,7 @@ impl WifiStation {
             "error": down.error,
             "error_up": up.error,
             "attempts": down.attempts,
+            "attempts_up": up.attempts,
             "weight": self.weight,
         })
     }
@@ -276,6 +279,7 @@ const STATION_KEYS: &[&str] = &[
     "error",
     "error_up",
     "attempts",
+    "attempts_up",
     "weight",
 ];
 /// ath9k's `ATH_MAX_QDEPTH`: a quarter of its 512 buffers, less 5 in reserve.

@@ -97,10 +97,8 @@ impl Configure for BlueConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let packets = |name| -> Result<Option<u32>, ConfigError> {
-            let given = settings.number(name, 1, u64::from(u32::MAX))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()))
-        };
+        let packets =
+            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let fraction = |name, default: f64| {
             let given = settings.probability(name).unwrap_or(default);
             let fits = (0.0..=1.0).contains(&given);

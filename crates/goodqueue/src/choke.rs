@@ -256,19 +256,13 @@ impl Configure for ChokeConfig {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number(name, low, high)?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+            Ok(settings.small(name, low, high)?.unwrap_or(default))
         };
         let probability = settings.probability("probability").unwrap_or(0.02);
         if !(probability * 4_294_967_296.0 >= 1.0 && probability <= 1.0) {
             return Err(ConfigError::new("probability", format!("{probability}"), FRACTION_RANGE));
         }
-        let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
-            Some(bits) => Rate::from_bps(bits),
-            // tc assumes 10 Mbit/s where it does not know.
-            None if link.rate.as_bps() == 0 => Rate::from_bps(10_000_000),
-            None => Rate::from_bps(link.rate.as_bps().max(8)),
-        };
+        let bandwidth = settings.bandwidth(link)?;
         let limit = number("limit", MIN_LIMIT, MAX_LIMIT, 300)?;
         let max = number("max", 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
         let min = number("min", 1, MAX_LIMIT, (max / 3).max(1))?;

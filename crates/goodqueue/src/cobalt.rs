@@ -356,7 +356,7 @@ impl Configure for CobaltConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let probability = |name, default: u32| match settings.probability(name) {
             Some(p) if !(0.0..=1.0).contains(&p) => {
                 Err(ConfigError::new(name, alloc::format!("{p}"), "0 to 1"))
@@ -369,7 +369,7 @@ impl Configure for CobaltConfig {
             return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
         }
         Ok(Self {
-            limit: limit.and_then(|n| u32::try_from(n).ok()).unwrap_or(1000),
+            limit: limit.unwrap_or(1000),
             params: CobaltParams {
                 p_inc: probability("p_inc", DEFAULT_P_INC)?,
                 p_dec: probability("p_dec", DEFAULT_P_DEC)?,

@@ -607,13 +607,10 @@ impl Configure for CodelConfig {
     };
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let variant =
             settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
-        Self::new(
-            limit.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_LIMIT),
-            CodelParams::from_settings(settings, link, false, variant)?,
-        )
+        Self::new(limit.unwrap_or(DEFAULT_LIMIT), CodelParams::from_settings(settings, link, false, variant)?)
     }
 
     fn to_settings(&self) -> Settings {

@@ -98,9 +98,9 @@ impl Configure for CodelDtConfig {
     };
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let params = CodelParams::from_settings(settings, link, false, CodelVariant::Rfc8289)?;
-        CodelConfig::new(limit.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_LIMIT), params).map(Self)
+        CodelConfig::new(limit.unwrap_or(DEFAULT_LIMIT), params).map(Self)
     }
 
     fn to_settings(&self) -> Settings {

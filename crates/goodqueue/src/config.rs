@@ -317,6 +317,27 @@ impl Settings {
             Err(self.refused(name, alloc::format!("a value from {low} to {high}")))
         }
     }
+
+    /// The same of one that 32 bits hold.
+    ///
+    /// # Errors
+    /// The number lies outside.
+    pub fn small(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u32>, ConfigError> {
+        let given = self.number(name, low, high.min(u64::from(u32::MAX)))?;
+        Ok(given.and_then(|value| u32::try_from(value).ok()))
+    }
+
+    /// `bandwidth`, or the rate of the link; where nobody knows it, 10 Mbit/s as tc assumes (tc-red(8)).
+    ///
+    /// # Errors
+    /// Less than one byte per second.
+    pub(crate) fn bandwidth(&self, link: &Link) -> Result<Rate, ConfigError> {
+        Ok(match (self.number("bandwidth", 8, u64::MAX)?, link.rate.as_bps()) {
+            (Some(bits), _) => Rate::from_bps(bits),
+            (None, 0) => Rate::from_bps(10_000_000),
+            (None, bits) => Rate::from_bps(bits.max(8)),
+        })
+    }
 }
 
 /// A parameter that cannot be accepted: which, what was given, what is allowed.

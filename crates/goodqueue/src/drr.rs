@@ -147,8 +147,7 @@ impl Configure for DrrConfig {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
-            let given = given_settings.number("quantum", 1, MAX_QUANTUM)?;
-            Ok(given.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(default))
+            Ok(given_settings.small("quantum", 1, MAX_QUANTUM)?.unwrap_or(default))
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
         let flows = settings.number("flows", 1, MAX_FLOWS)?;

@@ -136,8 +136,7 @@ impl Configure for DualPi2Config {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number(name, low, high)?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+            Ok(settings.small(name, low, high)?.unwrap_or(default))
         };
         let time = |name, low, default| -> Result<Duration, ConfigError> {
             Ok(settings.number(name, low, MAX_TIME)?.map_or(default, Duration::from_nanos))

@@ -122,10 +122,10 @@ impl<F: Flavour> Configure for FifoConfig<F> {
     const KIND: Kind = F::KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.number("limit", 1, u64::from(u32::MAX))?;
+        let given = settings.small("limit", 1, u64::from(u32::MAX))?;
         let default =
             if F::BYTES { DEFAULT_PACKETS.saturating_mul(link.mtu.max(1)) } else { DEFAULT_PACKETS };
-        Self::new(given.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(default))
+        Self::new(given.unwrap_or(default))
     }
 
     fn to_settings(&self) -> Settings {

@@ -62,8 +62,8 @@ impl Configure for PfifoFastConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.number("txqueuelen", 1, u64::from(u32::MAX))?;
-        Ok(Self { txqueuelen: given.and_then(|length| u32::try_from(length).ok()).unwrap_or(1000) })
+        let given = settings.small("txqueuelen", 1, u64::from(u32::MAX))?;
+        Ok(Self { txqueuelen: given.unwrap_or(1000) })
     }
 
     fn to_settings(&self) -> Settings {

@@ -153,8 +153,7 @@ impl Configure for SfbConfig {
 
     fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low| -> Result<Option<u32>, ConfigError> {
-            let given = settings.number(name, low, u64::from(u32::MAX))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()))
+            settings.small(name, low, u64::from(u32::MAX))
         };
         let fraction = |name, default: u16| match settings.probability(name) {
             None => Ok(default),

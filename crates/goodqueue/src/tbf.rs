@@ -141,10 +141,8 @@ impl Configure for TbfConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let bytes = |name| -> Result<Option<u32>, ConfigError> {
-            let given = settings.number(name, 1, u64::from(u32::MAX))?;
-            Ok(given.and_then(|bytes| u32::try_from(bytes).ok()))
-        };
+        let bytes =
+            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let rate = settings.rate("rate").unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
         let cost = ByteCost::new(rate)
             .ok_or_else(|| ConfigError::new("rate", alloc::format!("{rate}"), RATE_RANGE))?;

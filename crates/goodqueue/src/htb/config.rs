@@ -52,7 +52,7 @@ impl HtbClass {
     ) -> Result<Self, ConfigError> {
         let settings = &child.settings;
         let number = |name, low: u64, high: u64| -> Result<Option<u32>, ConfigError> {
-            Ok(settings.number(name, low, high)?.and_then(|value| u32::try_from(value).ok()))
+            settings.small(name, low, high)
         };
         let rate = settings
             .rate("rate")
@@ -93,7 +93,7 @@ impl Configure for HtbConfig {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
-            Ok(settings.number(name, low, u64::from(u32::MAX))?.and_then(|value| u32::try_from(value).ok()))
+            settings.small(name, low, u64::from(u32::MAX))
         };
         let default = match settings.get("default") {
             Some(Value::Class(minor)) => minor,

@@ -28,8 +28,7 @@ impl NetemConfig {
     ) -> Result<Option<Slot>, ConfigError> {
         let bound = |name| -> Result<Option<u32>, ConfigError> {
             // As many as Linux counts.
-            let given = settings.number(name, 1, u64::from(i32::MAX.unsigned_abs()))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()))
+            settings.small(name, 1, u64::from(i32::MAX.unsigned_abs()))
         };
         let (packets, bytes) = (bound("packets")?, bound("bytes")?);
         let apart = match (settings.time("slot"), settings.choice("slot distribution")) {
@@ -86,8 +85,7 @@ impl Configure for NetemConfig {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number(name, 1, u64::from(u32::MAX))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+            Ok(settings.small(name, 1, u64::from(u32::MAX))?.unwrap_or(default))
         };
         let share = |name, default: f64| -> Result<Share, ConfigError> {
             let fraction = settings.probability(name).unwrap_or(default);
@@ -144,10 +142,10 @@ impl Configure for NetemConfig {
         let bytes = |name| -> Result<i32, ConfigError> {
             Ok(settings.signed(name, -MAX_OVERHEAD, MAX_OVERHEAD)?.unwrap_or(0))
         };
-        let cell = settings.number("rate.cellsize", 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
+        let cell = settings.small("rate.cellsize", 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
         let overhead = Overhead {
             packet: bytes("rate.packetoverhead")?,
-            cell: cell.and_then(|value| u32::try_from(value).ok()).unwrap_or(0),
+            cell: cell.unwrap_or(0),
             per_cell: bytes("rate.celloverhead")?,
         };
         // They say nothing without a rate.

@@ -48,9 +48,8 @@ impl Configure for QfqConfig {
         let mut classes: Vec<QfqClass> = Vec::new();
         for child in settings.children() {
             let number = |name, low: u32, high: u32, default: u32| -> Result<u32, ConfigError> {
-                let given = child.settings.number(name, u64::from(low), u64::from(high));
-                let given = given.map_err(|error| error.in_class(child.class))?;
-                Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+                let given = child.settings.small(name, u64::from(low), u64::from(high));
+                Ok(given.map_err(|error| error.in_class(child.class))?.unwrap_or(default))
             };
             let weight = number("weight", 1, MAX_WEIGHT, 1)?;
             let longest = number("maxpkt", MIN_LONGEST, MAX_LONGEST, mtu)?;

@@ -3,7 +3,7 @@
 use super::{ADAPT_INTERVAL, RedConfig, RedVariant, TWO_TO_32, floyd1993, linux, ns2};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
-use crate::time::{Duration, Instant, Rate};
+use crate::time::{Duration, Instant};
 
 impl RedVariant {
     pub(super) const fn name(self) -> &'static str {
@@ -121,10 +121,8 @@ impl Configure for RedConfig {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name| -> Result<Option<u32>, ConfigError> {
-            let given = settings.number(name, 1, u64::from(u32::MAX))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()))
-        };
+        let number =
+            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let fraction = |name, default: f64| -> Result<f64, ConfigError> {
             let given = settings.probability(name).unwrap_or(default);
             let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
@@ -142,12 +140,7 @@ impl Configure for RedConfig {
         let mtu = link.mtu.max(SMALLEST_MTU);
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
         let avpkt = number("avpkt")?.unwrap_or(typical);
-        let bandwidth = match settings.number("bandwidth", 8, u64::MAX)? {
-            Some(bits) => Rate::from_bps(bits),
-            // tc assumes 10 Mbit/s where it does not know.
-            None if link.rate.as_bps() == 0 => Rate::from_bps(10_000_000),
-            None => Rate::from_bps(link.rate.as_bps().max(8)),
-        };
+        let bandwidth = settings.bandwidth(link)?;
         let mut config = Self {
             variant,
             limit: 0,

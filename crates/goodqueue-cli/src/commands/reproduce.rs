@@ -42,6 +42,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// The papers' own repetitions and durations.
+    ///
+    /// On one processor about 10 s for gong, 20 s for jk, 5 minutes for rfc7928, a quarter of an hour for nj, half an hour for
+    /// gbw; with --report up to four times that. Stopped or killed, it goes on where it was.
     #[arg(long)]
     full: bool,
     /// Folder in which finished runs are kept.

@@ -205,6 +205,7 @@ mod tests {
                 ssthresh,
                 mss,
                 whole: true,
+                per_ack: None,
                 may_grow: true,
                 ecn_echo: false,
             };

@@ -1,6 +1,7 @@
 //! Storage that the disciplines share: a FIFO of packets with their enqueue times, a pool of such FIFOs, and the order in
 //! which flows take their turns.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -318,7 +319,7 @@ impl<P> Pool<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     /// As many as a power of two, and one less than that.
-    ring: Vec<u32>,
+    ring: Box<[u32]>,
     mask: u32,
     /// Where the first one is and where the next is to be put; both wrap.
     head: u32,
@@ -330,7 +331,7 @@ impl Turns {
     pub(crate) fn of(flows: u32) -> Self {
         // More flows than 2^31 have no memory.
         let size = flows.min(1 << 31).next_power_of_two();
-        Self { ring: vec![0; size as usize], mask: size - 1, head: 0, tail: 0 }
+        Self { ring: vec![0; size as usize].into_boxed_slice(), mask: size - 1, head: 0, tail: 0 }
     }
 
     #[inline]

@@ -2,9 +2,8 @@
 //!
 //! They count segments. The window is a real number of which the whole part counts. What is in the network during recovery
 //! is a number that each ACK lowers and each transmission raises; whatever is not SACKed below what is counts as lost; the
-//! third duplicate sends one segment and nothing else. Once the application has no new data, no hole is sent again but the
-//! first, and the others wait for the timer. A timeout forgets what was SACKed and starts again from the oldest segment,
-//! and every timeout halves the threshold. One segment per round trip is timed.
+//! third duplicate sends one segment and nothing else. A timeout forgets what was SACKed and starts again from the oldest
+//! segment, and every timeout halves the threshold. One segment per round trip is timed.
 
 use goodqueue::{Duration, Instant};
 
@@ -240,7 +239,7 @@ impl<C: CongestionControl> Sender<C> {
         let whole = self.cwnd - self.cwnd % self.mss;
         if self.phase == Phase::Recovery && self.config.sack {
             let room = self.segments(whole) - self.ns2.pipe;
-            if room <= 0 || self.snd_nxt >= self.data_end {
+            if room <= 0 {
                 return None;
             }
             let segment = match self.scoreboard.next_hole() {

@@ -46,19 +46,19 @@ fn every_hole_below_what_was_sacked_counts_as_lost() {
 }
 
 #[test]
-fn a_hole_at_the_end_waits_for_the_timer_as_no_new_data_drives_it() {
-    let transfer = |config, cc: &str| {
-        let mut pair = Pair::with(config, config, cc);
+fn holes_at_the_end_are_mended_without_new_data_to_send_and_the_last_segment_waits_for_the_timer() {
+    let transfer = |lost: [u64; 2]| {
+        let config = window_of(20, "ns2_sack1");
+        let mut pair = Pair::with(config, config, "newreno_ns2");
         pair.sender.write(20 * MSS);
         pair.sender.close();
         pair.sender.open(at(0));
-        let mut pair = pair.lose([10, 12]);
+        let mut pair = pair.lose(lost);
         pair.finish();
-        (pair.sender.stats().timeouts, pair.times_of(12).len())
+        (pair.sender.stats().timeouts, lost.map(|segment| pair.times_of(segment).len()))
     };
-    assert_eq!(transfer(window_of(20, "ns2_sack1"), "newreno_ns2"), (1, 2));
-    let rfc = Config { iw: 20, delayed_ack: DelayedAck::OFF, ..Config::default() };
-    assert_eq!(transfer(rfc, "newreno"), (0, 2));
+    assert_eq!(transfer([10, 12]), (0, [2, 2]));
+    assert_eq!(transfer([10, 20]), (1, [2, 2]));
 }
 
 #[test]

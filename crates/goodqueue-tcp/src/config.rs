@@ -139,6 +139,9 @@ pub struct Config {
     pub rto_rule: RtoRule,
     /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
     pub tick: Duration,
+    /// How long before the origin of time the running tick of that clock began, less than `tick`. Default 0. An agent of
+    /// ns-2 comes up at a moment of its own (`boot_time_`, uniform below `tcpTick_`): the simulator draws it from the seed.
+    pub tick_phase: Duration,
     /// How far an ACK lets the window grow. Default: bytes, with L = 1.
     pub growth: Growth,
     /// The window counts whole segments and is reduced from the window, not from what is in flight; marks reduce it
@@ -186,6 +189,7 @@ impl Default for Config {
             undo: UndoRule::Never,
             rto_rule: RtoRule::Rfc6298,
             tick: Duration::ZERO,
+            tick_phase: Duration::ZERO,
             growth: Growth::Abc,
             whole_segments: false,
             bursts: false,
@@ -284,6 +288,7 @@ impl Config {
             ("initial_rto", self.initial_rto, millisecond, self.max_rto, "1ms to max_rto"),
             ("max_rto", self.max_rto, millisecond, day, "1ms to 86400s"),
             ("tick", self.tick, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
+            ("tick_phase", self.tick_phase, Duration::ZERO, self.tick, "at most tick"),
             ("sack_delay", self.sack_delay, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("delayed_ack.timeout", self.delayed_ack.timeout, Duration::ZERO, day, "at most 86400s"),
         ];

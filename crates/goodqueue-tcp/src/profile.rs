@@ -157,6 +157,7 @@ const RFC: Config = Config {
     undo: UndoRule::Never,
     rto_rule: RtoRule::Rfc6298,
     tick: Duration::ZERO,
+    tick_phase: Duration::ZERO,
     growth: Growth::Abc,
     whole_segments: false,
     bursts: false,

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Instant};
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
+use goodqueue::{ConfigError, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
 
 use super::{Settings, Source, Tally};
@@ -62,12 +62,20 @@ const RECEIVING: Range<usize> = 1..offset_of!(Tcp, sender).div_ceil(CACHE_LINE);
 const SENDING: Range<usize> = offset_of!(Tcp, first_at) / CACHE_LINE..RECEIVING.end + 13;
 
 impl Tcp {
-    /// A connection as flow number `flow`.
+    /// A connection as flow number `flow`, whose clock came up at a moment drawn from `random`.
     ///
     /// # Errors
     /// The configuration is refused.
-    pub fn new(flow: u32, settings: &TcpSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
-        let TcpSettings { direction, size, config, congestion_control } = settings.clone();
+    pub fn new(
+        flow: u32,
+        settings: &TcpSettings,
+        mut random: Xoshiro256PlusPlus,
+    ) -> Result<Self, ConfigError> {
+        let TcpSettings { direction, size, mut config, congestion_control } = settings.clone();
+        if !config.tick.is_zero() {
+            let tick_phase = Duration::from_nanos(random.next_u64() % config.tick.as_nanos());
+            config = Arc::new(Config { tick_phase, ..*config });
+        }
         let sender = Sender::new(Arc::clone(&config), congestion_control)?;
         let receiver = Receiver::new(Arc::clone(&config))?;
         Ok(Self {

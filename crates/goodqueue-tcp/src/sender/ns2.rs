@@ -3,7 +3,8 @@
 //! They count segments. The window is a real number of which the whole part counts. What is in the network during recovery
 //! is a number that each ACK lowers and each transmission raises; whatever is not SACKed below what is counts as lost; the
 //! third duplicate sends one segment and nothing else. A timeout forgets what was SACKed and starts again from the oldest
-//! segment, and every timeout halves the threshold. One segment per round trip is timed.
+//! segment, and every timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the agent's
+//! own.
 
 use goodqueue::{Duration, Instant};
 
@@ -208,7 +209,8 @@ impl<C: CongestionControl> Sender<C> {
     /// From the tick before `sent` to the tick before `now`.
     pub(super) fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.tick.as_nanos().max(1);
-        Duration::from_nanos((now.as_nanos() / tick - sent.as_nanos() / tick) * tick)
+        let ticks = |at: Instant| (at + self.config.tick_phase).as_nanos() / tick;
+        Duration::from_nanos((ticks(now) - ticks(sent)) * tick)
     }
 
     fn renew_timer(&mut self, now: Instant) {

@@ -1,5 +1,6 @@
 //! ns-2's one-way agents: what they do otherwise than the RFCs say.
 
+use goodqueue::Duration;
 use goodqueue_tcp::{Config, DelayedAck, Profile};
 
 use crate::pair::{MSS, Pair, at};
@@ -59,6 +60,23 @@ fn holes_at_the_end_are_mended_without_new_data_to_send_and_the_last_segment_wai
     };
     assert_eq!(transfer([10, 12]), (0, [2, 2]));
     assert_eq!(transfer([10, 20]), (1, [2, 2]));
+}
+
+#[test]
+fn a_round_trip_lasts_as_many_ticks_as_begin_in_it_by_the_clock_of_the_agent() {
+    let round_trip = |phase_ms| {
+        let coarse = Config {
+            tick: Duration::from_millis(30),
+            tick_phase: Duration::from_millis(phase_ms),
+            ..agent("ns2_sack1")
+        };
+        let mut pair = Pair::bulk_with(coarse, "newreno_ns2");
+        pair.run_until(at(110));
+        pair.sender.srtt()
+    };
+    // 100 ms, from a tick on or from 25 ms after one.
+    assert_eq!(round_trip(0), Some(Duration::from_millis(90)));
+    assert_eq!(round_trip(25), Some(Duration::from_millis(120)));
 }
 
 #[test]

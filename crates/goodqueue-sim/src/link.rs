@@ -241,12 +241,12 @@ impl Link {
         let (monitor, notes) = (&mut self.monitor, &mut self.notes);
         monitor.advance(now);
         if let Some(notes) = notes {
-            notes.push((packet, None));
+            note(notes, &packet, None);
         }
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
             monitor.dropped(why);
             if let Some(notes) = notes {
-                notes.push((lost, Some(Fate::Dropped(why))));
+                note(notes, &lost, Some(Fate::Dropped(why)));
             }
             dropped(&lost);
         });
@@ -450,6 +450,13 @@ impl Link {
     }
 }
 
+/// Out of the way of runs that nobody looks on at.
+#[cold]
+#[inline(never)]
+fn note(notes: &mut Vec<Note>, packet: &Packet, fate: Option<Fate>) {
+    notes.push((*packet, fate));
+}
+
 #[inline]
 fn dequeue(
     qdisc: &mut AnyQdisc<Packet>,
@@ -462,7 +469,7 @@ fn dequeue(
     let sent = qdisc.dequeue(now, &mut |lost: Packet, why: DropReason| {
         monitor.dropped(why);
         if let Some(notes) = notes {
-            notes.push((lost, Some(Fate::Dropped(why))));
+            note(notes, &lost, Some(Fate::Dropped(why)));
         }
         dropped(&lost);
     });
@@ -470,7 +477,7 @@ fn dequeue(
     monitor.backlog_is(now, || qdisc.backlog());
     let packet = sent?;
     if let Some(notes) = notes {
-        notes.push((packet, Some(Fate::Sent)));
+        note(notes, &packet, Some(Fate::Sent));
     }
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)

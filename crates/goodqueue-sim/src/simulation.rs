@@ -363,12 +363,7 @@ impl<'a> Simulation<'a> {
                 Event::Wifi => network.serve_wifi(now),
             }
             if let Some(register) = &mut register {
-                let links = &mut network.links_mut()[*bottleneck..*bottleneck + 2];
-                for (direction, link) in Direction::BOTH.into_iter().zip(links) {
-                    if let Some(notes) = &mut link.notes {
-                        register.take(now, direction, notes);
-                    }
-                }
+                hand_on(now, network, *bottleneck, register);
             }
         }
     }
@@ -479,6 +474,18 @@ fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
     for (step, behind) in Ahead::STEPS {
         if let Some((flow, direction)) = network.upcoming(line, behind) {
             sources[flow as usize].fetch(direction, step);
+        }
+    }
+}
+
+/// Tells of what the links of the bottleneck have noted. Out of the way of runs that nobody looks on at.
+#[cold]
+#[inline(never)]
+fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mut Register<'_>) {
+    let links = &mut network.links_mut()[bottleneck..bottleneck + 2];
+    for (direction, link) in Direction::BOTH.into_iter().zip(links) {
+        if let Some(notes) = &mut link.notes {
+            register.take(now, direction, notes);
         }
     }
 }

@@ -51,9 +51,10 @@ use scheduler::Scheduler;
 
 use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Part};
-use crate::leaf::{self, Leaf};
+use crate::leaf::{self, ClassLeaf};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::Pool;
 use crate::random::Source;
 use crate::registry::AnyConfig;
 use crate::time::Instant;
@@ -64,6 +65,8 @@ pub struct Qfq<P> {
     config: QfqConfig,
     /// In the order of their numbers.
     classes: Vec<Class<P>>,
+    /// Packets of those classes that hold a `pfifo`.
+    pool: Pool<P>,
     scheduler: Scheduler,
     /// Classes whose disciplines hold packets back.
     aside: Vec<u32>,
@@ -80,7 +83,7 @@ pub struct Qfq<P> {
 #[derive(Clone, Debug)]
 struct Class<P> {
     minor: u32,
-    leaf: Leaf<P>,
+    leaf: ClassLeaf<P>,
     aggregate: u32,
     deficit: i64,
     active: bool,
@@ -112,6 +115,7 @@ impl<P: Packet + Flow> Qfq<P> {
     pub fn new(config: QfqConfig, salt: u32, random: Source) -> Self {
         let mut qfq = Self {
             classes: Vec::new(),
+            pool: Pool::default(),
             scheduler: Scheduler::new(),
             aside: Vec::new(),
             now: Instant::ZERO,
@@ -126,17 +130,18 @@ impl<P: Packet + Flow> Qfq<P> {
         qfq
     }
 
-    /// Makes the classes of the configuration; disciplines that are left in `old` are taken from there.
-    fn make_classes(&mut self, mut old: Vec<Class<P>>) {
+    /// Makes the classes of the configuration; disciplines that are left in `old`, in the order of their numbers, are taken
+    /// from there.
+    fn make_classes(&mut self, old: Vec<Class<P>>) {
+        let mut old = old.into_iter().peekable();
         self.scheduler = Scheduler::new();
         self.classes.clear();
         self.aside.clear();
         for class in self.config.all_classes() {
             let aggregate = self.scheduler.join(class.weight, class.longest);
-            let kept = old.iter().position(|before| before.minor == class.minor);
-            let (leaf, longest) = match kept.map(|place| old.swap_remove(place)) {
+            let (leaf, longest) = match old.next_if(|before| before.minor == class.minor) {
                 Some(before) => (before.leaf, before.longest),
-                None => (Leaf::new(class.qdisc, class.minor, self.salt, &mut self.random), 0),
+                None => (ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random), 0),
             };
             self.classes.push(Class {
                 minor: class.minor,
@@ -213,7 +218,7 @@ impl<P: Packet + Flow> Qfq<P> {
         for index in core::mem::take(&mut self.aside) {
             let Some(class) = self.classes.get_mut(index as usize) else { continue };
             let before = (class.leaf.len(), class.leaf.backlog());
-            let ready = class.leaf.peek_len(self.now, drops).is_some();
+            let ready = class.leaf.peek_len(&self.pool, self.now, drops).is_some();
             let empty = class.leaf.is_empty();
             self.settle(index as usize, before);
             if ready {
@@ -229,9 +234,9 @@ impl<P: Packet + Flow> Qfq<P> {
         let clock = self.now;
         let class = self.classes.get_mut(index)?;
         let before = (class.leaf.len(), class.leaf.backlog());
-        let packet = class.leaf.dequeue(clock, drops);
+        let packet = class.leaf.dequeue(&mut self.pool, clock, drops);
         class.deficit = class.deficit.saturating_sub(i64::from(len));
-        let next = if class.leaf.is_empty() { None } else { class.leaf.peek_len(clock, drops) };
+        let next = if class.leaf.is_empty() { None } else { class.leaf.peek_len(&self.pool, clock, drops) };
         let empty = class.leaf.is_empty();
         let place = class.aggregate;
         let short = class.deficit < i64::from(next.unwrap_or(0));
@@ -276,7 +281,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         let Some(class) = self.classes.get_mut(index) else { return };
         class.longest = class.longest.max(len);
         let before = (class.leaf.len(), class.leaf.backlog());
-        class.leaf.enqueue(self.now, packet, drops);
+        class.leaf.enqueue(&mut self.pool, self.now, packet, drops);
         let queued = !class.leaf.is_empty();
         let active = class.active;
         self.settle(index, before);
@@ -300,7 +305,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
             if let Some(index) = first {
                 let class = self.classes.get_mut(index)?;
                 let before = (class.leaf.len(), class.leaf.backlog());
-                let next = class.leaf.peek_len(clock, drops);
+                let next = class.leaf.peek_len(&self.pool, clock, drops);
                 let empty = class.leaf.is_empty();
                 self.settle(index, before);
                 match next {
@@ -379,11 +384,11 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
                 .and_then(|at| wanted.get(at))
             {
                 Some(entry) => {
-                    class.leaf.reconfigure(self.now, entry.qdisc.clone(), drops);
+                    class.leaf.reconfigure(&mut self.pool, self.now, entry.qdisc.clone(), drops);
                     kept.push(class);
                 }
                 None => {
-                    class.leaf.purge(self.now, drops);
+                    class.leaf.purge(&mut self.pool, self.now, drops);
                     leaf::add(&mut self.beside, &class.leaf.stats());
                 }
             }
@@ -411,7 +416,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         self.now = self.now.max(now);
         let mut classes = core::mem::take(&mut self.classes);
         for class in &mut classes {
-            class.leaf.purge(self.now, drops);
+            class.leaf.purge(&mut self.pool, self.now, drops);
             class.longest = 0;
         }
         self.make_classes(classes);

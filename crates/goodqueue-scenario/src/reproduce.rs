@@ -9,8 +9,10 @@ pub mod evidence;
 pub mod expression;
 pub mod paper;
 pub mod picture;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use goodqueue::Duration;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,7 @@ use evidence::{Evidence, Finding};
 use expression::Cell;
 use paper::Experiment;
 pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
+use tree::Tree;
 
 /// Claims of one paper that are to be tried, with their runs.
 #[derive(Debug)]
@@ -199,17 +202,17 @@ impl<'p> Plan<'p> {
         watch: &dyn Watch,
     ) -> Result<Option<Evidence<'p>>, Diagnostic> {
         let runs: Vec<Option<DetailedRun>> = execute(&self.jobs, threads, store, watch)?;
+        let mut trees = Vec::new();
+        for run in runs {
+            let Some(run) = run else { return Ok(None) };
+            let value = serde_json::to_value(&run);
+            let value = value.map_err(|error| Diagnostic::new(format!("a result is not JSON: {error}")))?;
+            trees.push(Rc::new(Tree::new(&value)));
+        }
         let mut evidence = Evidence::new(&self.paper.measures);
         for (cell, (scenario, numbers)) in &self.cells {
-            let Some(of_cell) =
-                numbers.iter().map(|number| runs[*number].as_ref()).collect::<Option<Vec<_>>>()
-            else {
-                return Ok(None);
-            };
-            let of_cell: Result<Vec<Value>, _> = of_cell.into_iter().map(serde_json::to_value).collect();
-            let of_cell =
-                of_cell.map_err(|error| Diagnostic::new(format!("a result is not JSON: {error}")))?;
-            evidence.add(cell.clone(), scenario.clone(), of_cell);
+            let of_cell = numbers.iter().filter_map(|number| trees.get(*number).map(Rc::clone));
+            evidence.add(cell.clone(), scenario.clone(), of_cell.collect());
         }
         Ok(Some(evidence))
     }

@@ -9,6 +9,7 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use serde_json::Value;
 
 use super::expression::{Cell, Check, Expression, Operator, Relation, Statement};
+use super::tree::{Found, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::measure;
 use crate::units;
@@ -23,7 +24,7 @@ pub struct Evidence<'m> {
 struct Runs {
     /// The scenario as resolved.
     scenario: Value,
-    runs: Vec<Value>,
+    runs: Vec<Rc<Tree>>,
     /// Samples by path, sorted.
     samples: RefCell<BTreeMap<String, Rc<Vec<Sample>>>>,
     steps: RefCell<BTreeMap<String, Rc<Steps>>>,
@@ -96,7 +97,7 @@ impl<'m> Evidence<'m> {
     }
 
     /// Adds the runs of a cell.
-    pub fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Value>) {
+    pub(super) fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Rc<Tree>>) {
         let (samples, steps) = (RefCell::default(), RefCell::default());
         self.cells.insert(cell, Runs { scenario, runs, samples, steps });
     }
@@ -191,7 +192,7 @@ impl<'m> Evidence<'m> {
     /// There is none.
     pub fn in_order(&self, cell: &Cell, path: &str) -> Result<Vec<f64>, Diagnostic> {
         let runs = &self.runs(cell)?.runs;
-        Ok(runs.iter().filter_map(|run| at_path(run, path).pop()?.as_f64()).collect())
+        Ok(runs.iter().filter_map(|run| run.number(path)).collect())
     }
 
     /// The mean over all repetitions of the time series at `path` in a cell, and the length of a step.
@@ -263,8 +264,8 @@ impl Runs {
         }
         let mut samples = Vec::new();
         for (number, run) in self.runs.iter().enumerate() {
-            for found in at_path(run, path) {
-                collect(found, number, &mut samples);
+            for found in run.at(path) {
+                found.samples(&mut |value, count| samples.push(Sample { value, count, run: number }));
             }
         }
         samples.sort_by(|a, b| a.value.total_cmp(&b.value));
@@ -277,16 +278,12 @@ impl Runs {
         if let Some(known) = self.steps.borrow().get(path) {
             return Ok(Rc::clone(known));
         }
-        let step_s = self.runs.first().and_then(|run| run.pointer("/series/step_s")?.as_f64());
+        let step_s = self.runs.first().and_then(|run| run.number("series.step_s"));
         let Some(step_s) = step_s else {
             return Err(Diagnostic::new(format!("`{path}`: the experiment keeps no series"))
                 .help("give the experiment a `series`"));
         };
-        let series = self.runs.iter().map(|run| {
-            let mut found = at_path(run, path);
-            let first = found.pop().and_then(Value::as_array);
-            first.map(|values| values.iter().map(Value::as_f64).collect()).unwrap_or_default()
-        });
+        let series = self.runs.iter().map(|run| run.at(path).pop().map(Found::series).unwrap_or_default());
         let steps = Rc::new(Steps { step_s, series: series.collect() });
         self.steps.borrow_mut().insert(path.to_owned(), Rc::clone(&steps));
         Ok(steps)
@@ -301,7 +298,7 @@ impl Runs {
         let (mut sum, mut total) = (0.0, 0.0);
         for (number, run) in self.runs.iter().enumerate() {
             let shares: Vec<f64> =
-                paths.iter().flat_map(|path| at_path(run, path)).filter_map(Value::as_f64).collect();
+                paths.iter().flat_map(|path| run.at(path)).filter_map(Found::number).collect();
             sum += measure::jain(&shares)? * weights.of(number);
             total += weights.of(number);
         }
@@ -310,7 +307,11 @@ impl Runs {
 
     /// A setting of the scenario as a number: text is a rate or a time.
     fn setup(&self, path: &str) -> Option<f64> {
-        match at_path(&self.scenario, path).pop()? {
+        let part = |value: &'_ Value, part: &str| match value {
+            Value::Array(items) => items.get(part.parse::<usize>().ok()?).cloned(),
+            other => other.get(part).cloned(),
+        };
+        match &path.split('.').try_fold(self.scenario.clone(), |value, name| part(&value, name))? {
             Value::String(text) => {
                 let time = units::time(text).ok().map(|time| float(time.as_nanos()) / 1e9);
                 time.or_else(|| units::rate(text).ok().map(|rate| float(rate.as_bps())))
@@ -403,48 +404,6 @@ fn statistic(name: &str, samples: &[Sample], arguments: &[f64], weights: &Weight
     }
 }
 
-/// Everything at a path such as `flows.*.goodput_bps`.
-fn at_path<'v>(root: &'v Value, path: &str) -> Vec<&'v Value> {
-    path.split('.').fold(vec![root], |found, part| {
-        found
-            .into_iter()
-            .flat_map(|value| -> Vec<&Value> {
-                match value {
-                    Value::Array(items) if part == "*" => items.iter().collect(),
-                    Value::Array(items) => {
-                        part.parse::<usize>().ok().and_then(|index| items.get(index)).into_iter().collect()
-                    }
-                    Value::Object(fields) => fields.get(part).into_iter().collect(),
-                    _ => Vec::new(),
-                }
-            })
-            .collect()
-    })
-}
-
-/// A number, a list of numbers, or a list of numbers with their counts.
-fn collect(found: &Value, run: usize, into: &mut Vec<Sample>) {
-    match found {
-        Value::Array(items) => {
-            for item in items {
-                match item.as_array().map(Vec::as_slice) {
-                    Some([value, count]) => {
-                        if let (Some(value), Some(count)) = (value.as_f64(), count.as_f64()) {
-                            into.push(Sample { value, count, run });
-                        }
-                    }
-                    _ => collect(item, run, into),
-                }
-            }
-        }
-        number => {
-            if let Some(value) = number.as_f64() {
-                into.push(Sample { value, count: 1.0, run });
-            }
-        }
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "figures are in floating point")]
 const fn float(number: u64) -> f64 {
     number as f64
@@ -492,7 +451,7 @@ mod tests {
         };
         let mut evidence = Evidence::new(measures);
         let scenario = json!({"link": {"down": "2mbit", "rtt": "162ms"}, "flows": [1, 2]});
-        evidence.add(cell(), scenario, vec![run(1), run(2)]);
+        evidence.add(cell(), scenario, vec![Rc::new(Tree::new(&run(1))), Rc::new(Tree::new(&run(2)))]);
         evidence
     }
 

@@ -137,6 +137,9 @@ pub struct Config {
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
+    /// In fast recovery by SACK each retransmission starts the retransmission timer anew: RFC 6675 §6 leaves that open, for
+    /// recoveries that last longer than the timeout. Default on.
+    pub rearm_in_recovery: bool,
     /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
     pub tick: Duration,
     /// How long before the origin of time the running tick of that clock began, less than `tick`. Default 0. An agent of
@@ -188,6 +191,7 @@ impl Default for Config {
             early_retransmit: false,
             undo: UndoRule::Never,
             rto_rule: RtoRule::Rfc6298,
+            rearm_in_recovery: true,
             tick: Duration::ZERO,
             tick_phase: Duration::ZERO,
             growth: Growth::Abc,

@@ -469,6 +469,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.config.rack() || self.config.undoes() {
             self.note_resent(now, record);
         }
+        if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
+            self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
+        }
         let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
         let payload = record.len - u32::from(has_fin);
         self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN))

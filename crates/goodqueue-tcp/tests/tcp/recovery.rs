@@ -30,6 +30,22 @@ fn one_loss_in_a_window_of_twenty_costs_one_retransmission_and_half_or_three_ten
     }
 }
 
+/// The ACKs of a window wait behind another flow's data on their way back. The retransmission leaves 80 ms after the last ACK of
+/// new data and is answered 180 ms after it.
+#[test]
+fn duplicates_that_come_late_do_not_leave_the_retransmission_too_little_time() {
+    for (rearm_in_recovery, sent, timeouts) in [(true, 2, 0), (false, 3, 1)] {
+        let config = Config { min_rto: ms(150), rearm_in_recovery, ..window_of(20, quick()) };
+        let mut pair = Pair::bulk(config).lose([101]);
+        pair.ack_fates = vec![crate::pair::Fate::Deliver; 103];
+        pair.ack_fates.resize(110, crate::pair::Fate::Delay(80));
+        pair.run_until(at(1500));
+        assert_eq!(pair.sender.stats().timeouts, timeouts, "{rearm_in_recovery}");
+        assert_eq!(pair.times_of(101).len(), sent);
+        assert_eq!(pair.sender.stats().fast_recoveries, 1);
+    }
+}
+
 #[test]
 fn without_sack_one_loss_costs_the_same() {
     let config = Config { sack: false, ..window_of(20, quick()) };
@@ -208,5 +224,5 @@ fn three_separate_ranges_show_a_loss_even_if_they_are_short() {
     assert_eq!(sender.pipe(), sender.recount_pipe());
     assert_eq!(drain(&mut sender, at(200)).first().map(|s| (s.seq, s.len)), Some((1, 10)));
     let duration = Duration::from_secs(1);
-    assert_eq!(sender.next_event(), Some(at(100) + duration));
+    assert_eq!(sender.next_event(), Some(at(200) + duration));
 }

@@ -68,6 +68,7 @@ fn a_bad_value_is_shown_where_it_stands_in_the_sweep() {
     load.toml:3:1: `flows` is not given, so it has no entry 0
       3 | "flows.0.count" = [1]
         | ^^^^^^^^^^^^^^^
+      help: give all of it, such as `flows=[...]`, or write it in a scenario file
     "#);
     assert!(points("sweep = 3").is_err());
     assert!(points("[sweep]\nseed = []").is_err());

@@ -1,7 +1,7 @@
 //! Comparison with what others measured: the same set-ups simulated, figure by figure.
 //!
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
-//! set-ups of the articles, and on lines that no article has and nothing here was adjusted to before it was compared; single
+//! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; single
 //! flows of both Linux and ns-2 in full, and ns-2.35 on two articles' experiments. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!

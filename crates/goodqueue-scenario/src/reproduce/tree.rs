@@ -1,5 +1,5 @@
-//! The numbers of a run by their paths, in an eighth of the memory that JSON values take: a paper in full has ten thousand
-//! runs, each with its time series.
+//! The numbers of a run by their paths, eight bytes each, where a JSON value takes several times as much: a paper in full has
+//! ten thousand runs, each with its time series.
 
 use serde_json::Value;
 

@@ -115,6 +115,7 @@ pub struct Pie<P, R> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PieConfig {
     variant: PieVariant,
+    departure: Departure,
     limit: u32,
     target: Duration,
     tupdate: Duration,
@@ -171,6 +172,22 @@ enum DelayFrom {
     Estimator,
     /// The backlog and the known rate of the link.
     LinkRate,
+}
+
+/// What a departure tells the controller: found once, because every packet asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Departure {
+    /// Nothing.
+    Ignored,
+    /// How long the packet has waited.
+    Timed {
+        /// Of [`Rules`].
+        tick: u32,
+        /// And what is left of the burst allowance.
+        shrinks_burst: bool,
+    },
+    /// How fast the queue drains.
+    Measured,
 }
 
 /// How the measurements of the departure rate are averaged.
@@ -529,6 +546,13 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.vars = Vars { active: true, ..self.config.fresh() };
     }
 
+    /// Whether an arriving packet is to be dropped; marks it instead if it may.
+    #[inline(never)]
+    fn signals(&mut self, packet: &mut P) -> bool {
+        let backlog = self.held_bytes();
+        self.vars.congested(&self.config, backlog, packet.len(), &mut self.random) && !self.mark(packet)
+    }
+
     /// Drops an arriving packet.
     #[inline(never)]
     fn refuse(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
@@ -539,7 +563,6 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 
     /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033 §5.1).
-    #[inline(never)]
     fn mark(&mut self, packet: &mut P) -> bool {
         if !self.config.ecn || self.vars.probability > self.config.rules().one / 10 {
             return false;
@@ -580,9 +603,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             self.refuse(packet, DropReason::Overlimit, drops);
             return;
         }
-        if self.vars.congested(&self.config, self.held_bytes(), packet.len(), &mut self.random)
-            && !self.mark(&mut packet)
-        {
+        if self.vars.may_signal() && self.signals(&mut packet) {
             self.refuse(packet, DropReason::Congested, drops);
             return;
         }

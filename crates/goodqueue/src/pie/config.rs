@@ -1,6 +1,6 @@
 //! What PIE is told, and what each variant does if it is not.
 
-use super::{DelayFrom, PieConfig, PieVariant};
+use super::{DelayFrom, Departure, PieConfig, PieVariant, Rules};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::time::{Duration, Rate};
 
@@ -13,6 +13,18 @@ pub(super) struct Defaults {
     /// Alpha and beta, in sixteenths.
     pub(super) gains: (u32, u32),
     pub(super) threshold: u64,
+}
+
+impl Departure {
+    const fn of(rules: &Rules, rate_estimator: bool) -> Self {
+        match rules.delay {
+            DelayFrom::LinkRate => Self::Ignored,
+            DelayFrom::Either if !rate_estimator => {
+                Self::Timed { tick: rules.tick, shrinks_burst: rules.burst_by_departure }
+            }
+            DelayFrom::Either | DelayFrom::Estimator => Self::Measured,
+        }
+    }
 }
 
 impl Configure for PieConfig {
@@ -51,8 +63,10 @@ impl Configure for PieConfig {
         let bandwidth = settings.number("bandwidth", 8, u64::MAX)?.map_or(link.rate, Rate::from_bps);
         let (alpha, beta) = default.gains;
         let most = if variant == PieVariant::Docsis { 2 * MAX_GAIN } else { MAX_GAIN };
+        let rate_estimator = estimator.unwrap_or(variant.rules().delay == DelayFrom::Estimator);
         Ok(Self {
             variant,
+            departure: Departure::of(variant.rules(), rate_estimator),
             limit: number("limit", 1, u64::from(u32::MAX), 1000)?,
             target: time("target", 1, default.target)?,
             tupdate: time("tupdate", 1_000, default.tupdate)?,
@@ -61,7 +75,7 @@ impl Configure for PieConfig {
             max_burst: time("max_burst", 0, default.max_burst)?,
             ecn: flag("ecn"),
             byte_mode: settings.flag("bytemode").unwrap_or(variant == PieVariant::Docsis),
-            rate_estimator: estimator.unwrap_or(variant.rules().delay == DelayFrom::Estimator),
+            rate_estimator,
             on_off,
             threshold: settings.number("dq_threshold", 1, u64::from(u32::MAX))?.unwrap_or(default.threshold),
             bandwidth: if bandwidth.as_bps() < 8 { FALLBACK_RATE } else { bandwidth },

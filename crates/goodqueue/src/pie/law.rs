@@ -1,6 +1,6 @@
 //! The controller: how the probability moves, whom it hits, and what departures are measured for.
 
-use super::{Arithmetic, Averaging, DelayFrom, NONE, PieConfig, PieVariant, Restart, Rules, Vars};
+use super::{Arithmetic, Averaging, DelayFrom, Departure, NONE, PieConfig, PieVariant, Restart, Rules, Vars};
 use crate::jiffies;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
@@ -108,6 +108,12 @@ impl Vars {
         }
     }
 
+    /// False while no packet can be hit: before control begins and while burst allowance is left.
+    #[inline]
+    pub(crate) const fn may_signal(&self) -> bool {
+        self.active && self.burst == 0
+    }
+
     /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind `backlog` bytes.
     #[inline]
     pub(crate) fn congested(
@@ -117,7 +123,7 @@ impl Vars {
         bytes: u32,
         random: &mut impl Random,
     ) -> bool {
-        self.active && self.burst == 0 && self.hits(config, backlog, bytes, random)
+        self.may_signal() && self.hits(config, backlog, bytes, random)
     }
 
     #[inline(never)]
@@ -182,23 +188,24 @@ impl Vars {
         bytes: u32,
         backlog: u64,
     ) {
-        let rules = config.rules();
-        let vars = self;
-        let now = now.as_nanos() >> rules.tick;
-        let elapsed = match config.delay_from() {
-            DelayFrom::LinkRate => return,
-            DelayFrom::Either => {
-                vars.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> rules.tick) };
-                if !rules.burst_by_departure {
-                    return;
+        match config.departure {
+            Departure::Ignored => {}
+            Departure::Timed { tick, shrinks_burst } => {
+                let now = now.as_nanos() >> tick;
+                self.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> tick) };
+                if shrinks_burst {
+                    // Without a last departure, which is NONE, no time has elapsed since.
+                    let elapsed = now.saturating_sub(core::mem::replace(&mut self.since, now));
+                    self.burst = self.burst.saturating_sub(elapsed);
                 }
-                // Without a last departure, which is NONE, no time has elapsed since.
-                now.saturating_sub(core::mem::replace(&mut vars.since, now))
             }
-            DelayFrom::Estimator => vars.measured(config, now, bytes, backlog),
-        };
-        if rules.burst_by_departure {
-            vars.burst = vars.burst.saturating_sub(elapsed);
+            Departure::Measured => {
+                let rules = config.rules();
+                let elapsed = self.measured(config, now.as_nanos() >> rules.tick, bytes, backlog);
+                if rules.burst_by_departure {
+                    self.burst = self.burst.saturating_sub(elapsed);
+                }
+            }
         }
     }
 

@@ -267,7 +267,7 @@ impl CodelVars {
         if source.head().is_some() {
             return self.judge(now, params, source);
         }
-        self.emptied(params.variant);
+        self.emptied(below(params.variant));
         false
     }
 
@@ -291,10 +291,10 @@ impl CodelVars {
         }
     }
 
-    /// A dequeue found the queue empty.
+    /// A dequeue found the queue empty; `below` is `first_above` of a queue below target.
     #[inline]
-    pub(crate) const fn emptied(&mut self, variant: CodelVariant) {
-        self.first_above = below(variant);
+    pub(crate) const fn emptied(&mut self, below: u64) {
+        self.first_above = below;
         self.dropping = false;
     }
 
@@ -349,7 +349,7 @@ pub struct CodelLaw {
     /// law says which of the others are.
     spared: Duration,
     /// `first_above` then.
-    below: u64,
+    pub(crate) below: u64,
 }
 
 impl CodelLaw {
@@ -685,7 +685,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let Some(head) = self.queue.front() else {
-            self.vars.emptied(self.config.params.variant);
+            self.vars.emptied(self.law.below);
             return None;
         };
         let passes = self.vars.passes(self.now, &self.law, head.at);

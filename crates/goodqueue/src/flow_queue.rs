@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 
 use crate::codel::{CodelTally, Head, Mark, Source, mark};
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{Count, DropReason, Drops, Stats};
-use crate::queue::{Chain, Pool, Turns};
+use crate::qdisc::{DropReason, Drops, Stats};
+use crate::queue::{Chain, Passage, Pool, Turns};
 use crate::time::Instant;
 
 /// An AQM of which every flow has its own state.
@@ -48,6 +48,8 @@ pub trait FlowAqm: Clone {
 #[derive(Clone, Debug)]
 pub struct FlowQueues<P, A> {
     flows: Vec<FlowState<A>>,
+    /// How many.
+    count: u32,
     fattest: Largest,
     pool: Pool<P>,
     /// Packets of one overflow on their way out; empty between calls.
@@ -56,9 +58,7 @@ pub struct FlowQueues<P, A> {
     /// next before it has the one at hand in its cache.
     new_flows: Turns,
     old_flows: Turns,
-    /// All that was ever queued, and all that is queued no longer.
-    entered: Count,
-    left: Count,
+    passage: Passage,
     /// Flows that became new so far.
     activations: u64,
     /// Drops and marks; [`FlowQueues::stats`] knows the rest.
@@ -90,13 +90,13 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let flow = FlowState { packets: Chain::default(), listed: false, deficit: 0, backlog: 0, aqm };
         Self {
             flows: vec![flow; flows as usize],
+            count: flows,
             fattest: Largest::default(),
             pool: Pool::default(),
             victims: Vec::new(),
             new_flows: Turns::of(flows),
             old_flows: Turns::of(flows),
-            entered: Count::default(),
-            left: Count::default(),
+            passage: Passage::default(),
             activations: 0,
             stats: Stats::default(),
             tally: CodelTally::default(),
@@ -105,9 +105,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
 
     /// The same with another number of flows; it must be empty.
     pub fn resize(&mut self, flows: u32, aqm: A) {
-        let (stats, tally, activations) = (self.stats, self.tally, self.activations);
-        let (entered, left) = (self.entered, self.left);
-        *self = Self { entered, left, stats, tally, activations, ..Self::new(flows, aqm) };
+        let (passage, stats, tally, activations) = (self.passage, self.stats, self.tally, self.activations);
+        *self = Self { passage, stats, tally, activations, ..Self::new(flows, aqm) };
     }
 
     /// The flow of `packet`: its class if that names one, else by hash.
@@ -116,10 +115,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     where
         P: Flow,
     {
-        let flows = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
         match packet.class() {
-            Some(class) if (1..=flows).contains(&class) => class.saturating_sub(1),
-            _ => scale_hash(packet.flow_hash(salt), flows),
+            Some(class) if (1..=self.count).contains(&class) => class.saturating_sub(1),
+            _ => scale_hash(packet.flow_hash(salt), self.count),
         }
     }
 
@@ -127,7 +125,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     #[inline]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
         let bytes = packet.len();
-        self.entered.add(bytes);
+        self.passage.enters(bytes);
         let Some(flow) = self.flows.get_mut(index as usize) else { return };
         flow.backlog = flow.backlog.wrapping_add(charge(bytes));
         self.fattest.set(index, flow.backlog);
@@ -151,62 +149,85 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         whole: bool,
         drops: &mut impl Drops<P>,
     ) -> Option<P> {
-        // The old flow that was the first to be denied in this call: when its turn comes again, a whole round was in vain.
-        let mut first_denied = NIL;
-        loop {
-            let (from_new, index) = match self.new_flows.first() {
-                Some(index) => (true, index),
-                None => (false, self.old_flows.first()?),
-            };
-            let flow = self.flows.get_mut(index as usize)?;
-            if flow.deficit <= 0 {
-                flow.deficit = flow.deficit.wrapping_add(i64::from(quantum));
-                self.rotate(from_new, index);
-                if first_denied == index {
-                    self.skip_fruitless_rounds(quantum);
-                    first_denied = NIL;
-                } else if first_denied == NIL && !from_new {
-                    first_denied = index;
+        while let Some(index) = self.new_flows.first() {
+            if self.may_send(index, quantum)? {
+                if let Some(sent) = self.send(now, index, params, whole, drops) {
+                    return Some(sent);
                 }
-                continue;
-            }
-            match self.pool.oldest(&mut flow.packets) {
-                Some(oldest) => {
-                    let bytes = oldest.bytes();
-                    let behind = if whole {
-                        self.entered.bytes.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
-                    } else {
-                        flow.backlog.saturating_sub(charge(bytes))
-                    };
-                    let head = Head { at: oldest.at(), bytes, bytes_behind: behind };
-                    if flow.aqm.passes(now, params, head) {
-                        self.tally.max_packet = self.tally.max_packet.max(bytes);
-                        self.left.add(bytes);
-                        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
-                        self.fattest.set(index, flow.backlog);
-                        flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
-                        return oldest.take();
-                    }
-                    let sent = self.decide(now, index, params, whole, drops);
-                    if sent.is_some() {
-                        return sent;
-                    }
+                if self.old_flows.is_empty() {
+                    self.flows.get_mut(index as usize)?.listed = false;
+                    self.new_flows.advance();
+                    continue;
                 }
-                None => flow.aqm.emptied(params),
-            }
-            if from_new && !self.old_flows.is_empty() {
                 // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
                 // becoming new again and again.
-                self.rotate(from_new, index);
-            } else {
+            }
+            self.new_flows.advance();
+            self.old_flows.push(index);
+        }
+        let mut denied = 0;
+        while let Some(index) = self.old_flows.first() {
+            if self.may_send(index, quantum)? {
+                if let Some(sent) = self.send(now, index, params, whole, drops) {
+                    return Some(sent);
+                }
                 self.flows.get_mut(index as usize)?.listed = false;
-                let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
-                list.advance();
-                if first_denied == index {
-                    first_denied = NIL;
+                self.old_flows.advance();
+            } else {
+                self.old_flows.advance();
+                self.old_flows.push(index);
+                denied += 1;
+                if denied > self.old_flows.len() {
+                    // A whole round was in vain.
+                    self.skip_fruitless_rounds(quantum);
+                    denied = 0;
                 }
             }
         }
+        None
+    }
+
+    /// Whether flow `index` has bytes left in this round; else it gets those of the next.
+    #[inline]
+    fn may_send(&mut self, index: u32, quantum: u32) -> Option<bool> {
+        let flow = self.flows.get_mut(index as usize)?;
+        let may = flow.deficit > 0;
+        if !may {
+            flow.deficit = flow.deficit.wrapping_add(i64::from(quantum));
+        }
+        Some(may)
+    }
+
+    /// The packet that flow `index`, whose turn it is, sends, if its AQM leaves it one.
+    #[inline]
+    fn send(
+        &mut self,
+        now: Instant,
+        index: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        let flow = self.flows.get_mut(index as usize)?;
+        let Some(oldest) = self.pool.oldest(&mut flow.packets) else {
+            flow.aqm.emptied(params);
+            return None;
+        };
+        let bytes = oldest.bytes();
+        let behind = if whole {
+            self.passage.bytes().saturating_sub(u64::from(bytes))
+        } else {
+            flow.backlog.saturating_sub(charge(bytes))
+        };
+        if !flow.aqm.passes(now, params, Head { at: oldest.at(), bytes, bytes_behind: behind }) {
+            return self.decide(now, index, params, whole, drops);
+        }
+        self.tally.max_packet = self.tally.max_packet.max(bytes);
+        self.passage.leaves(bytes);
+        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+        self.fattest.set(index, flow.backlog);
+        flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
+        oldest.take()
     }
 
     /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped; takes the one that
@@ -227,8 +248,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             index,
             fattest: &mut self.fattest,
             pool: &mut self.pool,
-            entered: self.entered.bytes,
-            left: &mut self.left,
+            passage: &mut self.passage,
             whole,
             stats: &mut self.stats,
             tally: &mut self.tally,
@@ -240,7 +260,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let sent = self.pool.pop_front(&mut flow.packets)?;
         let bytes = sent.len();
         self.tally.max_packet = self.tally.max_packet.max(bytes);
-        self.left.add(bytes);
+        self.passage.leaves(bytes);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         self.fattest.set(index, flow.backlog);
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
@@ -290,7 +310,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             let bytes = victim.len();
             dropped = dropped.saturating_add(1);
             charged = charged.saturating_add(charge(bytes));
-            self.left.add(bytes);
+            self.passage.leaves(bytes);
             self.stats.dropped_after.add(bytes);
             if last_first {
                 self.victims.push(victim);
@@ -319,7 +339,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.fattest = Largest::default();
         self.new_flows.clear();
         self.old_flows.clear();
-        self.left = self.entered;
+        self.passage.all_leave();
     }
 }
 
@@ -327,32 +347,34 @@ impl<P, A> FlowQueues<P, A> {
     /// Packets queued.
     #[must_use]
     #[inline]
+    pub(crate) const fn packets(&self) -> u64 {
+        self.passage.packets()
+    }
+
+    /// Packets queued.
+    #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
-        usize::try_from(self.queued().packets).unwrap_or(usize::MAX)
+        usize::try_from(self.packets()).unwrap_or(usize::MAX)
     }
 
     /// True if no packet is queued.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.queued().packets == 0
+        self.passage.packets() == 0
     }
 
     /// Bytes queued.
     #[must_use]
     #[inline]
     pub const fn bytes(&self) -> u64 {
-        self.queued().bytes
-    }
-
-    #[inline]
-    const fn queued(&self) -> Count {
-        self.entered.minus(self.left)
+        self.passage.bytes()
     }
 
     /// What has happened so far.
     #[must_use]
     pub const fn stats(&self) -> Stats {
-        self.stats.with_queue(self.entered, self.queued())
+        self.passage.complete(self.stats)
     }
 
     /// Bytes queued in flow `index`; a packet of no bytes counts as one.
@@ -388,14 +410,6 @@ impl<P, A> FlowQueues<P, A> {
     pub fn aqms(&mut self) -> impl Iterator<Item = &mut A> {
         self.flows.iter_mut().map(|flow| &mut flow.aqm)
     }
-
-    /// Moves the flow at the head of its list to the tail of the old flows.
-    #[inline]
-    fn rotate(&mut self, from_new: bool, index: u32) {
-        let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
-        list.advance();
-        self.old_flows.push(index);
-    }
 }
 
 /// What a packet adds to the backlog of its flow: never nothing, or a flow of empty packets could not be told from an
@@ -412,9 +426,8 @@ struct FlowSource<'a, P, D> {
     index: u32,
     fattest: &'a mut Largest,
     pool: &'a mut Pool<P>,
-    /// Bytes that ever came to any flow.
-    entered: u64,
-    left: &'a mut Count,
+    /// Of all flows.
+    passage: &'a mut Passage,
     /// The bytes of the whole discipline count.
     whole: bool,
     stats: &'a mut Stats,
@@ -428,7 +441,7 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
         let queued = self.pool.front(self.packets)?;
         let bytes = queued.packet.len();
         let bytes_behind = if self.whole {
-            self.entered.wrapping_sub(self.left.bytes).saturating_sub(u64::from(bytes))
+            self.passage.bytes().saturating_sub(u64::from(bytes))
         } else {
             self.backlog.saturating_sub(charge(bytes))
         };
@@ -441,7 +454,7 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
             self.tally.max_packet = self.tally.max_packet.max(bytes);
             *self.backlog = self.backlog.wrapping_sub(charge(bytes));
             self.fattest.set(self.index, *self.backlog);
-            self.left.add(bytes);
+            self.passage.leaves(bytes);
             self.stats.dropped_after.add(bytes);
             self.drops.dropped(packet, DropReason::Congested);
         }

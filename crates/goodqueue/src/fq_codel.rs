@@ -75,6 +75,8 @@ pub struct FqCodel<P> {
     queues: FlowQueues<P, CodelVars>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
+    /// Packets that the queues may hold: what is left of the limit.
+    room: u64,
     /// Packets lost to the limits, and those of them lost to the one in bytes.
     overflows: [u64; 2],
     now: Instant,
@@ -116,7 +118,7 @@ impl FlowAqm for CodelVars {
 
     #[inline]
     fn emptied(&mut self, law: &CodelLaw) {
-        self.emptied(law.params.variant);
+        self.emptied(law.below);
     }
 
     fn decide<S: Source>(&mut self, now: Instant, law: &CodelLaw, source: &mut S) -> bool {
@@ -289,15 +291,20 @@ impl<P: Packet + Flow> FqCodel<P> {
             salt,
             queues: FlowQueues::new(config.flows, aqm),
             taken_ahead: false,
+            room: u64::from(config.limit),
             overflows: [0; 2],
             now: Instant::ZERO,
         }
     }
 
+    fn make_room(&mut self) {
+        self.room = u64::from(self.config.limit).saturating_sub(u64::from(self.taken_ahead));
+    }
+
     /// Why a packet must go, if one must.
     #[inline]
     fn excess(&self) -> Option<DropReason> {
-        if self.queues.len() + usize::from(self.taken_ahead) > self.config.limit as usize {
+        if self.queues.packets() > self.room {
             Some(DropReason::Overlimit)
         } else if self.queues.bytes() > self.config.memory_limit {
             Some(DropReason::Overmemory)
@@ -354,6 +361,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
 
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
+        self.make_room();
     }
 
     fn len(&self) -> usize {
@@ -394,6 +402,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
             (self.config, self.law) = (config, CodelLaw::of(config.params));
+            self.make_room();
             return;
         }
         if config.params.variant != self.config.params.variant {
@@ -403,6 +412,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         }
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
         self.law = CodelLaw::of(config.params);
+        self.make_room();
         self.drop_excess(1, drops);
     }
 

@@ -85,8 +85,8 @@ use crate::config::Build;
 use crate::flow_queue::Largest;
 use crate::gauge::{Observation, Part};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Pool, Queued};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Passage, Pool, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
 
@@ -109,8 +109,6 @@ pub struct Cake<P, R> {
     /// A bit for each tin that has flows to serve, and for each that has no deficit left.
     served: u8,
     spent: u8,
-    /// All that was ever queued.
-    entered: Count,
     /// Drops and marks.
     stats: Stats,
     sizes: Sizes,
@@ -145,9 +143,8 @@ pub struct CakeConfig {
 /// What is queued in all tins.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    packets: usize,
-    /// The bytes, a packet of no bytes counted as one, and how many of these there are.
-    used: u64,
+    passage: Passage,
+    /// How many packets of no bytes there are.
     empty: u64,
     /// Which queue has the most of them, tin by tin.
     longest: Largest,
@@ -211,7 +208,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             weights: [Weight::default(); MOST_TINS],
             served: 0,
             spent: 0,
-            entered: Count::default(),
             stats: Stats::default(),
             sizes: Sizes::default(),
             overlimits: 0,
@@ -248,14 +244,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn measure(&mut self, bytes: u32) {
         let sizes = &mut self.sizes;
         sizes.recent = (sizes.recent.0.min(bytes), sizes.recent.1.max(bytes));
-        sizes.most_memory = sizes.most_memory.max(self.held.used);
+        sizes.most_memory = sizes.most_memory.max(self.held.used());
     }
 
     /// Moving average of the length of the link's header, with 16 binary places: of always the same length, so that it
     /// follows from how many packets came.
     fn mean_header(&self) -> u64 {
         let mut mean = 0;
-        for _ in 0..self.entered.packets {
+        for _ in 0..self.held.passage.entered().packets {
             let moved = moving(mean, u64::from(ETHERNET_HEADER) << 16, 8);
             if moved == mean {
                 break;
@@ -330,12 +326,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     #[inline(never)]
     fn drop_excess(&mut self, drops: &mut impl Drops<P>) {
-        while self.held.used > self.memory && self.drop_from_longest(drops) {}
+        while self.held.used() > self.memory && self.drop_from_longest(drops) {}
     }
 
-    /// Puts a packet that came at `at` into its queue.
+    /// Puts a packet that came at `at`, when there were `none`, into its queue.
     #[inline]
-    fn insert(&mut self, at: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+    fn insert(&mut self, at: Instant, mut packet: P, none: bool, drops: &mut impl Drops<P>) {
         let (now, salt, isolation) = (self.now, self.salt, self.config.isolation);
         let bytes = packet.len();
         let tin_index = self.tin_of(&packet);
@@ -349,7 +345,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         // An idle shaper has no credit.
         if tin.backlogs.is_empty() {
             tin.shaper.time_next = tin.shaper.time_next.max(now);
-            if self.held.packets == 0 && self.shaper.wakes(now) {
+            if none && self.shaper.wakes(now) {
                 self.overlimits = self.overlimits.wrapping_add(1);
             }
         }
@@ -382,9 +378,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         let tallies = self.begin_anew();
         for Queued { at, packet } in queued {
-            self.insert(at, packet, drops);
+            let none = self.held.is_empty();
+            // What was queued is not counted twice.
+            self.held.passage.returns(packet.len());
+            self.insert(at, packet, none, drops);
         }
-        // What was queued is not counted twice.
         self.restore(tallies);
     }
 
@@ -409,13 +407,16 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             return self.choose_by_schedule();
         }
         // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over; most often
-        // that is all but one.
+        // that is all but one, which takes a round or two.
         let last = self.current % MOST_TINS;
         let own = &mut self.weights[last];
-        if self.served == bit(last) && self.spent | self.served == self.served && own.deficit > -own.quantum {
-            if own.deficit < 0 {
-                own.deficit = own.deficit.wrapping_add(own.quantum);
-                self.spent = 0;
+        let alone = self.served == bit(last) && self.spent | self.served == self.served;
+        if alone && own.deficit > own.quantum.wrapping_mul(-2) {
+            for _ in 0..2 {
+                if own.deficit < 0 {
+                    own.deficit = own.deficit.wrapping_add(own.quantum);
+                    self.spent = 0;
+                }
             }
             return Some(last);
         }
@@ -475,8 +476,6 @@ impl Held {
     /// A packet of `bytes` came to a queue, which holds so much now.
     #[inline]
     fn add(&mut self, bytes: u32, queue: u32, holds: u64) {
-        self.packets = self.packets.wrapping_add(1);
-        self.used = self.used.wrapping_add(charge(bytes));
         if bytes == 0 {
             self.empty = self.empty.wrapping_add(1);
         }
@@ -486,16 +485,22 @@ impl Held {
     /// A packet of `bytes` left a queue, which holds so much now.
     #[inline]
     fn remove(&mut self, bytes: u32, queue: u32, holds: u64) {
-        self.packets = self.packets.wrapping_sub(1);
-        self.used = self.used.wrapping_sub(charge(bytes));
+        self.passage.leaves(bytes);
         if bytes == 0 {
             self.empty = self.empty.wrapping_sub(1);
         }
         self.longest.set(queue, holds);
     }
 
-    const fn bytes(&self) -> u64 {
-        self.used.wrapping_sub(self.empty)
+    #[inline]
+    const fn is_empty(&self) -> bool {
+        self.passage.packets() == 0
+    }
+
+    /// The bytes, a packet of no bytes counted as one.
+    #[inline]
+    const fn used(&self) -> u64 {
+        self.passage.bytes().wrapping_add(self.empty)
     }
 }
 
@@ -530,10 +535,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let bytes = packet.len();
-        self.entered.add(bytes);
-        self.insert(self.now, packet, drops);
+        let none = self.held.is_empty();
+        self.held.passage.enters(bytes);
+        self.insert(self.now, packet, none, drops);
         self.measure(bytes);
-        if self.held.used > self.memory {
+        if self.held.used() > self.memory {
             self.drop_excess(drops);
         }
     }
@@ -543,7 +549,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.now = self.now.max(now);
         let (clock, isolation, ingress) = (self.now, self.config.isolation, self.config.ingress);
         let (mut first, mut visits) = (true, 0);
-        while self.held.packets > 0 {
+        while !self.held.is_empty() {
             if self.shaper.held_until(clock).is_some() {
                 self.overlimits = self.overlimits.wrapping_add(1);
                 return None;
@@ -610,20 +616,19 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
-        self.shaper.held_until(self.now.max(now)).filter(|_| self.held.packets > 0)
+        self.shaper.held_until(self.now.max(now)).filter(|_| !self.held.is_empty())
     }
 
     fn len(&self) -> usize {
-        self.held.packets
+        usize::try_from(self.held.passage.packets()).unwrap_or(usize::MAX)
     }
 
     fn backlog(&self) -> u64 {
-        self.held.bytes()
+        self.held.passage.bytes()
     }
 
     fn stats(&self) -> Stats {
-        let queued = Count { packets: self.held.packets as u64, bytes: self.held.bytes() };
-        self.stats.with_queue(self.entered, queued)
+        self.held.passage.complete(self.stats)
     }
 
     fn observe(&self, _now: Instant, seen: &mut Observation) {

@@ -48,9 +48,20 @@ impl Passage {
         self.left_bytes = self.left_bytes.wrapping_add(bytes as u64);
     }
 
+    /// A packet of `bytes` that had gone is back.
+    pub(crate) const fn returns(&mut self, bytes: u32) {
+        self.left_packets = self.left_packets.wrapping_sub(1);
+        self.left_bytes = self.left_bytes.wrapping_sub(bytes as u64);
+    }
+
     /// All have gone.
     pub(crate) const fn all_leave(&mut self) {
         (self.left_packets, self.left_bytes) = (self.entered_packets, self.entered_bytes);
+    }
+
+    /// All that ever came.
+    pub(crate) const fn entered(&self) -> Count {
+        Count { packets: self.entered_packets, bytes: self.entered_bytes }
     }
 
     /// Packets queued.
@@ -67,8 +78,7 @@ impl Passage {
 
     /// The statistics of a discipline whose packets all went this way, from those that it keeps itself.
     pub(crate) const fn complete(&self, stats: Stats) -> Stats {
-        let entered = Count { packets: self.entered_packets, bytes: self.entered_bytes };
-        stats.with_queue(entered, Count { packets: self.packets(), bytes: self.bytes() })
+        stats.with_queue(self.entered(), Count { packets: self.packets(), bytes: self.bytes() })
     }
 }
 

@@ -80,9 +80,6 @@ pub struct FlowState<A> {
     aqm: A,
 }
 
-/// "No flow".
-const NIL: u32 = u32::MAX;
-
 impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// `flows` empty queues, each with an AQM that is in the state `aqm`.
     #[must_use]

@@ -54,8 +54,8 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::flow_queue::{FlowAqm, Largest};
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Chain, Pool};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Chain, Passage, Pool};
 use crate::time::Instant;
 
 /// ns-2's round of bins, whatever the AQM in them.
@@ -69,9 +69,7 @@ pub(crate) struct Bins<P, A> {
     turn: u32,
     /// The one that comes last in the round; means nothing while that is empty.
     last: u32,
-    /// All that was ever queued, and all that is queued no longer.
-    entered: Count,
-    left: Count,
+    passage: Passage,
     /// Drops and marks; [`Bins::stats`] knows the rest.
     pub(crate) stats: Stats,
     /// What a CoDel in each bin has done.
@@ -129,8 +127,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             pool: Pool::default(),
             turn: NIL,
             last: NIL,
-            entered: Count::default(),
-            left: Count::default(),
+            passage: Passage::default(),
             stats: Stats::default(),
             tally: CodelTally::default(),
         }
@@ -138,25 +135,21 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// The same with another number of bins; it must be empty.
     pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
-        let (entered, left, stats, tally) = (self.entered, self.left, self.stats, self.tally);
-        *self = Self { entered, left, stats, tally, ..Self::new(bins, aqm) };
+        let (passage, stats, tally) = (self.passage, self.stats, self.tally);
+        *self = Self { passage, stats, tally, ..Self::new(bins, aqm) };
     }
 
     pub(crate) fn len(&self) -> usize {
-        usize::try_from(self.queued().packets).unwrap_or(usize::MAX)
+        usize::try_from(self.passage.packets()).unwrap_or(usize::MAX)
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
-        self.queued().bytes
-    }
-
-    const fn queued(&self) -> Count {
-        self.entered.minus(self.left)
+        self.passage.bytes()
     }
 
     /// What has happened so far.
     pub(crate) const fn stats(&self) -> Stats {
-        self.stats.with_queue(self.entered, self.queued())
+        self.passage.complete(self.stats)
     }
 
     /// The bin of `packet`: its class if that names one, else by hash.
@@ -201,7 +194,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         let mirrored = self.mirrored(index);
         let bytes = packet.len();
         let Some(bin) = self.bins.get_mut(index as usize) else { return };
-        self.entered.add(bytes);
+        self.passage.enters(bytes);
         self.pool.push_back(&mut bin.packets, now, packet);
         bin.bytes = bin.bytes.wrapping_add(u64::from(bytes));
         self.longest.set(mirrored, u64::from(bin.packets.len()));
@@ -283,11 +276,11 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             }
             let oldest = self.pool.oldest(&mut bin.packets)?;
             let bytes = oldest.bytes();
-            let all = if whole { self.entered.bytes.wrapping_sub(self.left.bytes) } else { bin.bytes };
+            let all = if whole { self.passage.bytes() } else { bin.bytes };
             let head = Head { at: oldest.at(), bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
             if bin.aqm.passes(now, params, head) {
                 self.tally.max_packet = self.tally.max_packet.max(bytes);
-                self.left.add(bytes);
+                self.passage.leaves(bytes);
                 bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
                 bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
                 if quantum == 0 {
@@ -303,8 +296,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 mirrored,
                 longest: &mut self.longest,
                 pool: &mut self.pool,
-                entered: self.entered.bytes,
-                left: &mut self.left,
+                passage: &mut self.passage,
                 whole,
                 stats: &mut self.stats,
                 tally: &mut self.tally,
@@ -332,7 +324,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         let bytes = lost.len();
         bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
         self.longest.set(mirrored, u64::from(bin.packets.len()));
-        self.left.add(bytes);
+        self.passage.leaves(bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(lost, why);
         true
@@ -346,7 +338,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 drops.dropped(packet, DropReason::Purged);
             }
         }
-        self.left = self.entered;
+        self.passage.all_leave();
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
         self.resize(bins, aqm);
     }
@@ -365,9 +357,8 @@ struct BinSource<'a, P, D> {
     mirrored: u32,
     longest: &'a mut Largest,
     pool: &'a mut Pool<P>,
-    /// Bytes that ever came to any bin.
-    entered: u64,
-    left: &'a mut Count,
+    /// Of all bins.
+    passage: &'a mut Passage,
     whole: bool,
     stats: &'a mut Stats,
     tally: &'a mut CodelTally,
@@ -383,7 +374,7 @@ impl<P: Packet, D> BinSource<'_, P, D> {
         // The packet is still there, and leaves next.
         self.longest.set(self.mirrored, u64::from(self.bin_packets.len().saturating_sub(1)));
         *self.bin_bytes = self.bin_bytes.wrapping_sub(u64::from(len));
-        self.left.add(len);
+        self.passage.leaves(len);
         len
     }
 }
@@ -393,8 +384,7 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     fn head(&self) -> Option<Head> {
         let queued = self.pool.front(self.bin_packets)?;
         let bytes = queued.packet.len();
-        let queued_bytes =
-            if self.whole { self.entered.wrapping_sub(self.left.bytes) } else { *self.bin_bytes };
+        let queued_bytes = if self.whole { self.passage.bytes() } else { *self.bin_bytes };
         Some(Head { at: queued.at, bytes, bytes_behind: queued_bytes.saturating_sub(u64::from(bytes)) })
     }
 

@@ -168,7 +168,7 @@ impl LinkMonitor {
         let (backlog_mean, spikes) =
             watched.map_or_else(Default::default, |(mean, spikes)| (Some(mean), spikes));
         LinkOutcome {
-            stats: difference(&seen.stats, before),
+            stats: seen.stats.since(before),
             seen,
             sojourn_mean: (samples > 0).then(|| self.sojourn_sum as f64 / samples as f64 / 1e9),
             sojourn: self.sojourn,
@@ -179,20 +179,5 @@ impl LinkMonitor {
             backlog_mean,
             spikes,
         }
-    }
-}
-
-fn difference(after: &Stats, before: &Stats) -> Stats {
-    let count = |last: Count, first: Count| Count {
-        packets: last.packets.wrapping_sub(first.packets),
-        bytes: last.bytes.wrapping_sub(first.bytes),
-    };
-    Stats {
-        offered: count(after.offered, before.offered),
-        enqueued: count(after.enqueued, before.enqueued),
-        dequeued: count(after.dequeued, before.dequeued),
-        dropped_before: count(after.dropped_before, before.dropped_before),
-        dropped_after: count(after.dropped_after, before.dropped_after),
-        marked: count(after.marked, before.marked),
     }
 }

@@ -335,7 +335,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     fn stats(&self) -> Stats {
         let mut stats = self.beside;
         for class in &self.classes {
-            leaf::add(&mut stats, &class.leaf.stats());
+            stats = stats.plus(&class.leaf.stats());
         }
         stats
     }
@@ -414,7 +414,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 impl<P: Packet + Flow> Drr<P> {
     fn remove(&mut self, now: Instant, mut class: Class<P>, drops: &mut impl Drops<P>) {
         class.leaf.purge(&mut self.pool, now, drops);
-        leaf::add(&mut self.beside, &class.leaf.stats());
+        self.beside = self.beside.plus(&class.leaf.stats());
     }
 }
 

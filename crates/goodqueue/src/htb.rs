@@ -720,7 +720,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
     fn stats(&self) -> Stats {
         let mut stats = self.beside;
         for leaf in self.leaves.iter().flatten() {
-            leaf::add(&mut stats, &leaf.stats());
+            stats = stats.plus(&leaf.stats());
         }
         stats
     }
@@ -807,7 +807,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
 impl<P: Packet + Flow> Htb<P> {
     fn remove(&mut self, mut leaf: Leaf<P>, drops: &mut impl Drops<P>) {
         leaf.purge(self.now, drops);
-        leaf::add(&mut self.beside, &leaf.stats());
+        self.beside = self.beside.plus(&leaf.stats());
     }
 }
 

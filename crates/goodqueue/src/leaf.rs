@@ -124,7 +124,7 @@ impl<P: Packet + Flow> Leaf<P> {
 
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.qdisc.stats();
-        add(&mut stats, &self.beside);
+        stats = stats.plus(&self.beside);
         if let Some(packet) = &self.ahead {
             take_back(&mut stats.dequeued, packet.len());
         }
@@ -152,7 +152,7 @@ impl<P: Packet + Flow> Leaf<P> {
         }
         if self.qdisc.config().kind().name != config.kind().name {
             self.purge(now, drops);
-            add(&mut self.beside, &self.qdisc.stats());
+            self.beside = self.beside.plus(&self.qdisc.stats());
         }
         self.qdisc.reconfigure(now, config, drops);
     }
@@ -313,7 +313,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
                 self.rest.stats.with_queue(self.entered, queued)
             }
         };
-        add(&mut stats, &self.rest.beside);
+        stats = stats.plus(&self.rest.beside);
         stats
     }
 
@@ -378,22 +378,6 @@ const fn limit_of(config: &AnyConfig) -> u32 {
     match config {
         AnyConfig::Pfifo(pfifo) => pfifo.limit(),
         _ => 0,
-    }
-}
-
-/// Adds `more` to `sum`, field by field.
-pub(crate) fn add(sum: &mut Stats, more: &Stats) {
-    let fields = [
-        (&mut sum.offered, more.offered),
-        (&mut sum.enqueued, more.enqueued),
-        (&mut sum.dequeued, more.dequeued),
-        (&mut sum.dropped_before, more.dropped_before),
-        (&mut sum.dropped_after, more.dropped_after),
-        (&mut sum.marked, more.marked),
-    ];
-    for (field, added) in fields {
-        field.packets = field.packets.wrapping_add(added.packets);
-        field.bytes = field.bytes.wrapping_add(added.bytes);
     }
 }
 

@@ -628,7 +628,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
                 marked: inside.marked,
                 ..Stats::default()
             };
-            leaf::add(&mut stats, &beyond);
+            stats = stats.plus(&beyond);
         }
         stats
     }

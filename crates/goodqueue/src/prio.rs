@@ -202,7 +202,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     fn stats(&self) -> Stats {
         let mut stats = self.gone;
         for band in &self.bands {
-            leaf::add(&mut stats, &band.stats());
+            stats = stats.plus(&band.stats());
         }
         stats
     }
@@ -218,7 +218,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
         while self.bands.len() > config.bands.len() {
             let Some(mut band) = self.bands.pop() else { break };
             band.purge(clock, drops);
-            leaf::add(&mut self.gone, &band.stats());
+            self.gone = self.gone.plus(&band.stats());
         }
         let mut configs = config.bands.into_iter();
         for (band, new) in self.bands.iter_mut().zip(configs.by_ref()) {

@@ -244,4 +244,17 @@ impl Stats {
             marked: self.marked.plus(other.marked),
         }
     }
+
+    /// What has been done since it had done what `before` says.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            offered: self.offered.minus(before.offered),
+            enqueued: self.enqueued.minus(before.enqueued),
+            dequeued: self.dequeued.minus(before.dequeued),
+            dropped_before: self.dropped_before.minus(before.dropped_before),
+            dropped_after: self.dropped_after.minus(before.dropped_after),
+            marked: self.marked.minus(before.marked),
+        }
+    }
 }

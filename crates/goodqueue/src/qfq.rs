@@ -355,7 +355,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
     fn stats(&self) -> Stats {
         let mut stats = self.beside;
         for class in &self.classes {
-            leaf::add(&mut stats, &class.leaf.stats());
+            stats = stats.plus(&class.leaf.stats());
         }
         stats
     }
@@ -389,7 +389,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
                 }
                 None => {
                     class.leaf.purge(&mut self.pool, self.now, drops);
-                    leaf::add(&mut self.beside, &class.leaf.stats());
+                    self.beside = self.beside.plus(&class.leaf.stats());
                 }
             }
         }

@@ -301,7 +301,7 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
 
     fn stats(&self) -> Stats {
         let mut stats = self.leaf.stats();
-        leaf::add(&mut stats, &self.refused);
+        stats = stats.plus(&self.refused);
         stats
     }
 

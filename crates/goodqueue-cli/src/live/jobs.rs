@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 
 use goodqueue::gauge::Observation;
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{Count, Duration, Instant, Stats};
+use goodqueue::{Count, Duration, Instant};
 use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, LinkConfig};
@@ -270,7 +270,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         let meter = &link.meter;
         let seen = Observation { stats: link.stats(), ..Observation::of(link.qdisc(), outcome.end) };
         sim::LinkOutcome {
-            stats: difference(&link.stats(), &outcome.before[direction.index()]),
+            stats: link.stats().since(&outcome.before[direction.index()]),
             seen,
             sojourn: meter.sojourn().clone(),
             sojourn_mean: meter.sojourn_mean(),
@@ -362,21 +362,6 @@ fn bin(step: &Step) -> sim::Bin {
         bytes: step.bytes,
         drops: step.drops,
         queue_packets: step.queued,
-    }
-}
-
-fn difference(after: &Stats, before: &Stats) -> Stats {
-    let count = |last: Count, first: Count| Count {
-        packets: last.packets.wrapping_sub(first.packets),
-        bytes: last.bytes.wrapping_sub(first.bytes),
-    };
-    Stats {
-        offered: count(after.offered, before.offered),
-        enqueued: count(after.enqueued, before.enqueued),
-        dequeued: count(after.dequeued, before.dequeued),
-        dropped_before: count(after.dropped_before, before.dropped_before),
-        dropped_after: count(after.dropped_after, before.dropped_after),
-        marked: count(after.marked, before.marked),
     }
 }
 

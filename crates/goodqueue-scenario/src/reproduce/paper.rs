@@ -43,7 +43,7 @@ folders! {
         "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
         "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
-        "overload.toml",
+        "levels.toml", "overload.toml",
     ],
     "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml"],
     "jk": ["download.toml"],

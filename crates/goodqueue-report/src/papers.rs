@@ -94,9 +94,16 @@ fn three(value: f64) -> String {
 
 fn claims(claims: &[ClaimResult]) -> String {
     let with_reference = claims.iter().any(|claim| claim.reference.is_some());
+    // Where no claim is a number, there is nothing for columns of numbers.
+    let with_numbers = claims.iter().any(|claim| claim.expected.is_number() || claim.got.is_number());
     let real = if with_reference { "<th class=\"n\">real system" } else { "" };
+    let heads = if with_numbers {
+        format!("<th class=\"n\">paper{real}<th class=\"n\">goodqueue<th class=\"n\">95 % interval")
+    } else {
+        String::new()
+    };
     let mut table = format!(
-        "<div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>claim<th class=\"n\">paper{real}<th class=\"n\">goodqueue<th class=\"n\">95 % interval<th>verdict</thead>\n<tbody>\n"
+        "<div class=\"scroll\"><table class=\"claims verdicts\">\n<thead><tr><th>claim{heads}<th>verdict</thead>\n<tbody>\n"
     );
     for claim in claims {
         let number = |value: &serde_json::Value| {
@@ -107,12 +114,12 @@ fn claims(claims: &[ClaimResult]) -> String {
             .map_or(String::new(), |(low, high)| format!("{} to {}", figures(low), figures(high)));
         let reference = match &claim.reference {
             Some(of) => format!(
-                "<td class=\"n\">{} {}<br><small>{}</small>",
+                "<td class=\"n\" data-is=\"real system\">{} {}<br><small>{}</small>",
                 figures(of.value),
                 escape(&claim.unit),
                 escape(&of.of)
             ),
-            None if with_reference => "<td>".to_owned(),
+            None if with_reference => "<td class=\"n\">".to_owned(),
             None => String::new(),
         };
         let (class, word) = match claim.verdict {
@@ -129,12 +136,19 @@ fn claims(claims: &[ClaimResult]) -> String {
         } else {
             format!("<br><small>{}</small>", escape(&claim.note))
         };
+        let numbers = if with_numbers {
+            format!(
+                "<td class=\"n\" data-is=\"paper\">{}{reference}<td class=\"n\" data-is=\"goodqueue\">{}<td class=\"n\" data-is=\"95 % interval\">{interval}",
+                number(&claim.expected).unwrap_or_default(),
+                number(&claim.got).unwrap_or_default(),
+            )
+        } else {
+            String::new()
+        };
         let _ = writeln!(
             table,
             "<tr id=\"{id}\"><td><code>{id}</code> <small>{place}</small><br>{says}{words}{note}\
-             <td class=\"n\">{}{reference}<td class=\"n\">{}<td class=\"n\">{interval}<td class=\"{class}\">{word}",
-            number(&claim.expected).unwrap_or_default(),
-            number(&claim.got).unwrap_or_default(),
+             {numbers}<td class=\"{class}\">{word}",
             id = escape(&claim.id),
             place = escape(&claim.place),
             says = escape(&claim.says),

@@ -427,12 +427,17 @@ fn box_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     )
 }
 
-/// A bar, the interval around its end, and its value behind both.
+/// A bar, the interval around its end, and its value behind both, clear of what the paper has.
 fn bar_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     let at: Vec<f64> = trace.points.iter().map(|point| plane.x_at(point.0)).collect();
     let &[low, value, high] = at.as_slice() else { return String::new() };
     let zero = plane.x_at(0.0);
-    let behind = trace.paper.map_or(high, |paper| (plane.x_at(paper) + 5.0).max(high)).max(value) + 6.0;
+    let words = super::three(trace.points[1].0);
+    // The value stands at its bar, unless the mark of the paper's would lie on it.
+    let at_bar = value.max(high) + 6.0;
+    let room = at_bar - 6.0..at_bar + width(&words) + 6.0;
+    let mark = trace.paper.map(|paper| plane.x_at(paper)).filter(|mark| room.contains(mark));
+    let behind = mark.map_or(at_bar, |mark| mark + 11.0);
     format!(
         "<rect class=\"fill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"12\"/>\
          <path class=\"line whole\" d=\"M{low:.1} {y:.1}H{high:.1}\"/><text x=\"{behind:.1}\" y=\"{:.1}\">{}</text>",
@@ -440,7 +445,7 @@ fn bar_of(plane: &Plane, trace: &Trace, y: f64) -> String {
         y - 6.0,
         (value - zero).abs().max(1.0),
         y + 4.0,
-        super::three(trace.points[1].0)
+        words
     )
 }
 
@@ -479,6 +484,29 @@ mod tests {
 
     const FORMS: [FigureForm; 5] =
         [FigureForm::Cdf, FigureForm::Series, FigureForm::Ellipse, FigureForm::Box, FigureForm::Bars];
+
+    #[test]
+    fn a_value_stands_at_its_bar_and_not_under_or_behind_the_mark_of_the_papers() {
+        let place = |paper| {
+            let bar = Trace {
+                paper: Some(paper),
+                ..trace("pie", false, vec![(14.0, 0.0), (14.8, 0.0), (15.0, 0.0)])
+            };
+            let scale =
+                Trace { paper: None, ..trace("codel", false, vec![(29.0, 0.0), (30.0, 0.0), (30.0, 0.0)]) };
+            let drawn = drawn(&picture(FigureForm::Bars, vec![bar, scale]));
+            let before = drawn.split(">14.8<").next().unwrap_or_default();
+            let x = before
+                .rsplit("<text x=\"")
+                .next()
+                .and_then(|text| text.split('"').next())
+                .unwrap_or_default();
+            x.parse::<f64>().expect("a place")
+        };
+        let alone = place(1.0);
+        assert!((place(28.0) - alone).abs() < 0.1, "the mark is far behind it");
+        assert!(place(15.5) > alone + 5.0, "the mark would lie on it");
+    }
 
     #[test]
     fn every_form_is_drawn_and_names_are_escaped() {

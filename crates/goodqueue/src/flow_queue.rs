@@ -119,7 +119,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     }
 
     /// Queues `packet` in flow `index`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
         let bytes = packet.len();
         self.passage.enters(bytes);
@@ -196,7 +196,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     }
 
     /// The packet that flow `index`, whose turn it is, sends, if its AQM leaves it one.
-    #[inline]
+    #[inline(always)]
     fn send(
         &mut self,
         now: Instant,

@@ -420,6 +420,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             }
             return Some(last);
         }
+        self.choose_by_weight()
+    }
+
+    #[inline(never)]
+    fn choose_by_weight(&mut self) -> Option<usize> {
         let mut index = self.current;
         let mut visits = 0;
         loop {

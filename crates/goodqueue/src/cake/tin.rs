@@ -297,7 +297,7 @@ impl Tin {
 
     /// The flow that may send the oldest of its packets. `None` if there is none; or if flows turn out empty and the tin is
     /// not to be served on then, unless `stays`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn flow_to_serve(
         &mut self,
         now: Instant,
@@ -358,7 +358,7 @@ impl Tin {
     }
 
     /// Flow `index` has a packet: it takes its place among the flows to be served.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enlist(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
         let set = self.flows.at(index).set;
         if set == Set::Sparse || set == Set::Bulk {
@@ -413,7 +413,7 @@ impl Tin {
 
     /// Flow `index`, which [`Self::first`] gave, has used up its deficit: it gets a quantum and goes to the end of the old
     /// flows.
-    #[inline]
+    #[inline(always)]
     fn send_back(&mut self, from_new: bool, index: u32, isolation: Isolation, random: &mut impl Random) {
         let flow = self.flows.at_mut(index);
         if flow.set == Set::Sparse {

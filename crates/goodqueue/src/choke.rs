@@ -31,7 +31,8 @@
 //!
 //! # Deviations
 //! `linux`: when the ring, which has room for the next power of two above `limit`, is full of packets and holes, the holes
-//! are closed up; Linux overwrites what is queued there. `reconfigure` begins the average anew. `harddrop`, which tc cannot
+//! are closed up; Linux overwrites what is queued there. A `probability` of 1 becomes at most 1 / `avpkt`, as with tc,
+//! whose 1 does not fit in 32 bits. `reconfigure` begins the average anew. `harddrop`, which tc cannot
 //! set, is not there.
 //!
 //! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is uniform over those
@@ -238,6 +239,7 @@ impl ChokeConfig {
                 min: self.min,
                 max: self.max,
                 shift: self.shift().unwrap_or(1),
+                unit: self.avpkt,
                 probability: self.probability,
                 packet_time: self.packet_time(),
             })),

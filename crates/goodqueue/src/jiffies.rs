@@ -11,13 +11,13 @@ const NANOS: u64 = 1_000_000;
 /// When a timer fires that is set at `now` for `span` later.
 pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
     let ahead = span.as_nanos().div_ceil(NANOS);
-    let expires = (now.as_nanos() / NANOS).saturating_add(ahead);
+    let expires = (now.as_nanos() / NANOS).saturating_add(ahead).saturating_add(AT_BOOT);
     let mut shift = 0;
     while shift < MAX_SHIFT && ahead >= 63 << shift {
         shift += 3;
     }
     let cogs = (expires >> shift).saturating_add(1);
-    Instant::from_nanos(cogs.saturating_mul(NANOS << shift))
+    Instant::from_nanos((cogs << shift).saturating_sub(AT_BOOT).saturating_mul(NANOS))
 }
 
 /// The same on the timer wheel before 4.8, which fires at the jiffy it is asked for.
@@ -26,6 +26,9 @@ pub(crate) fn fires_on_time(now: Instant, span: Duration) -> Instant {
     Instant::from_nanos((now.as_nanos() / NANOS).saturating_add(ahead).saturating_mul(NANOS))
 }
 
+/// What the kernel's count of jiffies starts with: five minutes before 32 bits wrap. No multiple of 64, so that the coarser
+/// cogs do not begin with the clock.
+const AT_BOOT: u64 = u32::MAX as u64 + 1 - 300_000;
 /// The coarsest of the nine levels.
 const MAX_SHIFT: u32 = 24;
 
@@ -41,6 +44,12 @@ mod tests {
         assert_eq!(fired(504 * NANOS + 1, 14 * NANOS + 1), 520 * NANOS);
         assert_eq!(fired(0, 500 * NANOS), 504 * NANOS);
         assert_eq!(fired(504 * NANOS, 500 * NANOS), 1008 * NANOS);
-        assert_eq!(fired(u64::MAX, u64::MAX), u64::MAX);
+        assert_eq!(
+            fired(504 * NANOS, 1_000 * NANOS),
+            1_568 * NANOS,
+            "cogs of 64 ms began 32 ms before the clock"
+        );
+        assert_eq!(fired(1_568 * NANOS, 1_000 * NANOS), 2_592 * NANOS);
+        assert!(fired(u64::MAX, u64::MAX) >= u64::MAX - NANOS);
     }
 }

@@ -47,7 +47,9 @@
 //! # Deviations
 //! `linux`: the integers of Linux 6.1 and the tables of tc 6.1, except that thresholds and averages are 64 bits wide,
 //! so that large thresholds are possible which Linux refuses. The queue below is a `bfifo` of `limit` bytes. `adaptive`
-//! works (iproute2 6.1 sets a flag at which that kernel does not look). `harddrop` drops what exceeds `max` even if
+//! works (iproute2 6.1 sets a flag at which that kernel does not look); its timer runs from the beginning, so that a queue
+//! long without packets starts with a small probability. A `probability` of 1 becomes, as there, a power of two over
+//! max - min, from 0.5 to 1: tc's 1 does not fit in 32 bits. `harddrop` drops what exceeds `max` even if
 //! ECN-capable.
 //!
 //! `floyd1993`: queue length and thresholds in packets of `avpkt` bytes, with `bytemode` in bytes, the probability then
@@ -298,7 +300,11 @@ impl<P: Packet, R: Random> Red<P, R> {
     #[inline(never)]
     fn catch_up(&mut self) {
         let config = &self.config;
-        let first = || config.resumed(config.next_look(Instant::ZERO), self.now);
+        // Linux's timer runs from the beginning, whether packets come or not.
+        let first = || match config.variant {
+            RedVariant::Linux => config.next_look(Instant::ZERO),
+            _ => config.resumed(config.next_look(Instant::ZERO), self.now),
+        };
         let mut at = *self.adapt_at.get_or_insert_with(first);
         if self.now < at {
             return;

@@ -287,7 +287,7 @@ impl FlowRed {
             };
         };
         let (given_min, given_max) = (number("min")?, number("max")?);
-        let max = given_max.unwrap_or_else(|| given_min.map_or(limit / 4, |min| min.saturating_mul(3)));
+        let max = given_max.unwrap_or(limit / 4);
         let min = given_min.unwrap_or(max / 3);
         if min == 0 || max <= min {
             let (name, value) = if given_max.is_some() { ("max", max) } else { ("min", min) };
@@ -306,7 +306,7 @@ impl FlowRed {
         if !(probability * TWO_TO_32 >= 1.0 && probability <= 1.0) {
             return Err(ConfigError::new("probability", alloc::format!("{probability}"), "2^-32 to 1"));
         }
-        let terms = Terms::of(&Law { min, max, shift, probability, packet_time: Duration::ZERO });
+        let terms = Terms::of(&Law { min, max, shift, unit: 1, probability, packet_time: Duration::ZERO });
         let flag = |name| settings.flag(name).unwrap_or(false);
         let (ecn, hard_drop) = (flag("ecn"), flag("harddrop"));
         Ok(Some(Self { limit, min, max, avpkt, burst, probability, ecn, hard_drop, terms }))

@@ -152,8 +152,7 @@ impl Vars {
         let probability = config.of_packet(vars.probability, bytes);
         let hit = if rules.spaced {
             // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
-            vars.accumulated =
-                if probability == 0 { 0 } else { vars.accumulated.saturating_add(probability) };
+            vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.wrapping_add(probability) };
             if vars.accumulated < rules.one / 100 * 85 {
                 return false;
             }
@@ -330,7 +329,8 @@ impl PieConfig {
     pub(super) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
         let (mtu, one) = (u64::from(self.mtu), self.rules().one);
         if !self.byte_mode {
-            probability.min(one)
+            // Linux's goes beyond 1, so that it soon drops without a draw.
+            if self.rules().arithmetic == Arithmetic::Linux64 { probability } else { probability.min(one) }
         } else if self.variant == PieVariant::Docsis {
             let scaled = u128::from(probability) * u128::from(bytes) / u128::from(MEAN_PACKET);
             u64::try_from(scaled).unwrap_or(u64::MAX).min(one / 100 * 85)

@@ -50,6 +50,8 @@ pub(crate) struct Law {
     pub(crate) max: u32,
     /// The filter's weight is 2^-shift.
     pub(crate) shift: u32,
+    /// Bytes of that unit.
+    pub(crate) unit: u32,
     /// Probability at `max`.
     pub(crate) probability: f64,
     /// Transmission time of a typical packet.
@@ -71,6 +73,7 @@ impl Linux {
             min: config.min,
             max: config.max,
             shift,
+            unit: 1,
             probability: config.probability,
             packet_time: config.packet_time(),
         })
@@ -188,9 +191,16 @@ impl Terms {
 }
 
 impl Law {
-    /// The probability at `max`, 1 = 2^32.
+    /// The probability at `max`, 1 = 2^32. That of tc's 1 does not fit in 32 bits and arrives as 0, "not given": then the
+    /// kernel takes the largest one for which the slope is a power of two below 1 / (max - min).
     fn max_p(&self) -> u32 {
-        u32::try_from(truncated(self.probability * TWO_TO_32)).unwrap_or(u32::MAX)
+        if let Ok(fits) = u32::try_from(truncated(self.probability * TWO_TO_32)) {
+            return fits;
+        }
+        let span = self.max.saturating_sub(self.min).max(1);
+        let in_bytes = u64::from(span) * u64::from(self.unit);
+        let shift = u64::BITS - in_bytes.leading_zeros();
+        u32::MAX.checked_shr(shift).unwrap_or(0).saturating_mul(span)
     }
 }
 

@@ -18,8 +18,8 @@
 //! | name | unit | default | source of the default | range |
 //! |---|---|---|---|---|
 //! | `flows` | number | 1024 if there are no classes | ours; as fq_codel | 1 to 65536; not with classes |
-//! | `quantum` | bytes | MTU | Linux sch_drr | 1 to 2^31 - 1 |
-//! | class `quantum` | bytes | that of the discipline | Linux sch_drr: MTU | 1 to 2^31 - 1 |
+//! | `quantum` | bytes | MTU | Linux sch_drr | 1 to 2^31 - 1; below 256 counts as 256, above 2^20 as 2^20 |
+//! | class `quantum` | bytes | that of the discipline | Linux sch_drr: MTU | the same |
 //!
 //! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it holds a `pfifo` of 1000
 //! packets.
@@ -28,7 +28,7 @@
 //! Linux has no class until one is made, and drops what no filter puts into one. Here a packet goes to the class that
 //! [`Flow::class`] says, or else to one by a hash of its flow; without classes there are `flows` of them, each a `pfifo`
 //! of 1000 packets with the quantum. The paper's queues share one buffer and steal from the longest; here each class has
-//! its own limit, as in Linux. Where Linux stops serving because a class is not work-conserving, the others go on. A
+//! its own limit, as in Linux, and a quantum below 256 counts as 256, one above 2^20 as that. Where Linux stops serving because a class is not work-conserving, the others go on. A
 //! packet of no bytes costs one. From the paper: a class begins with a deficit of one quantum, as in Linux.
 //!
 //! # Cost
@@ -147,7 +147,10 @@ impl Configure for DrrConfig {
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
-            Ok(given_settings.small("quantum", 1, MAX_QUANTUM)?.unwrap_or(default))
+            Ok(given_settings
+                .small("quantum", 1, MAX_QUANTUM)?
+                .unwrap_or(default)
+                .clamp(LEAST_QUANTUM, MOST_QUANTUM))
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
         let flows = settings.number("flows", 1, MAX_FLOWS)?;
@@ -272,6 +275,10 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
             class.active = true;
             class.deficit = u64::from(class.quantum);
             self.active.push(index);
+        } else if class.active && class.leaf.is_empty() {
+            // An overflow has cost it all that it had.
+            class.active = false;
+            self.active.remove(index);
         }
     }
 
@@ -458,4 +465,7 @@ const KIND: Kind = Kind {
 
 const DEFAULT_FLOWS: u64 = 1024;
 const MAX_FLOWS: u64 = 65_536;
+/// Linux `drr_change_class`: what is less or more counts as these.
+const LEAST_QUANTUM: u32 = 256;
+const MOST_QUANTUM: u32 = 1 << 20;
 const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;

@@ -27,7 +27,8 @@
 //! # Deviations
 //! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow, where Linux drops it; without
 //! classes there are `flows` of them with a `pfifo` of 1000 packets. A class whose discipline holds its packets back steps
-//! aside until they are due, where Linux stops serving. A change of the classes starts virtual time anew.
+//! aside until they are due, where Linux stops serving. As there, a packet that comes to a class in use makes its discipline
+//! decide about the oldest one. A change of the classes starts virtual time anew.
 //!
 //! # Cost
 //! Constant per packet, beside the classes that have stepped aside.
@@ -282,9 +283,17 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         class.longest = class.longest.max(len);
         let before = (class.leaf.len(), class.leaf.backlog());
         class.leaf.enqueue(&mut self.pool, self.now, packet, drops);
-        let queued = !class.leaf.is_empty();
         let active = class.active;
+        if active && class.leaf.len() > before.0 {
+            // Linux looks whether the packet is the next one, so that an AQM decides about the oldest packet already.
+            class.leaf.peek_len(&self.pool, self.now, drops);
+        }
+        let queued = !class.leaf.is_empty();
         self.settle(index, before);
+        if active && !queued {
+            // An overflow has cost it all that it had.
+            self.deactivate(index);
+        }
         let waits = u32::try_from(index).is_ok_and(|index| self.aside.contains(&index));
         if queued && !active && !waits {
             self.activate(index);

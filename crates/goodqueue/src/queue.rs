@@ -420,6 +420,17 @@ impl Turns {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// `flow` has no turn any more; the others keep their order.
+    pub(crate) fn remove(&mut self, flow: u32) {
+        for _ in 0..self.len() {
+            let Some(next) = self.first() else { return };
+            self.advance();
+            if next != flow {
+                self.push(next);
+            }
+        }
+    }
+
     /// Whose turn comes after `turn` others.
     pub(crate) fn nth(&self, turn: u32) -> Option<u32> {
         let there = turn < self.len();

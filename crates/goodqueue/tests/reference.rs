@@ -635,7 +635,8 @@ fn drr_serves_as_shreedhar_and_varghese_say() {
                 settings: own,
                 qdisc: Some(("pfifo", limit)),
             });
-            flows.push(reference::drr::Flow { quantum, ..Default::default() });
+            // As in Linux, less counts as 256.
+            flows.push(reference::drr::Flow { quantum: quantum.max(256), ..Default::default() });
         }
         let queue = Drr::new(configured::<DrrConfig>(&settings), 0, Source::seeded(seed));
         agree(queue, reference::drr::Drr { limit: 20, flows, active: Vec::new() }, events)

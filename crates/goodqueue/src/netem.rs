@@ -42,7 +42,8 @@
 //! From Linux: the tables of `distribution` are computed from the distributions (`pareto` has the shape 3, and `paretonormal`
 //! is three parts of it and one of `normal`), not cut off at four times the jitter as tc's are; a corrupted packet without
 //! bytes ([`Packet::corrupt`]) is lost. As there,
-//! the time of the next bunch is chosen anew whenever the link asks before a packet is due. A copy enters this discipline, in Linux the root of the tree; a copy of a packet that cannot be copied
+//! the time of the next bunch is chosen anew whenever the link asks before a packet is due, delay and jitter are cut to units
+//! of 64 ns and `rate` to whole bytes per second, and a packet that finds room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet that cannot be copied
 //! ([`Packet::duplicate`]) is not made. The first number of a correlated source is drawn when it is needed. A jitter above
 //! 2.1 s works. A copy counts as offered.
 //!
@@ -391,7 +392,9 @@ impl<P: Packet + Flow> Netem<P> {
         let copy = if doubled && !lost { packet.duplicate() } else { None };
         if happens(&mut self.random, &mut self.correlations.corrupt, &self.config.corrupt) {
             self.tally.corrupted = self.tally.corrupted.wrapping_add(1);
-            let [byte, bit] = [bytes, 8].map(|below| self.random.below(below));
+            // As there, the bit first, with a number of eight bits.
+            let bit = (self.random.next_u32() & 255) >> 5;
+            let byte = self.random.below(bytes);
             if !packet.corrupt(byte, u8::try_from(bit).unwrap_or(0)) {
                 self.stats.dropped_before.add(bytes);
                 drops.dropped(packet, DropReason::Lost);
@@ -399,19 +402,19 @@ impl<P: Packet + Flow> Netem<P> {
             }
         }
         if self.is_full() {
+            if let Some(copy) = copy {
+                self.stats.offered.add(bytes);
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(copy, DropReason::Overlimit);
+            }
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Overlimit);
             return;
         }
+        // Both find room where there was room for one, as in Linux.
         if let Some(copy) = copy {
             self.tally.duplicated = self.tally.duplicated.wrapping_add(1);
             self.take_in(copy, false, drops);
-            // The copy may have taken the last place.
-            if self.is_full() {
-                self.stats.dropped_before.add(bytes);
-                drops.dropped(packet, DropReason::Overlimit);
-                return;
-            }
         }
         self.stats.enqueued.add(bytes);
         self.len += 1;
@@ -461,6 +464,8 @@ impl<P: Packet + Flow> Netem<P> {
 
     fn random_delay(&mut self) -> i64 {
         let NetemConfig { delay, jitter, distribution, .. } = *self.config;
+        // tc hands them over in whole units of 64 ns.
+        let [delay, jitter] = [delay, jitter].map(|span| Duration::from_nanos(span.as_nanos() & !63));
         if jitter.is_zero() {
             return i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
         }

@@ -72,7 +72,9 @@ impl NetemConfig {
         if cell > 0 {
             len = len.div_ceil(cell).saturating_mul(cell.saturating_add_signed(per_cell));
         }
-        i64::try_from(rate.serialization(len).as_nanos()).unwrap_or(i64::MAX)
+        // The kernel gets whole bytes per second.
+        let nanos = u128::from(len) * 1_000_000_000 / u128::from((rate.as_bps() / 8).max(1));
+        i64::try_from(nanos).unwrap_or(i64::MAX)
     }
 
     pub(super) fn source(&self, given: Source) -> Source {

@@ -1,6 +1,7 @@
 //! Token-bucket arithmetic as Linux does it: tokens are nanoseconds, and a packet costs the time that it takes at the
 //! rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
 
+use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
 use crate::time::Rate;
 
 /// What bytes cost at a rate.
@@ -9,6 +10,71 @@ pub(crate) struct ByteCost {
     mult: u32,
     shift: u32,
     bytes_per_s: u64,
+    framing: Framing,
+}
+
+/// What a packet takes on the link beside its own bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Framing {
+    overhead: u16,
+    mpu: u16,
+    /// Cells of 53 bytes carry 48.
+    atm: bool,
+}
+
+impl Framing {
+    pub(crate) const OVERHEAD: Parameter = Parameter {
+        name: "overhead",
+        unit: Unit::Bytes,
+        default: "0",
+        source: "tc",
+        range: "0 to 65535",
+        doc: "bytes that each packet takes on the link beside its own",
+    };
+    pub(crate) const MPU: Parameter = Parameter {
+        name: "mpu",
+        unit: Unit::Bytes,
+        default: "0",
+        source: "tc",
+        range: "0 to 65535",
+        doc: "least that a packet takes on the link, overhead included",
+    };
+    pub(crate) const LINKLAYER: Parameter = Parameter {
+        name: "linklayer",
+        unit: Unit::Choice(&["ethernet", "atm", "adsl"]),
+        default: "ethernet",
+        source: "tc",
+        range: "",
+        doc: "`atm` or `adsl`: the link sends cells of 53 bytes for 48",
+    };
+
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
+        let bytes = |name| -> Result<u16, ConfigError> {
+            let given = settings.small(name, 0, u64::from(u16::MAX))?;
+            Ok(given.and_then(|value| u16::try_from(value).ok()).unwrap_or(0))
+        };
+        let atm = matches!(settings.choice("linklayer"), Some("atm" | "adsl"));
+        Ok(Self { overhead: bytes("overhead")?, mpu: bytes("mpu")?, atm })
+    }
+
+    /// Says what is not as it is by default.
+    pub(crate) fn add_to_settings(self, settings: &mut Settings) {
+        if self.overhead > 0 {
+            settings.set("overhead", Value::Bytes(u64::from(self.overhead)));
+        }
+        if self.mpu > 0 {
+            settings.set("mpu", Value::Bytes(u64::from(self.mpu)));
+        }
+        if self.atm {
+            settings.set("linklayer", Value::Choice("atm"));
+        }
+    }
+
+    /// Bytes on the link, for a packet of `bytes`.
+    fn on_link(self, bytes: u32) -> u64 {
+        let framed = (u64::from(bytes) + u64::from(self.overhead)).max(u64::from(self.mpu));
+        if self.atm { framed.div_ceil(48) * 53 } else { framed }
+    }
 }
 
 impl ByteCost {
@@ -22,16 +88,25 @@ impl ByteCost {
             let mult = factor.checked_div(bytes_per_s)?;
             if mult & (1 << 31) != 0 || factor & (1 << 63) != 0 {
                 let mult = u32::try_from(mult).unwrap_or(u32::MAX);
-                return Some(Self { mult, shift, bytes_per_s });
+                return Some(Self { mult, shift, bytes_per_s, framing: Framing::default() });
             }
             factor <<= 1;
             shift += 1;
         }
     }
 
-    /// Nanoseconds that `bytes` cost.
+    pub(crate) const fn framed(self, framing: Framing) -> Self {
+        Self { framing, ..self }
+    }
+
+    /// Nanoseconds that a packet of `bytes` costs.
+    #[inline]
     pub(crate) fn nanos(&self, bytes: u32) -> i64 {
-        let wide = (u64::from(bytes) * u64::from(self.mult)) >> self.shift;
+        let on_link = self.framing.on_link(bytes);
+        let wide = match on_link.checked_mul(u64::from(self.mult)) {
+            Some(product) => product >> self.shift,
+            None => u64::MAX >> self.shift,
+        };
         i64::try_from(wide).unwrap_or(i64::MAX)
     }
 
@@ -71,6 +146,17 @@ mod tests {
         // A tenth of a nanosecond per byte: the bits below the shift count.
         assert_eq!(ByteCost::new(Rate::from_bps(80_000_000_000)).unwrap().nanos(1515), 151);
         assert!(ByteCost::new(Rate::from_bps(u64::MAX)).unwrap().nanos(u32::MAX) <= 2);
+    }
+
+    #[test]
+    fn framing_comes_before_the_least_size_and_cells_come_last() {
+        let cost = |overhead, mpu, atm| {
+            ByteCost::new(Rate::from_bps(8_000_000)).unwrap().framed(Framing { overhead, mpu, atm })
+        };
+        assert_eq!(cost(10, 0, false).nanos(100), 110_000);
+        assert_eq!(cost(10, 64, false).nanos(40), 64_000);
+        assert_eq!(cost(10, 64, true).nanos(40), 106_000, "two cells");
+        assert_eq!(cost(0, 0, true).nanos(48), 53_000);
     }
 
     #[test]

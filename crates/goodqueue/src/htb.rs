@@ -29,13 +29,15 @@
 //! | class `burst`, `cburst` | bytes | 1600 | tc: MTU and rate / HZ, HZ being 10^9 | 1 to 2^32 - 1 |
 //! | class `prio` | number | 0 | tc | 0 to 7, the lowest first |
 //! | class `quantum` | bytes | rate / r2q, 1000 to 200000 | Linux sch_htb | 1 to 2^31 - 1 |
+//! | class `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
+//! | class `linklayer` | word | `ethernet` | tc | `ethernet`, `atm`, `adsl` |
 //!
 //! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit: fq_codel]]`; a leaf without a
 //! discipline holds a `pfifo` of 1000 packets.
 //!
 //! # Deviations
 //! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight through, unshaped, as in
-//! Linux. From Linux: no filters, `overhead`, `mpu` or hardware offload, and no limit to the changes of mode in one call.
+//! Linux. From Linux: no filters and no hardware offload, and no limit to the changes of mode in one call.
 //! Debts are forgotten beyond 60 s, as there. A change of the classes begins with full buckets.
 //!
 //! # Cost
@@ -56,7 +58,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::bucket::ByteCost;
+use crate::bucket::{ByteCost, Framing};
 use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Part};
 use crate::leaf::{self, Leaf};
@@ -165,6 +167,7 @@ pub struct HtbClass {
     cburst: u32,
     prio: u32,
     quantum: u32,
+    framing: Framing,
     terms: Terms,
     /// `None`: it has classes below it.
     leaf: Option<AnyConfig>,

@@ -19,12 +19,14 @@
 //! | `latency` | time | 50 ms | ours; tc-tbf(8)'s example | gives `limit` = rate × latency + burst |
 //! | `peakrate` | rate | none | tc | more than `rate`; needs `mtu` |
 //! | `mtu` | bytes | | tc: bucket at `peakrate` | 1 to 2^32 - 1 |
+//! | `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
+//! | `linklayer` | word | `ethernet` | tc | `ethernet`; `atm`, `adsl`: cells of 53 bytes for 48 |
 //!
 //! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit burst 5000 [codel]`;
 //! `limit` means nothing then.
 //!
 //! # Deviations
-//! From Linux: `overhead`, `linklayer` and `mpu` are not there. A packet longer than `burst` (or `mtu`) is dropped when it
+//! A packet longer than `burst` (or `mtu`) is dropped when it
 //! comes, as in Linux; one that was let in before `burst` shrank is dropped at the head, where Linux waits for ever. A
 //! change of the inner discipline keeps no packet of the old one.
 //!
@@ -44,7 +46,7 @@
 
 use alloc::boxed::Box;
 
-use crate::bucket::ByteCost;
+use crate::bucket::{ByteCost, Framing};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::fifo::BfifoConfig;
 use crate::gauge::Observation;
@@ -75,6 +77,7 @@ pub struct TbfConfig {
     rate: Rate,
     burst: u32,
     peak: Option<(Rate, u32)>,
+    framing: Framing,
     costs: Costs,
     inner: Inner,
 }
@@ -146,6 +149,8 @@ impl Configure for TbfConfig {
         let rate = settings.rate("rate").unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
         let cost = ByteCost::new(rate)
             .ok_or_else(|| ConfigError::new("rate", alloc::format!("{rate}"), RATE_RANGE))?;
+        let framing = Framing::from_settings(settings)?;
+        let cost = cost.framed(framing);
         let burst = bytes("burst")?.unwrap_or_else(|| {
             let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
             of_a_millisecond.max(link.mtu).max(1)
@@ -162,7 +167,7 @@ impl Configure for TbfConfig {
             (Some(peak), Some(most)) => Some((peak, most)),
         };
         let peak_cost = peak.and_then(|(at, most)| {
-            let peak_rate = ByteCost::new(at)?;
+            let peak_rate = ByteCost::new(at)?.framed(framing);
             Some((peak_rate, peak_rate.nanos(most)))
         });
         let costs = Costs {
@@ -188,7 +193,7 @@ impl Configure for TbfConfig {
             },
             _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
         };
-        Ok(Self { rate, burst, peak, costs, inner })
+        Ok(Self { rate, burst, peak, framing, costs, inner })
     }
 
     fn to_settings(&self) -> Settings {
@@ -199,6 +204,7 @@ impl Configure for TbfConfig {
             settings.set("peakrate", Value::Rate(peak));
             settings.set("mtu", Value::Bytes(u64::from(mtu)));
         }
+        self.framing.add_to_settings(&mut settings);
         match &self.inner {
             Inner::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
             Inner::Given(config) => settings.with_child(leaf::child(1, Settings::new(), config)),
@@ -387,6 +393,9 @@ const KIND: Kind = Kind {
             range: BYTES_RANGE,
             doc: "bytes that may go at once at the peak rate",
         },
+        Framing::OVERHEAD,
+        Framing::MPU,
+        Framing::LINKLAYER,
     ],
 };
 

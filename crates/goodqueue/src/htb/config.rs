@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::{HtbClass, HtbConfig, LEVELS, Terms};
-use crate::bucket::ByteCost;
+use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::leaf;
 use crate::time::Rate;
@@ -58,8 +58,10 @@ impl HtbClass {
             .rate("rate")
             .ok_or_else(|| ConfigError::new("rate", "", "a rate; every class has one"))?;
         let ceil = settings.rate("ceil").unwrap_or(rate);
-        let cost = |name, given: Rate| {
-            ByteCost::new(given).ok_or_else(|| ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE))
+        let framing = Framing::from_settings(settings)?;
+        let cost = |name, given: Rate| match ByteCost::new(given) {
+            Some(plain) => Ok(plain.framed(framing)),
+            None => Err(ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE)),
         };
         let (rate_cost, ceil_cost) = (cost("rate", rate)?, cost("ceil", ceil)?);
         let burst = number("burst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
@@ -84,7 +86,7 @@ impl HtbClass {
             _ => None,
         };
         let (minor, parent) = (child.class, child.parent);
-        Ok(Self { minor, parent, rate, ceil, burst, cburst, prio, quantum, terms, leaf })
+        Ok(Self { minor, parent, rate, ceil, burst, cburst, prio, quantum, framing, terms, leaf })
     }
 }
 
@@ -133,13 +135,14 @@ impl Configure for HtbConfig {
             .with("r2q", Value::Integer(u64::from(self.r2q)))
             .with("direct_qlen", Value::Packets(u64::from(self.direct_qlen)));
         self.classes.iter().fold(settings, |all, class| {
-            let own = Settings::new()
+            let mut own = Settings::new()
                 .with("rate", Value::Rate(class.rate))
                 .with("ceil", Value::Rate(class.ceil))
                 .with("burst", Value::Bytes(u64::from(class.burst)))
                 .with("cburst", Value::Bytes(u64::from(class.cburst)))
                 .with("prio", Value::Integer(u64::from(class.prio)))
                 .with("quantum", Value::Bytes(u64::from(class.quantum)));
+            class.framing.add_to_settings(&mut own);
             let qdisc = class.leaf.as_ref().map(|leaf| (leaf.kind().name, leaf.to_settings()));
             all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
         })
@@ -200,6 +203,9 @@ const KIND: Kind = Kind {
             range: "1 to 2147483647",
             doc: "bytes that a leaf borrows in its turn",
         },
+        Framing::OVERHEAD,
+        Framing::MPU,
+        Framing::LINKLAYER,
     ]),
     parameters: &[
         Parameter {

@@ -275,7 +275,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             Isolation::FlowBlind => 0,
             Isolation::SourceHost => packet.source_hash(self.salt),
             Isolation::DestinationHost => packet.destination_hash(self.salt),
-            Isolation::Hosts => packet.source_hash(self.salt) ^ packet.destination_hash(self.salt),
+            // Turned, or two hosts would share the queue of what they send each other.
+            Isolation::Hosts => {
+                packet.source_hash(self.salt) ^ packet.destination_hash(self.salt).rotate_left(16)
+            }
             _ => packet.flow_hash(self.salt),
         }
     }

@@ -34,8 +34,8 @@
 //! packet, as there. The rule that four packets' time on the link is no standing queue needs a shaper's rate, which `cobalt`
 //! alone has not. `linux`: a queue that becomes late for the first time, or after an interval without packets, is
 //! signalled at its next packet, as Linux does: it forgets the interval that it has just begun, and its inverse root is 0
-//! at first. `paper`: the interval passes before the first signal. An interval above 4.29 s, which Linux cuts to 32 bits,
-//! is kept.
+//! at first, and steps of an interval above 4.29 s are cut to 32 bits of nanoseconds. `paper`: the interval passes before the
+//! first signal.
 //!
 //! # Cost
 //! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never more than signals were
@@ -284,7 +284,12 @@ impl CobaltVars {
 
     /// `drop_next += interval / sqrt(count)`.
     fn step(&mut self, params: &CobaltParams) {
-        let scaled = (u128::from(params.interval.as_nanos()) * u128::from(self.rec_inv_sqrt)) >> 32;
+        let interval = match params.variant {
+            // Linux multiplies 32 bits.
+            CobaltVariant::Linux => params.interval.as_nanos() & u64::from(u32::MAX),
+            CobaltVariant::Paper => params.interval.as_nanos(),
+        };
+        let scaled = (u128::from(interval) * u128::from(self.rec_inv_sqrt)) >> 32;
         self.drop_next += Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX));
     }
 

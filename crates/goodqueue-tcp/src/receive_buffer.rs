@@ -62,7 +62,7 @@ impl ReceiveBuffer {
     }
 
     /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick `answered` of the timestamps
-    /// clock, with `taken` bytes of the buffer in use. Returns true if the window grows.
+    /// clock, with `taken` bytes of the buffer in use, its own too if it is in order. Returns true if the window grows.
     #[inline]
     pub(crate) fn on_segment(&mut self, len: u32, taken: u64, answered: u64, rtt: Duration) -> bool {
         if self.answered != Some(answered) && u64::from(len) >= self.mss {
@@ -72,7 +72,7 @@ impl ReceiveBuffer {
             let is_less = self.rtt == 0 || sample * 8 < self.rtt;
             self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
         }
-        let room = self.clamp.min(window(self.buffer.saturating_sub(taken + self.mss + OVERHEAD)));
+        let room = self.clamp.min(window(self.buffer.saturating_sub(taken)));
         if len < SHORT || room <= self.announced {
             return false;
         }
@@ -131,7 +131,7 @@ mod tests {
         assert!(!buffer.on_segment(MSS, 0, 7, Duration::from_millis(50)), "nothing to grow into yet");
         buffer.on_read(Instant::from_nanos(50_000_000), 1 + 28_960);
         assert_eq!((buffer.buffer, buffer.clamp), (429_240, 214_620));
-        assert!(buffer.on_segment(MSS, 0, 8, Duration::from_millis(50)));
+        assert!(buffer.on_segment(MSS, u64::from(MSS) + OVERHEAD, 8, Duration::from_millis(50)));
         assert_eq!(buffer.announced, 64_088 + 2 * 1448);
     }
 
@@ -151,7 +151,8 @@ mod tests {
         buffer.on_segment(MSS, 0, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
         assert_eq!(buffer.buffer, MOST);
-        let grown = (0..10_000_u32).filter(|_| buffer.on_segment(MSS, 0, 8, Duration::ZERO)).count();
+        let own = u64::from(MSS) + OVERHEAD;
+        let grown = (0..10_000_u32).filter(|_| buffer.on_segment(MSS, own, 8, Duration::ZERO)).count();
         assert_eq!(grown, 1064, "by two segments at a time up to what the buffer is good for");
     }
 }

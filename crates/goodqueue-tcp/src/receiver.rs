@@ -13,6 +13,10 @@ use crate::sender::{tick_of, ticks_since, timestamp};
 
 /// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
+/// SACKs wait for a twentieth of the RTT of the handshake at most; the timer is late by a tenth of the longest wait, as it may
+/// be (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns` of Linux).
+const SACK_DELAY_SHARE: u64 = 20;
+const SACK_SLACK_SHARE: u64 = 10;
 /// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
 
@@ -55,6 +59,8 @@ pub struct Receiver {
     /// With adaptive ACKs: how long one may be delayed now, and at most.
     patience: Duration,
     most_patience: Duration,
+    /// How long SACKs wait for further ones.
+    sack_patience: Duration,
     /// When the last SYN/ACK went out.
     answered: Instant,
     /// Timeout of the SYN/ACK now.
@@ -92,6 +98,8 @@ pub struct Receiver {
     fin_received: bool,
     /// The last segment carried a mark (RFC 8257 §3.2).
     marked: bool,
+    /// What the segment at hand says of congestion is to be answered at once.
+    ack_now: bool,
 }
 
 impl Receiver {
@@ -124,6 +132,9 @@ impl Receiver {
             quick_after: config.initial_rto,
             patience: config.delayed_ack.timeout,
             most_patience: LONGEST_DELAY,
+            sack_patience: config.sack_delay
+                + Duration::from_nanos(config.sack_delay.as_nanos() / SACK_SLACK_SHARE),
+            ack_now: false,
             answered: Instant::ZERO,
             marked: false,
             change: None,
@@ -149,6 +160,9 @@ impl Receiver {
                 self.timer = None;
                 let rtt = now.since(self.answered);
                 self.quick_after = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
+                let share = Duration::from_nanos(rtt.as_nanos() / SACK_DELAY_SHARE);
+                let slack = Duration::from_nanos(self.config.sack_delay.as_nanos() / SACK_SLACK_SHARE);
+                self.sack_patience = self.config.sack_delay.min(share) + slack;
                 self.most_patience = rtt.max(self.config.delayed_ack.timeout).min(LONGEST_DELAY);
                 if let Some(buffer) = &mut self.buffer {
                     **buffer = ReceiveBuffer::new(self.config.payload(), now);
@@ -186,20 +200,19 @@ impl Receiver {
             }
             self.last_data = Some(now);
         }
+        if self.ecn && segment.flags.contains(Flags::CWR) {
+            // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
+            self.echo &= self.config.accurate_ecn_echo;
+            self.ack_now = self.config.adaptive_acks; // the window may be small now
+        }
         if self.ecn && self.config.accurate_ecn_echo {
             self.echo_accurately(segment);
-        } else if self.ecn {
-            // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
-            if segment.flags.contains(Flags::CWR) {
-                self.echo = false;
+        } else if self.ecn && segment.ecn == Ecn::Ce {
+            self.stats.marked += 1;
+            if !self.echo && self.config.quick_acks > 0 {
+                self.quick = self.quick.max(2); // Linux answers the first marks at once
             }
-            if segment.ecn == Ecn::Ce {
-                self.stats.marked += 1;
-                if !self.echo && self.config.quick_acks > 0 {
-                    self.quick = self.quick.max(2); // Linux answers the first marks at once
-                }
-                self.echo = true;
-            }
+            self.echo = true;
         }
         let start = segment.seq;
         let end = start.saturating_add(u64::from(segment.len));
@@ -215,7 +228,9 @@ impl Receiver {
         if let Some(buffer) = &mut self.buffer {
             let rtt = ticks_since(now, segment.ts_ecr);
             let answered = tick_of(now, segment.ts_ecr);
-            let taken = taken(&self.reassembly);
+            // What comes in order takes room already when the window is looked at.
+            let own = if start > self.rcv_nxt { 0 } else { u64::from(self.config.payload()) + OVERHEAD };
+            let taken = taken(&self.reassembly) + own;
             self.quick |= u32::from(buffer.on_segment(segment.len, taken, answered, rtt));
         }
         if start > self.rcv_nxt {
@@ -237,13 +252,18 @@ impl Receiver {
         self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
         self.unacknowledged += 1;
         self.eager = 0;
-        if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() {
-            // A gap moved on, but another is left: as a duplicate.
-            self.acknowledge_gap(now);
+        let answers_mark = core::mem::replace(&mut self.ack_now, false);
+        if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
+            // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
+            if self.rcv_nxt > last || self.unacknowledged >= self.config.delayed_ack.every {
+                self.ack_due = true;
+            } else {
+                self.acknowledge_gap(now);
+            }
             return;
         }
         let pushed = self.config.adaptive_acks
-            && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload());
+            && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload() || answers_mark);
         if filled_gap
             || pushed
             || self.quick > 0
@@ -299,6 +319,7 @@ impl Receiver {
 
     #[cold]
     fn refuse(&mut self, now: Instant, start: u64, end: u64) {
+        self.ack_now = false;
         if end <= self.rcv_nxt && self.config.ns2() {
             // No DSACK; the last segment received in order counts as in order when it comes again (tcp-sink.cc).
             self.stats.duplicates += 1;
@@ -337,16 +358,17 @@ impl Receiver {
 
     /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
     fn acknowledge_gap(&mut self, now: Instant) {
-        if self.config.sack_delay == Duration::ZERO
-            || self.eager < EAGER_DUPLICATES
-            || self.duplicate.is_some()
-            || self.quick > 0
-        {
-            self.eager = self.eager.saturating_add(1);
+        let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
+        if self.config.sack_delay == Duration::ZERO || self.duplicate.is_some() || asked {
             self.ack_due = true;
             return;
         }
-        let due = now + self.config.sack_delay;
+        if self.eager < EAGER_DUPLICATES {
+            self.eager += 1;
+            self.ack_due = true;
+            return;
+        }
+        let due = now + self.sack_patience;
         self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
     }
 
@@ -360,6 +382,7 @@ impl Receiver {
                 // What poll_transmit gives next covers what came before this segment only.
                 self.change = Some((self.rcv_nxt, self.echo));
             }
+            self.ack_now = self.config.adaptive_acks;
         }
         self.echo = marked;
     }

@@ -161,17 +161,50 @@ fn a_duplicate_makes_acks_quick_again() {
 }
 
 #[test]
-fn after_three_duplicates_sacks_wait_a_millisecond() {
-    let mut receiver = connected(Config { sack_delay: ms(1), ..Config::default() });
-    for number in 1..=3 {
-        receiver.on_segment(at(1), &data(number));
-        assert!(receiver.poll_transmit(at(1)).is_some());
+fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_timers_slack() {
+    for (rtt, micros) in [(10, 600), (50, 1100)] {
+        let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..Config::default() }).expect("valid");
+        receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
+        assert!(receiver.poll_transmit(at(0)).is_some());
+        receiver.on_segment(at(rtt), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+        for number in 1..=3 {
+            receiver.on_segment(at(rtt), &data(number));
+            assert!(receiver.poll_transmit(at(rtt)).is_some());
+        }
+        receiver.on_segment(at(rtt), &data(4));
+        assert!(receiver.poll_transmit(at(rtt)).is_none());
+        let due = at(rtt) + Duration::from_micros(micros);
+        assert_eq!(receiver.next_event(), Some(due));
+        let ack = receiver.poll_transmit(due).expect("due");
+        assert_eq!(ack.sack.iter(ack.ack).next(), Some((101, 501)));
     }
-    receiver.on_segment(at(2), &data(4));
-    assert!(receiver.poll_transmit(at(2)).is_none());
-    assert_eq!(receiver.next_event(), Some(at(3)));
-    let ack = receiver.poll_transmit(at(3)).expect("due");
-    assert_eq!(ack.sack.iter(ack.ack).next(), Some((101, 501)));
+}
+
+#[test]
+fn sacks_in_quick_mode_leave_the_three_that_are_never_delayed() {
+    let mut receiver = connected(Config { sack_delay: ms(1), quick_acks: 2, ..Config::default() });
+    let acknowledged = (1..=9).filter(|&number| {
+        receiver.on_segment(at(1), &data(number));
+        receiver.poll_transmit(at(1)).is_some()
+    });
+    assert_eq!(acknowledged.count(), 5, "two quick ones, and three duplicates");
+}
+
+#[test]
+fn linux_acknowledges_at_once_that_the_sender_reduced_its_window() {
+    let config = Config { ecn: true, adaptive_acks: true, ..Config::default() };
+    let mut receiver = Receiver::new(config).expect("valid");
+    let syn = Segment { flags: Flags::SYN | Flags::ECE | Flags::CWR, ..Segment::default() };
+    receiver.on_segment(at(0), &syn);
+    assert!(receiver.poll_transmit(at(0)).is_some());
+    receiver.on_segment(at(0), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+    let full = |number: u64, flags| Segment { seq: 1 + number * 1460, ack: 1, len: 1460, flags, ..data(0) };
+    receiver.on_segment(at(1), &full(0, Flags::ACK));
+    assert!(receiver.poll_transmit(at(1)).is_none(), "delayed");
+    receiver.on_segment(at(2), &full(1, Flags::ACK));
+    assert!(receiver.poll_transmit(at(2)).is_some());
+    receiver.on_segment(at(3), &full(2, Flags::ACK | Flags::CWR));
+    assert!(receiver.poll_transmit(at(3)).is_some());
 }
 
 #[test]

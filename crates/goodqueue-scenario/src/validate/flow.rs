@@ -204,20 +204,21 @@ pub fn watch(
         }
         // Timers that are due run before what arrives at the same instant: they were set earlier.
         send(now, &mut ends, &mut ways, &mut access, &mut access_free);
-        for (direction, way) in ways.iter_mut().enumerate() {
-            while let Some(&(arrival, wire)) = way.under_way.front()
+        // Each packet is answered before the next is taken in.
+        for direction in 0..ways.len() {
+            while let Some(&(arrival, wire)) = ways[direction].under_way.front()
                 && arrival <= now
             {
-                way.under_way.pop_front();
+                ways[direction].under_way.pop_front();
                 let end = &mut ends[wire.flow];
                 if direction == 0 {
                     end.receiver.on_segment(now, &wire.segment);
                 } else {
                     end.sender.on_segment(now, &wire.segment);
                 }
+                send(now, &mut ends, &mut ways, &mut access, &mut access_free);
             }
         }
-        send(now, &mut ends, &mut ways, &mut access, &mut access_free);
         for way in &mut ways {
             way.serve(now);
         }

@@ -159,9 +159,11 @@ pub(crate) struct Scoreboard {
     known: [Known; MAX_SACK_BLOCKS],
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
-    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived.
+    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived, nor one sent after the third
+    /// what is acknowledged.
     arrivals: Arrivals,
     recent: Instant,
+    stamped: Instant,
     /// Below this position no record that was sent once awaits [`detect`](Self::detect).
     undecided: u64,
     /// Retransmissions in the order in which they were sent.
@@ -192,15 +194,18 @@ impl Scoreboard {
             watched: rack,
             arrivals: Arrivals::default(),
             recent: Instant::MAX,
+            stamped: Instant::MAX,
             undecided: 0,
             resends: VecDeque::new(),
         }
     }
 
-    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it acknowledges.
+    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it tells of, nor one sent after
+    /// `stamped` what it acknowledges. (The timestamp of a SACK is older than what it tells of, and says nothing.)
     #[inline]
-    pub(crate) fn begin_ack(&mut self, recent: Instant) {
+    pub(crate) fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
         self.recent = recent;
+        self.stamped = stamped.min(recent);
         self.arrivals = Arrivals::default();
     }
 
@@ -352,7 +357,7 @@ impl Scoreboard {
                 }
             } else {
                 ambiguous |= record.is(AMBIGUOUS);
-                self.note_marked_arrival(record);
+                self.note_marked_arrival(record, self.stamped);
                 if self.watched && !record.is(SACKED) {
                     self.note_delivered(self.first);
                 }
@@ -385,12 +390,12 @@ impl Scoreboard {
     }
 
     /// A marked record arrived.
-    fn note_marked_arrival(&mut self, record: Slot) {
+    fn note_marked_arrival(&mut self, record: Slot, recent: Instant) {
         if !self.rack || record.is(SACKED) {
             return;
         }
         if record.is(AMBIGUOUS) {
-            if record.sent > self.recent {
+            if record.sent > recent {
                 return; // the first transmission arrived, whose time is forgotten (RFC 8985 §6.2 step 2)
             }
         } else {

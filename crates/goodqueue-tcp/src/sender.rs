@@ -19,10 +19,13 @@ mod ns2;
 mod rack;
 mod rates;
 mod reaction;
+mod send_buffer;
 mod view;
 
+use bursts::Burst;
 use ns2::Ns2;
 use rates::Rates;
+use send_buffer::SendBuffer;
 
 pub use view::SenderStats;
 
@@ -138,6 +141,8 @@ pub struct Sender<C = AnyCongestionControl> {
     controls_all: bool,
     /// Segments wait for their departure.
     paced_out: bool,
+    /// A burst waits for the next ACK, whoever asks before.
+    awaits_ack: bool,
     ts_recent: u32,
     config: Arc<Config>,
     /// SND.UNA and SND.NXT (RFC 9293 §3.3.1).
@@ -175,10 +180,12 @@ pub struct Sender<C = AnyCongestionControl> {
     timed_out_at: Option<u64>,
     /// With pacing: when the next segment may leave.
     next_departure: Instant,
-    /// Segments that are still to go of this burst and of the piece that it belongs to; whether the burst has several.
+    /// So much later than it might have did the last burst leave.
+    late_by: Duration,
+    /// Segments that are still to go of this burst; whether it has several; what the application has written.
     burst: u32,
-    piece: u32,
     burst_of_several: bool,
+    send_buffer: Option<Box<SendBuffer>>,
     ns2: Ns2,
 }
 
@@ -249,10 +256,12 @@ impl<C: CongestionControl> Sender<C> {
             controls_all,
             pace,
             next_departure: Instant::ZERO,
+            late_by: Duration::ZERO,
             paced_out: false,
+            awaits_ack: false,
             burst: 0,
-            piece: 0,
             burst_of_several: false,
+            send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
             last_sent: Instant::ZERO,
             scoreboard,
             rtt: RttEstimator::new(Arc::clone(&config)),
@@ -280,17 +289,22 @@ impl<C: CongestionControl> Sender<C> {
     pub fn write(&mut self, bytes: u64) {
         if !self.closing {
             self.data_end = self.data_end.saturating_add(bytes);
+            self.awaits_ack = false;
         }
     }
 
     /// The application takes back what has not been sent; what it writes later follows what has.
     pub fn take_back(&mut self) {
         self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE));
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.take_back(self.data_end);
+        }
     }
 
     /// The application has no more to send: a FIN follows the data.
     pub fn close(&mut self) {
         self.closing = true;
+        self.awaits_ack = false;
     }
 
     /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
@@ -303,10 +317,11 @@ impl<C: CongestionControl> Sender<C> {
             self.on_timer(now);
         }
         if self.pace.is_some() && self.state == State::Established && !self.ack_due && self.burst == 0 {
-            self.paced_out = now < self.next_departure;
+            let was_paced_out = core::mem::replace(&mut self.paced_out, now < self.next_departure);
             if self.paced_out {
                 return None;
             }
+            self.awaits_ack &= !was_paced_out;
         }
         if self.state != State::Established {
             return self.syn(now);
@@ -342,7 +357,11 @@ impl<C: CongestionControl> Sender<C> {
             return Some(self.retransmit(now, position, record));
         }
         if self.snd_nxt < self.data_end || (self.closing && !self.fin_sent) {
-            self.new_data(now, pipe)
+            let mut segment = self.new_data(now, pipe);
+            while segment.is_none() && self.config.bursts && self.write_more() {
+                segment = self.new_data(now, pipe);
+            }
+            segment
         } else {
             self.note_use(pipe, false);
             self.fill_hole(now, pipe)
@@ -363,7 +382,8 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if let Some(rates) = &mut self.rates {
-            rates.note_app_limited(!limited && pipe < self.cwnd, pipe);
+            let has_all = self.snd_nxt >= self.data_end;
+            rates.note_app_limited(has_all && !limited && pipe < self.cwnd, pipe);
         }
     }
 
@@ -393,7 +413,12 @@ impl<C: CongestionControl> Sender<C> {
                 cwnd += self.mss * self.duplicate_acks.min(LIMITED_TRANSMIT);
             }
         }
-        let mut payload = self.mss.min(self.data_end - self.snd_nxt);
+        let end = self.sendable();
+        if end <= self.snd_nxt && end < self.data_end {
+            self.note_use(pipe, false); // the application sleeps
+            return None;
+        }
+        let mut payload = self.mss.min(end - self.snd_nxt);
         if pipe + payload > cwnd {
             self.note_use(pipe, true);
             return None;
@@ -411,9 +436,16 @@ impl<C: CongestionControl> Sender<C> {
             }
             payload = usable;
         }
-        if self.config.bursts && self.burst == 0 && !self.begin_burst(now, cwnd - pipe, usable) {
-            self.note_use(pipe, true);
-            return None;
+        if self.config.bursts && self.burst == 0 {
+            if self.awaits_ack {
+                return None;
+            }
+            let burst = self.begin_burst(now, cwnd - pipe, usable);
+            if burst != Burst::Begins {
+                self.awaits_ack = burst == Burst::Waits;
+                self.note_use(pipe, self.awaits_ack);
+                return None;
+            }
         }
         self.probe_due = false;
         Some(self.first_transmission(now, payload))
@@ -432,7 +464,7 @@ impl<C: CongestionControl> Sender<C> {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
         }
-        if self.config.bursts && payload > 0 && self.ends_burst(seq + payload) {
+        if self.config.bursts && payload > 0 && self.ends_burst(payload) {
             flags |= Flags::PSH;
         }
         if let Some(rates) = &mut self.rates {
@@ -526,16 +558,30 @@ impl<C: CongestionControl> Sender<C> {
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
         }
-        if let Some(rate) = self.pace
-            && self.stats.data_segments > UNPACED
-        {
-            self.next_departure = departure(now.max(self.next_departure), len, rate);
+        if let Some(rate) = self.pace {
+            self.pace_next(now, len, rate);
         }
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persisting {
             self.persisting = false;
             self.purpose = Purpose::Timeout;
             self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
+        }
+    }
+
+    /// When the segment after one of `len` bytes may leave at `rate` bytes per second. What a burst left too late, the next
+    /// may leave earlier, by up to half of the time that it takes (Linux).
+    fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
+        if now >= self.next_departure {
+            self.late_by = now.since(self.next_departure);
+            self.next_departure = now;
+        }
+        if self.stats.data_segments > UNPACED {
+            let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
+            let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
+            let credit = self.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
+            self.late_by = self.late_by.saturating_sub(credit);
+            self.next_departure += wait.saturating_sub(credit);
         }
     }
 
@@ -585,6 +631,7 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn on_timer(&mut self, now: Instant) {
         self.timer = None;
+        self.awaits_ack = false;
         let purpose = core::mem::replace(&mut self.purpose, Purpose::Timeout);
         if purpose == Purpose::Probe && self.probe_tail(now) {
             return;
@@ -655,12 +702,6 @@ impl<C: CongestionControl> Sender<C> {
         };
         self.controller.on_congestion(&event).max(self.mss)
     }
-}
-
-/// When the segment after one of `len` bytes may leave at `rate` bytes per second.
-fn departure(now: Instant, len: u64, rate: u64) -> Instant {
-    let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
-    now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
 }
 
 /// Linux's timestamps tick so often, in nanoseconds: what it decides by them is decided in these ticks.

@@ -7,7 +7,7 @@ use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot,
 impl Scoreboard {
     pub(super) fn note_sacked(&mut self, position: u64, record: Slot) {
         self.note_delivered(position);
-        self.note_marked_arrival(record);
+        self.note_marked_arrival(record, self.recent);
         if !record.is(AMBIGUOUS) {
             let arrivals = &mut self.arrivals;
             arrivals.reordered |= position < self.high_sacked;

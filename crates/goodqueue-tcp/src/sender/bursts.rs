@@ -1,18 +1,16 @@
 //! Segments that leave together, as Linux makes large packets that are cut at the device (TSO): how many, and when a window
-//! that is open by too little is left for the next ACK.
+//! that is open by too little is left for the next ACK. No burst goes beyond a piece of the [send buffer](super::send_buffer).
 
 use goodqueue::{Duration, Instant};
 
-use super::{Phase, Sender, narrow};
+use super::send_buffer::{Flight, Permission};
+use super::{FIRST_BYTE, Phase, Sender, narrow};
 use crate::congestion::CongestionControl;
 
 /// Least number of segments of a burst, if the window allows (`tcp_min_tso_segs`).
 const LEAST: u32 = 2;
 /// Most bytes of a burst (`GSO_MAX_SIZE`).
 const MOST_BYTES: u64 = 65_536;
-/// The application's data are cut into pieces of so many bytes first, and no burst goes beyond one: what an IP packet
-/// holds less the room for headers.
-const PIECE: u64 = MOST_BYTES - 257;
 /// A burst has what the pacing rate brings in 1/1024 s (`tcp_pacing_shift`); the rate is so many hundredths of window per
 /// SRTT in slow start and beyond it (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PER_SECOND: u64 = 1024;
@@ -25,38 +23,94 @@ const RTT_SHIFT: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 
+/// Whether segments leave now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Burst {
+    Begins,
+    /// It is better to wait for the next ACK.
+    Waits,
+    /// The application is to write more first.
+    IsWritten,
+}
+
 impl<C: CongestionControl> Sender<C> {
     /// Decides how many segments follow each other now, with `room` bytes of the congestion window and `usable` of the
-    /// receiver's open. False: none, it is better to wait for the next ACK.
+    /// receiver's open.
     #[inline]
-    pub(super) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> bool {
+    pub(super) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
+        let Some(buffer) = &mut self.send_buffer else { return Burst::Begins };
+        let Some((end, is_last)) = buffer.front() else { return Burst::Begins };
+        let permission = buffer.permission();
+        if permission == Permission::No {
+            return Burst::IsWritten;
+        }
         let most = self.most_of_burst();
         let open = room.min(usable);
-        let remaining = self.data_end - self.snd_nxt;
         let full = u64::from(most) * self.mss;
-        let segments = if open >= full { most } else { narrow(open / self.mss).max(1) };
-        if self.piece == 0 {
-            self.piece = narrow(PIECE / self.mss).max(1);
+        let left = end.saturating_sub(self.snd_nxt);
+        let ends = self.closing && is_last && end == self.data_end;
+        if permission == Permission::MayWait
+            && left > self.mss
+            && open < full
+            && (is_last || open < left)
+            && !(ends && open > left)
+            && self.awaits_more(now, open)
+        {
+            return Burst::Waits;
         }
-        let left = if remaining >= full { most } else { narrow(remaining.div_ceil(self.mss)).max(1) };
-        let left = left.min(self.piece);
-        if segments < left && segments < most && self.awaits_more(now, open) {
-            return false;
-        }
-        self.burst = segments.min(left);
+        // Two bursts at least are to be out.
+        let half = (self.cwnd / 2).max(self.mss);
+        let segments = narrow(open.min(half) / self.mss).clamp(1, most);
+        self.burst = segments.min(narrow(left.div_ceil(self.mss)).max(1));
         self.burst_of_several = self.burst > 1;
-        true
+        Burst::Begins
     }
 
-    /// Whether the segment up to `end`, of which the burst has one less to go now, is to be handed over at once.
+    /// Whether the next segment of `len` bytes, of which the burst has one less to go now, is to be handed over at once.
     #[inline]
-    pub(super) fn ends_burst(&mut self, end: u64) -> bool {
+    pub(super) fn ends_burst(&mut self, len: u64) -> bool {
         self.burst = self.burst.saturating_sub(1);
-        self.piece = self.piece.saturating_sub(1);
-        if end == self.data_end {
-            self.piece = 0;
+        let last = self.burst == 0;
+        let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt + len, last));
+        if last {
+            let flight = self.flight();
+            self.make_room(Flight { next: flight.next + len, ..flight }, self.scoreboard.pipe() + len);
         }
-        (self.burst == 0 && self.burst_of_several) || self.piece == 0
+        (last && self.burst_of_several) || pushed
+    }
+
+    /// The application may write more, if the send buffer has room with `pipe` bytes in the network.
+    fn make_room(&mut self, flight: Flight, pipe: u64) {
+        let window = (pipe < self.cwnd).then_some(self.cwnd / self.mss);
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.make_room(flight, window);
+        }
+    }
+
+    fn flight(&self) -> Flight {
+        let una = self.snd_una.max(FIRST_BYTE);
+        Flight { una, next: self.snd_nxt, sacked: self.scoreboard.sacked() }
+    }
+
+    /// The application writes what the send buffer has room for, as far as it gets before something is to be sent. Returns
+    /// true if that may be.
+    pub(super) fn write_more(&mut self) -> bool {
+        let flight = self.flight();
+        self.make_room(flight, self.scoreboard.pipe());
+        let Some(buffer) = &mut self.send_buffer else { return false };
+        while buffer.write(flight, self.data_end, self.mss, self.max_window) {
+            if buffer.permits() {
+                self.awaits_ack = false;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Up to here there is something to send.
+    #[inline]
+    pub(super) fn sendable(&self) -> u64 {
+        self.send_buffer.as_ref().map_or(self.data_end, |buffer| buffer.written())
     }
 
     /// A full burst will be possible soon: the last one left just now, and the next ACK is expected at once, as the oldest

@@ -130,8 +130,8 @@ impl<C: CongestionControl> Sender<C> {
             return true; // one at a time
         }
         let fits = self.window_edge.saturating_sub(self.snd_nxt)
-            >= self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
-        let new = self.snd_nxt < self.data_end && fits;
+            >= self.mss.min(self.sendable().saturating_sub(self.snd_nxt));
+        let new = self.snd_nxt < self.sendable() && fits;
         self.stats.tail_loss_probes += 1;
         self.tail_due = Some(new);
         true
@@ -142,7 +142,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn send_tail_probe(&mut self, now: Instant, new: bool) -> Option<Segment> {
         self.tail_due = None;
         let segment = if new {
-            let payload = self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
+            let payload = self.mss.min(self.sendable().saturating_sub(self.snd_nxt));
             let segment = self.first_transmission(now, payload);
             self.purpose = Purpose::Timeout;
             Some(segment)
@@ -292,7 +292,7 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     pub(super) fn test_with_new_data(&mut self, now: Instant, pipe: u64) -> Option<Option<Segment>> {
         let usable = self.window_edge.saturating_sub(self.snd_nxt);
-        let payload = self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
+        let payload = self.mss.min(self.sendable().saturating_sub(self.snd_nxt));
         if payload > 0 && payload <= usable && pipe + payload <= self.cwnd {
             return Some(Some(self.first_transmission(now, payload)));
         }

@@ -36,6 +36,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         self.stats.acks += 1;
+        self.awaits_ack = false;
         self.ts_recent = segment.ts_val;
         let is_syn = segment.flags.contains(Flags::SYN);
         match self.state {
@@ -147,7 +148,7 @@ impl<C: CongestionControl> Sender<C> {
         // What was sent again after that, or too lately to be what the ACK answers to, did not cause it.
         let stamped =
             answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
-        self.scoreboard.begin_ack((now - self.rtt.min_rtt()).min(stamped));
+        self.scoreboard.begin_ack(now - self.rtt.min_rtt(), stamped);
         let lost_before = self.scoreboard.lost();
         let resent_before = self.stats.retransmits;
         let set_timer = self.timer;
@@ -159,7 +160,7 @@ impl<C: CongestionControl> Sender<C> {
             self.on_probe_answer(ack, plain, duplicate_reported);
         }
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
-        let reduces = echo && self.phase == Phase::Open && !self.controls_all;
+        let reduces = echo && !self.controls_all;
         self.rack.new_data_first = false;
         let mut looks = true;
         if self.phase != Phase::Open {
@@ -379,6 +380,9 @@ impl<C: CongestionControl> Sender<C> {
         if acked > 0 {
             let done = self.scoreboard.acknowledge(ack);
             self.snd_una = ack;
+            if let Some(buffer) = &mut self.send_buffer {
+                buffer.on_acknowledged(ack);
+            }
             self.duplicate_acks = 0;
             self.limited = 0;
             self.front_due = false; // another segment is the oldest now

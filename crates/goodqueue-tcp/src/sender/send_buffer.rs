@@ -1,0 +1,279 @@
+//! What the application has handed over and the network has not taken: Linux's send buffer (`tcp_sendmsg_locked`,
+//! `tcp_check_space`, `tcp_sndbuf_expand` of Linux 6.1). An application that always has more fills it, sleeps until a third
+//! of it is free, and fills it again; its pieces are where bursts end, and its size bounds what can be out in a long
+//! recovery.
+
+use alloc::collections::VecDeque;
+
+/// Most bytes of a piece: what an IP packet holds less the room for headers (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
+const PIECE: u64 = 65_536 - 257;
+/// What a piece, or a burst that was cut from one, takes in memory beside its payload: as the kernel of the recordings has
+/// it, which are built without IPv6.
+const OVERHEAD: u64 = 1280;
+/// What the buffer reserves for each segment of the window: a power of two that holds a segment with its headers, and the
+/// description of it; twice that, as the window is refilled while it is out.
+const RESERVED: u64 = 2048 + 256;
+const WINDOWS: u64 = 2;
+/// The window is taken to have so many segments at least (`TCP_INIT_CWND`).
+const LEAST_SEGMENTS: u64 = 10;
+/// Most bytes of the buffer (`tcp_wmem`).
+const MOST: u64 = 4 << 20;
+
+/// A piece of what was written that has not been sent to its end.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    end: u64,
+    /// Its last segment is to be handed over at once.
+    push: bool,
+}
+
+/// What is out: SND.UNA, SND.NXT, and bytes that were SACKed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) una: u64,
+    pub(super) next: u64,
+    pub(super) sacked: u64,
+}
+
+/// What may leave while the application writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// It does not write. All that the window allows.
+    All,
+    /// It has written half a window since it last paused. The same.
+    Fill,
+    /// A burst, as the first piece was completed.
+    One,
+    Nothing,
+}
+
+/// Whether a burst may leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Permission {
+    No,
+    /// It is not to wait for the next ACK.
+    Now,
+    MayWait,
+}
+
+/// State of the buffer; positions are sequence numbers, sizes bytes.
+#[derive(Clone, Debug)]
+pub(super) struct SendBuffer {
+    limit: u64,
+    written: u64,
+    /// Up to here the receiver was told to hand over.
+    pushed: u64,
+    /// The application sleeps until there is room.
+    sleeps: bool,
+    mode: Mode,
+    pieces: VecDeque<Piece>,
+    /// Where each burst ends that is not acknowledged.
+    bursts: VecDeque<u64>,
+}
+
+impl SendBuffer {
+    /// Of a connection whose first byte of data is `first`.
+    pub(super) fn new(first: u64) -> Self {
+        Self {
+            limit: WINDOWS * LEAST_SEGMENTS * RESERVED,
+            written: first,
+            pushed: first,
+            sleeps: false,
+            mode: Mode::All,
+            pieces: VecDeque::new(),
+            bursts: VecDeque::new(),
+        }
+    }
+
+    /// Up to here data can be sent.
+    #[inline]
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// End of the piece that is to be sent next, and whether it is the last one.
+    #[inline]
+    pub(super) fn front(&self) -> Option<(u64, bool)> {
+        self.pieces.front().map(|piece| (piece.end, self.pieces.len() == 1))
+    }
+
+    /// A segment that ends at `end`, and the burst if `last`, was sent. Returns whether it ends a piece to be pushed.
+    #[inline]
+    pub(super) fn on_sent(&mut self, end: u64, last: bool) -> bool {
+        if last {
+            self.bursts.push_back(end);
+        }
+        let Some(piece) = self.pieces.front().copied().filter(|piece| end >= piece.end) else { return false };
+        self.pieces.pop_front();
+        piece.push
+    }
+
+    /// Everything below `una` was acknowledged.
+    #[inline]
+    pub(super) fn on_acknowledged(&mut self, una: u64) {
+        while self.bursts.front().is_some_and(|end| *end <= una) {
+            self.bursts.pop_front();
+        }
+    }
+
+    /// Nothing that was not sent will be: the application took it back.
+    pub(super) fn take_back(&mut self, next: u64) {
+        self.written = self.written.min(next);
+        self.pieces.clear();
+        self.mode = Mode::All;
+    }
+
+    /// The application sleeps no more if a third is free. `window`: segments of the congestion window, if that has room; the
+    /// buffer is made to fit it.
+    #[inline]
+    pub(super) fn make_room(&mut self, flight: Flight, window: Option<u64>) {
+        if !self.sleeps {
+            return;
+        }
+        if let Some(segments) = window {
+            let wanted = (WINDOWS * RESERVED).saturating_mul(segments.max(LEAST_SEGMENTS));
+            self.limit = self.limit.max(wanted.min(MOST));
+        }
+        let taken = self.taken(flight);
+        self.sleeps = self.limit.saturating_sub(taken) < taken / 2 || taken >= self.limit;
+    }
+
+    /// The application, if it does not sleep, completes a piece of whole segments of `mss` bytes, of at most half of the
+    /// largest window that the receiver ever offered, from what there is up to `data_end`; what was not sent of the last
+    /// piece is made whole first. Returns true if there is something to send.
+    pub(super) fn write(&mut self, flight: Flight, data_end: u64, mss: u64, max_window: u64) -> bool {
+        let wrote = core::mem::replace(&mut self.mode, Mode::All) != Mode::All;
+        if self.sleeps || self.written >= data_end {
+            return wrote;
+        }
+        let half = max_window / 2;
+        let goal = (PIECE.min(half) / mss).max(1) * mss;
+        let start = match self.pieces.len().checked_sub(2) {
+            Some(before) => self.pieces[before].end,
+            None => flight.next,
+        };
+        let mut room = self.pieces.back().map_or(0, |last| goal.saturating_sub(last.end - start));
+        if room == 0 {
+            if self.taken(flight) >= self.limit {
+                self.sleeps = true;
+                self.push();
+                return wrote;
+            }
+            self.pieces.push_back(Piece { end: self.written, push: false });
+            room = goal;
+        }
+        self.written += room.min(data_end - self.written);
+        if let Some(last) = self.pieces.back_mut() {
+            last.end = self.written;
+        }
+        if self.written == data_end || self.written > self.pushed.saturating_add(half) {
+            self.push();
+        }
+        self.mode = match self.pieces.len() {
+            _ if self.pushed == self.written => Mode::Fill,
+            1 => Mode::One,
+            _ => Mode::Nothing,
+        };
+        true
+    }
+
+    /// The receiver is to hand over all that was written.
+    fn push(&mut self) {
+        if let Some(last) = self.pieces.back_mut() {
+            last.push = true;
+        }
+        self.pushed = self.written;
+    }
+
+    /// Whether anything may leave.
+    #[inline]
+    pub(super) fn permits(&self) -> bool {
+        self.mode != Mode::Nothing
+    }
+
+    /// Whether a burst may leave, and if so whether it may wait for the next ACK; after one alone, none until more is written.
+    #[inline]
+    pub(super) fn permission(&mut self) -> Permission {
+        match self.mode {
+            Mode::All | Mode::Fill => Permission::MayWait,
+            Mode::Nothing => Permission::No,
+            Mode::One => {
+                self.mode = Mode::Nothing;
+                Permission::Now
+            }
+        }
+    }
+
+    /// What is in the buffer. Bursts that were SACKed are joined, and together take as much as one does beside their payload.
+    fn taken(&self, Flight { una, next, sacked }: Flight) -> u64 {
+        let out = next - una;
+        let bursts = self.bursts.len() as u64;
+        let bursts = match sacked {
+            0 => bursts,
+            _ => (bursts * out.saturating_sub(sacked)).div_ceil(out.max(1)) + 1,
+        };
+        self.written.saturating_sub(una) + OVERHEAD * (bursts + self.pieces.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn flight(una: u64, next: u64) -> Flight {
+        Flight { una: 1 + una * MSS, next: 1 + next * MSS, sacked: 0 }
+    }
+
+    /// Sends single segments from `next` on up to `end`, as bursts of two.
+    fn send(buffer: &mut SendBuffer, segments: core::ops::Range<u64>) {
+        for number in segments {
+            buffer.on_sent(1 + (number + 1) * MSS, number % 2 == 1);
+        }
+    }
+
+    #[test]
+    fn the_first_32_segments_take_as_much_memory_as_recorded() {
+        // Linux 6.1.192: ten segments out and 22 to be sent took 54,016 bytes of a buffer of 46,080.
+        let mut buffer = SendBuffer::new(1);
+        let window = 64_128;
+        assert!(buffer.write(flight(0, 0), u64::MAX, MSS, window));
+        assert_eq!(buffer.permission(), Permission::Now, "a burst of the first piece at once");
+        send(&mut buffer, 0..2);
+        assert_eq!(buffer.permission(), Permission::No);
+        assert!(buffer.write(flight(0, 2), u64::MAX, MSS, window));
+        assert_eq!(buffer.permission(), Permission::MayWait, "half of the receiver's window was written");
+        send(&mut buffer, 2..10);
+        assert!(buffer.write(flight(0, 10), u64::MAX, MSS, window));
+        assert!(!buffer.sleeps);
+        assert!(buffer.write(flight(0, 10), u64::MAX, MSS, window), "what was written may leave");
+        assert!(!buffer.write(flight(0, 10), u64::MAX, MSS, window));
+        assert!(buffer.sleeps);
+        assert_eq!((buffer.written(), buffer.limit), (1 + 32 * MSS, 46_080));
+        assert_eq!(buffer.taken(flight(0, 10)), 54_016);
+    }
+
+    #[test]
+    fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
+        let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1) };
+        send(&mut buffer, 0..32);
+        buffer.on_acknowledged(1 + 11 * MSS);
+        buffer.make_room(flight(11, 32), None);
+        assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
+        buffer.make_room(flight(12, 32), Some(22));
+        assert!(!buffer.sleeps);
+        assert_eq!(buffer.limit, 101_376, "as recorded with a window of 22");
+    }
+
+    #[test]
+    fn bursts_that_were_selectively_acknowledged_are_joined() {
+        // Recorded: 98 segments out, of which 55 were SACKed, took 196,944 bytes.
+        let mut buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1) };
+        for number in 1..=95 {
+            buffer.on_sent(1 + number * MSS, true);
+        }
+        let taken = buffer.taken(Flight { sacked: 55 * MSS, ..flight(0, 98) });
+        assert_eq!(taken, 196_944);
+    }
+}

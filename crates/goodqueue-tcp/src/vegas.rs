@@ -94,6 +94,9 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        if self.rounds.paused {
+            return self.reno.on_ack(ack, cwnd); // after a timeout
+        }
         let mss = u64::from(ack.mss).max(1);
         let slow_start = cwnd < ack.ssthresh;
         if !self.rounds.is_over() {
@@ -108,12 +111,12 @@ impl CongestionControl for Vegas {
         let mut threshold = ack.ssthresh / mss;
         if slow_start && diff > GAMMA {
             window = window.min(target + 1);
-            threshold = threshold.min(window.saturating_sub(1));
+            threshold = threshold.min(window);
         } else if slow_start {
             return ack.slow_start(cwnd).min(ack.ssthresh);
         } else if diff > BETA {
             window = window.saturating_sub(1);
-            threshold = threshold.min(window.saturating_sub(1));
+            threshold = threshold.min(window);
         } else if diff < ALPHA && ack.may_grow {
             window += 1;
         }

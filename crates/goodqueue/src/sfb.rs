@@ -318,8 +318,9 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             self.tally.queue = self.tally.queue.wrapping_add(1);
             return Err(DropReason::Overlimit);
         }
-        self.rehash();
+        // As in Linux, the packet that comes when it is time still goes by the bins that were in use.
         let (slot, other) = (self.slot, self.slot ^ 1);
+        self.rehash();
         let hash = self.hash(packet, slot);
         let verdict = self.learn(slot, hash);
         if u32::from(verdict.fewest) >= self.config.max {

@@ -39,7 +39,8 @@
 //!
 //! # Deviations
 //! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers, and of several longest
-//! queues the first loses. Not there: `autorate-ingress`, `fwmark`. A negative overhead leaves a packet no bytes at
+//! queues the first loses. Not there: `autorate-ingress`; `fwmark`, since packets carry no mark. A later `noatm`, `atm` or
+//! `ptm` does not replace an earlier one, as it does with tc: `bridged-ptm noatm` keeps `ptm`. A negative overhead leaves a packet no bytes at
 //! least, where Linux counts on below 0. Packets are never aggregates and
 //! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
 //! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and

@@ -179,6 +179,12 @@ impl Flow for Packet {
         hash(salt, self.ends.hosts().1)
     }
 
+    fn nodes(&self) -> Option<(u32, u32)> {
+        // As a script for ns-2 makes them: two routers, then the sender and the receiver of each flow.
+        let sender = 2_u32.wrapping_add(self.flow.wrapping_mul(2));
+        Some((sender, sender.wrapping_add(1)))
+    }
+
     fn dscp(&self) -> u8 {
         self.ends.dscp()
     }

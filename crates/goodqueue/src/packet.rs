@@ -111,6 +111,12 @@ pub trait Flow {
         self.flow_hash(salt)
     }
 
+    /// The numbers of the two nodes that the packet travels between, in a simulator that numbers them one after the other;
+    /// what ns-2's SFQ hashes. `None` (the default): there are none.
+    fn nodes(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     /// The Differentiated Services code point (RFC 2474), the upper six bits of the TOS byte.
     fn dscp(&self) -> u8 {
         0

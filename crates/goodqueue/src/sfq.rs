@@ -36,7 +36,9 @@
 //! # Deviations
 //! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of several longest FIFOs
 //! loses, where a new one joins the round) is as in Linux. `ns2` refuses an arrival whose FIFO holds half as many packets
-//! as there is room left, or more than limit / divisor while less room is left than there are buckets. From Linux: `limit 1` works (Linux 6.1 refuses it since
+//! as there is room left, or more than limit / divisor while less room is left than there are buckets, and hashes the
+//! numbers of both nodes where packets have them ([`Flow::nodes`]), so that flows between nodes numbered one after the other
+//! hardly collide. From Linux: `limit 1` works (Linux 6.1 refuses it since
 //! CVE-2024-57996), and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but makes
 //! each flow a RED of its own whose `max` follows from it; a class chosen by the caller
 //! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. A packet
@@ -349,6 +351,11 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn bucket(&self, packet: &P) -> u32 {
         match packet.class() {
             Some(class) if (1..=self.config.divisor).contains(&class) => class - 1,
+            _ if self.config.variant == SfqVariant::Ns2
+                && let Some(nodes) = packet.nodes() =>
+            {
+                ns2_hash(nodes) % self.config.divisor
+            }
             _ => packet.flow_hash(self.salt) & (self.config.divisor - 1),
         }
     }
@@ -877,6 +884,13 @@ const KIND: Kind = Kind {
         of_red("harddrop", Unit::Flag { off: None }, "off", "above `max` drop, even with `ecn`"),
     ],
 };
+
+/// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1.
+fn ns2_hash((source, destination): (u32, u32)) -> u32 {
+    let sum = i64::from(source) + i64::from(destination);
+    let mixed = (sum + (sum >> 8) + !(sum >> 4)) % ((2 << 19) - 1);
+    u32::try_from(mixed).unwrap_or(0)
+}
 
 const fn of_red(name: &'static str, unit: Unit, default: &'static str, doc: &'static str) -> Parameter {
     Parameter { name, unit, default, source: "tc-sfq(8)", range: "with redflowlimit", doc }

@@ -176,3 +176,38 @@ fn in_the_paper_a_turn_is_a_packet_whatever_its_length() {
     assert_eq!(order("mckenney1990"), [1, 2, 1, 2, 1, 2, 1, 2]);
     assert_eq!(order("linux")[..5], [1, 2, 2, 2, 2]);
 }
+
+#[test]
+fn ns2s_hash_keeps_ten_flows_between_nodes_in_a_row_apart() {
+    struct Between(u32);
+    impl Packet for Between {
+        fn len(&self) -> u32 {
+            1500
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) -> bool {
+            false
+        }
+    }
+    impl Flow for Between {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+        fn nodes(&self) -> Option<(u32, u32)> {
+            Some((2 * self.0 + 2, 2 * self.0 + 3))
+        }
+    }
+    let settings = Settings::new()
+        .with("variant", Value::Choice("ns2"))
+        .with("limit", Value::Packets(40))
+        .with("divisor", Value::Integer(16));
+    let config = SfqConfig::from_settings(&settings, &Link::default()).unwrap();
+    let queue = Sfq::<Between, _>::new(config, 0, Xoshiro256PlusPlus::new(1));
+    let mut buckets: Vec<u32> = (0..10).map(|flow| queue.bucket(&Between(flow))).collect();
+    assert_eq!(buckets[..3], [4, 8, 12]);
+    buckets.sort_unstable();
+    buckets.dedup();
+    assert_eq!(buckets.len(), 10);
+}

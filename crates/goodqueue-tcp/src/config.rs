@@ -69,6 +69,8 @@ pub enum RtoRule {
     /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which falls slowly and
     /// never below `min_rto` / 4, so that the timeout is at least SRTT + `min_rto`.
     Linux,
+    /// libutp: RFC 6298, but each ACK that advances ends the back-off, also one of what was sent twice.
+    Libutp,
     /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
     /// it has three and two binary places.
     Ns2,
@@ -167,6 +169,9 @@ pub struct Config {
     pub forget_on_timeout: bool,
     /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2). Default off.
     pub accurate_ecn_echo: bool,
+    /// The timestamps of an ACK are those of the arrival of the newest segment, so that their difference is that segment's
+    /// one-way delay however long the ACK waited (libutp's `reply_micro`). Default off: RFC 7323 §4.3.
+    pub stamps_arrival: bool,
 }
 
 impl Default for Config {
@@ -203,6 +208,7 @@ impl Default for Config {
             sack_delay: Duration::ZERO,
             forget_on_timeout: false,
             accurate_ecn_echo: false,
+            stamps_arrival: false,
         }
     }
 }

@@ -18,9 +18,12 @@ const ALPHA: f64 = 1.0;
 const BETA: f64 = 3.0;
 const GAMMA: f64 = 1.0;
 
-/// TCP Nice.
+/// Least window of ns-2's Vegas in segments (tcp-vegas.cc).
+const NS2_MIN_WINDOW: f64 = 2.0;
+
+/// TCP Nice; `NS2`: on ns-2's Vegas, whose window never is below two segments.
 #[derive(Clone, Debug)]
-pub struct Nice {
+pub struct Nice<const NS2: bool = false> {
     rounds: Rounds,
     /// Greatest RTT.
     most: Duration,
@@ -34,7 +37,7 @@ pub struct Nice {
     mss: u32,
 }
 
-impl Default for Nice {
+impl<const NS2: bool> Default for Nice<NS2> {
     fn default() -> Self {
         Self {
             rounds: Rounds::default(),
@@ -48,18 +51,32 @@ impl Default for Nice {
     }
 }
 
-impl Nice {
+impl<const NS2: bool> Nice<NS2> {
     /// What it is.
-    pub const ABOUT: About = About {
-        name: "nice",
-        summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
-        reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
-        constants: &[
-            Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
-            Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
-            Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" },
-        ],
-        needs: Needs::Nothing,
+    pub const ABOUT: About = if NS2 {
+        About {
+            name: "nice_ns2",
+            summary: "Vegas that halves when half of a round's RTTs are long; two segments at least",
+            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002, on ns-2.35 tcp-vegas.cc",
+            constants: &[
+                Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
+                Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
+                Constant { name: "min window", value: "2 segments", source: "ns-2.35 tcp-vegas.cc" },
+            ],
+            needs: Needs::Nothing,
+        }
+    } else {
+        About {
+            name: "nice",
+            summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
+            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
+            constants: &[
+                Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
+                Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
+                Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" },
+            ],
+            needs: Needs::Nothing,
+        }
     };
 
     /// The window in segments, which may be less than one.
@@ -94,6 +111,9 @@ impl Nice {
         } else if diff > BETA {
             window = if window > 2.0 { window - 1.0 } else { window / 2.0 };
         }
+        if NS2 {
+            window = window.max(NS2_MIN_WINDOW);
+        }
         if window < 1.0 {
             self.small = Some(window.max(MIN_WINDOW));
             return mss;
@@ -103,7 +123,7 @@ impl Nice {
     }
 }
 
-impl CongestionControl for Nice {
+impl<const NS2: bool> CongestionControl for Nice<NS2> {
     fn name(&self) -> &'static str {
         Self::ABOUT.name
     }
@@ -178,7 +198,7 @@ mod tests {
     }
 
     fn round(long: u32, cwnd: u64, small: Option<f64>) -> (u64, Option<f64>) {
-        let mut nice = Nice { long, small, ..Nice::default() };
+        let mut nice = Nice::<false> { long, small, ..Nice::default() };
         nice.rounds.base = Some(Duration::from_millis(50));
         nice.rounds.least = Some(Duration::from_millis(62));
         (nice.end_round(&mut ack(), cwnd), nice.small_window())
@@ -191,10 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn on_ns2s_vegas_two_segments_are_left() {
+        let mut nice = Nice::<true> { long: 6, ..Nice::default() };
+        assert_eq!(nice.end_round(&mut ack(), 3000), 2000);
+        assert_eq!(nice.small_window(), None);
+    }
+
+    #[test]
     fn below_one_segment_the_window_is_a_rate() {
         assert_eq!(round(1, 1000, None), (1000, Some(0.5)));
-        let mut nice =
-            Nice { small: Some(0.5), srtt: Duration::from_millis(100), mss: 1000, ..Nice::default() };
+        let mut nice = Nice::<false> {
+            small: Some(0.5),
+            srtt: Duration::from_millis(100),
+            mss: 1000,
+            ..Nice::default()
+        };
         // one segment per two round trips
         assert_eq!(nice.pacing_rate(), Some(5000));
         for _ in 0..20 {

@@ -43,7 +43,8 @@ pub const fn profiles() -> &'static [Profile] {
     PROFILES
 }
 
-const NS2_CONTROLLERS: &[(&str, &str)] = &[("newreno", "newreno_ns2"), ("reno", "newreno_ns2")];
+const NS2_CONTROLLERS: &[(&str, &str)] =
+    &[("newreno", "newreno_ns2"), ("reno", "newreno_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")];
 const LINUX_CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
 
 const PROFILES: &[Profile] = &[
@@ -91,6 +92,19 @@ const PROFILES: &[Profile] = &[
         ],
     },
     Profile {
+        name: "libutp",
+        summary: "libutp of May 2010, for ledbat_utp: timeouts of 500 ms and more, ACKs after 100 ms tell the last delay",
+        settings: LIBUTP,
+        controllers: &[("ledbat", "ledbat_utp")],
+        sources: &[
+            "utp.cpp of May 2010: DUPLICATE_ACKS_BEFORE_RESEND 3 by selective ACKs, no rate reduction, no slow start",
+            "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 100 ms",
+            "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK that advances ends the back-off",
+            "one packet in the first window; timestamps stand for timestamp_microseconds and reply_micro",
+            "its packets are 1466 bytes long at the IP layer: mss 1426 here; nothing was compared",
+        ],
+    },
+    Profile {
         name: "ns2_sack1",
         summary: "ns-2.35 Agent/TCP/Sack1 with a delayed-ACK sink",
         settings: NS2,
@@ -112,7 +126,7 @@ const PROFILES: &[Profile] = &[
         name: "ns2_linux",
         summary: "ns-2.35 Agent/TCP/Linux: the CUBIC of Linux 2.6.22, every segment acknowledged",
         settings: NS2_LINUX,
-        controllers: &[("cubic", "cubic_ns2")],
+        controllers: &[("cubic", "cubic_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")],
         sources: &[
             "ns-default.tcl of ns-2.35 as for ns2_sack1; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
             "tcp-linux.cc: SACK counting from Linux, in segments; the threshold is taken from the window",
@@ -169,6 +183,7 @@ const RFC: Config = Config {
     sack_delay: Duration::ZERO,
     forget_on_timeout: false,
     accurate_ecn_echo: false,
+    stamps_arrival: false,
 };
 
 const LINUX: Config = Config {
@@ -207,6 +222,19 @@ const LINUX_32: Config = Config {
     adaptive_acks: false,
     undo: UndoRule::Halved,
     ..LINUX_314
+};
+
+const LIBUTP: Config = Config {
+    iw: 1,
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
+    timestamps: true,
+    min_rto: Duration::from_millis(500),
+    initial_rto: Duration::from_secs(3),
+    prr: false,
+    idle_restart: false,
+    rto_rule: RtoRule::Libutp,
+    stamps_arrival: true,
+    ..RFC
 };
 
 const NS2: Config = Config {

@@ -85,6 +85,8 @@ pub struct Receiver {
     /// Segments in order that no ACK has covered yet.
     unacknowledged: u32,
     ts_recent: u32,
+    /// When the newest segment came, by the timestamps clock, and the stamp that it carried, if ACKs are to tell that.
+    arrived: Option<(u32, u32)>,
     window: u32,
     /// So many ACKs are not delayed.
     quick: u32,
@@ -122,6 +124,7 @@ impl Receiver {
             fin_received: false,
             fin: None,
             ts_recent: 0,
+            arrived: None,
             window: config.rwnd,
             reassembly: Reassembly::default(),
             duplicate: None,
@@ -224,6 +227,9 @@ impl Receiver {
         }
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(end);
+        }
+        if self.config.stamps_arrival {
+            self.arrived = Some((timestamp(now), segment.ts_val));
         }
         if let Some(buffer) = &mut self.buffer {
             let rtt = ticks_since(now, segment.ts_ecr);
@@ -441,6 +447,9 @@ impl Receiver {
             self.timer = Some(now + self.syn_rto);
             self.answered = now;
             return Some(segment);
+        }
+        if let Some((arrival, sent)) = self.arrived {
+            (segment.ts_val, segment.ts_ecr) = (arrival, sent);
         }
         self.timer = None;
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {

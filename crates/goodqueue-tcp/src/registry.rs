@@ -139,10 +139,12 @@ controllers! {
     Reno = crate::reno::Reno;
     Dctcp = crate::dctcp::Dctcp;
     Vegas = crate::vegas::Vegas;
-    Ledbat = crate::ledbat::Ledbat<false>;
-    LedbatUtp = crate::ledbat::Ledbat<true>;
+    Ledbat = crate::ledbat::Ledbat;
+    LedbatUtp = crate::ledbat_utp::LedbatUtp;
+    LedbatNs2 = crate::ledbat_ns2::LedbatNs2;
     TcpLp = crate::tcp_lp::TcpLp;
-    Nice = crate::nice::Nice;
+    Nice = crate::nice::Nice<false>;
+    NiceNs2 = crate::nice::Nice<true>;
     Compound = crate::compound::Compound;
     Bbr = crate::bbr::Bbr;
 }

@@ -4,7 +4,7 @@ use goodqueue::{Duration, Instant};
 
 use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, TICK};
 use super::{narrow, sent_at, ticks, ticks_since};
-use crate::config::Growth;
+use crate::config::{Growth, RtoRule};
 use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
@@ -393,6 +393,9 @@ impl<C: CongestionControl> Sender<C> {
                     news.rtt = Some(now.since(last));
                 }
             } else {
+                if self.config.rto_rule == RtoRule::Libutp {
+                    self.rtt.clear_back_off();
+                }
                 if let Some(sent) = done.sent {
                     let rtt = now.since(sent);
                     self.rtt.take(rtt, ack, self.snd_nxt);

@@ -1,0 +1,114 @@
+//! LEDBAT as TCP-LEDBAT has it, Silvio Valenti's module for Linux and ns-2: whole segments, whole milliseconds, and a window
+//! of one segment at least.
+
+use goodqueue::{Duration, Instant};
+
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
+use crate::ledbat::Delays;
+use crate::registry::{About, Constant, Needs};
+
+/// `target`, in milliseconds.
+const TARGET: i64 = 100;
+/// Least threshold after a loss, in segments (`tcp_reno_ssthresh`).
+const LEAST_THRESHOLD: u64 = 2;
+
+/// The LEDBAT of TCP-LEDBAT, of draft-shalunov-ledbat-congestion-00. Each ACK counts by how far its delay is from the target; a
+/// window's worth of targets is a segment more, less than nothing one less.
+#[derive(Clone, Debug, Default)]
+pub struct LedbatNs2 {
+    delays: Delays<10, 4>,
+    /// Queuing delay now, in milliseconds; `None` before the first sample.
+    queuing: Option<i64>,
+    /// `snd_cwnd_cnt`, in segments times milliseconds.
+    count: i64,
+}
+
+impl LedbatNs2 {
+    /// What it is.
+    pub const ABOUT: About = About {
+        name: "ledbat_ns2",
+        summary: "aims at 100 ms of queuing delay, in whole segments and milliseconds, one segment at least",
+        reference: "TCP-LEDBAT tcp_ledbat.c",
+        constants: &[
+            Constant { name: "target", value: "100 ms", source: "TCP-LEDBAT" },
+            Constant { name: "base_histo_len", value: "10 minutes", source: "TCP-LEDBAT" },
+            Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
+        ],
+        needs: Needs::Timestamps,
+    };
+
+    /// The window in segments after an ACK.
+    fn steer(&mut self, window: u64) -> u64 {
+        let Some(queuing) = self.queuing else { return window };
+        let segments = i64::try_from(window).unwrap_or(i64::MAX);
+        let count = self.count + (TARGET - queuing).min(TARGET);
+        if count >= segments.saturating_mul(TARGET) {
+            self.count = 0;
+            window + 1
+        } else if count >= 0 {
+            self.count = count;
+            window
+        } else if window > 1 {
+            self.count = (segments - 2) * TARGET;
+            window - 1
+        } else {
+            window
+        }
+    }
+}
+
+impl CongestionControl for LedbatNs2 {
+    fn name(&self) -> &'static str {
+        Self::ABOUT.name
+    }
+
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        ack.ssthresh = ack.ssthresh.min(cwnd); // do_ss 0: no slow start
+        let mss = u64::from(ack.mss).max(1);
+        if ack.may_grow { self.steer((cwnd / mss).max(1)) * mss } else { cwnd }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        let mss = u64::from(event.mss).max(1);
+        (event.cwnd / mss / 2).max(LEAST_THRESHOLD) * mss
+    }
+
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        if let Some(delay) = feedback.one_way_delay {
+            self.queuing = Some(i64::from(self.delays.take(feedback.now, delay) / 1000));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(queuing: i64, acks: u32, mut window: u64) -> u64 {
+        let mut ledbat = LedbatNs2 { queuing: Some(queuing), ..LedbatNs2::default() };
+        for _ in 0..acks {
+            window = ledbat.steer(window);
+        }
+        window
+    }
+
+    #[test]
+    fn a_window_of_acks_without_delay_is_a_segment_more_and_at_the_target_nothing() {
+        assert_eq!(after(0, 9, 10), 10);
+        assert_eq!(after(0, 10, 10), 11);
+        assert_eq!(after(50, 20, 10), 11);
+        assert_eq!(after(100, 1000, 10), 10);
+    }
+
+    #[test]
+    fn beyond_the_target_the_window_falls_to_one_segment() {
+        assert_eq!(after(1200, 1, 10), 9);
+        assert_eq!(after(1200, 20, 10), 1);
+    }
+}

@@ -119,6 +119,7 @@
 //! kind = "tcp"                  # a connection with data one way
 //! size = "360kb"                # bytes to transfer; default: without end
 //! total = "360kb"               # instead of `size`: of all flows of the table together, in equal parts
+//! local_congestion = false      # the first queue is on the sender's host, which tells TCP at once what it drops (Linux)
 //!
 //! kind = "ping"                 # requests that are answered at once
 //! interval = "200ms"            # time between requests
@@ -439,8 +440,17 @@ impl Default for Names<'_> {
 /// Congestion controls known without asking `goodqueue-tcp`.
 pub const CONGESTION_CONTROLS: &[&str] = &["newreno", "cubic"];
 /// TCP profiles known without asking `goodqueue-tcp`.
-pub const PROFILES: &[&str] =
-    &["rfc", "linux", "linux314", "linux32", "ns2_sack1", "ns2_newreno", "ns2_linux", "ns2_fulltcp"];
+pub const PROFILES: &[&str] = &[
+    "rfc",
+    "linux",
+    "linux314",
+    "linux32",
+    "libutp",
+    "ns2_sack1",
+    "ns2_newreno",
+    "ns2_linux",
+    "ns2_fulltcp",
+];
 
 /// One flow of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]

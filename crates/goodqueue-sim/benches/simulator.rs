@@ -129,6 +129,7 @@ fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config
             size: None,
             config: Arc::clone(&tcp),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
+            local_congestion: false,
         });
         // All within the first tenth of the run, a millisecond from each other if that is possible.
         let spacing = (millis * 100_000 / u64::from(flows.max(1))).min(1_000_000);

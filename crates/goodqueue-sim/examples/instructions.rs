@@ -81,6 +81,7 @@ fn simulation(seconds: u64) -> u64 {
             size: None,
             config: goodqueue_tcp::Config::default().into(),
             congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+            local_congestion: false,
         });
         let start = Instant::from_nanos(number * 1_000_000);
         FlowConfig { start, ..FlowConfig::new(traffic, Duration::from_millis(50)) }

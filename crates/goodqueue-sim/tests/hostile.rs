@@ -31,6 +31,7 @@ fn download(size: Option<u64>) -> Traffic {
         size,
         config: goodqueue_tcp::Config::default().into(),
         congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+        local_congestion: false,
     })
 }
 

@@ -20,6 +20,7 @@ fn rate(congestion_control: &str, loss: f64) -> f64 {
         size: None,
         config: config.into(),
         congestion_control: AnyCongestionControl::by_name(congestion_control).expect("listed"),
+        local_congestion: false,
     });
     let links = [line(made("netem", &path)), line(made("pfifo", &Settings::new()))];
     let flows = vec![FlowConfig::new(traffic, RTT)];

@@ -30,7 +30,13 @@ fn download(size: Option<u64>, change: impl Fn(&mut goodqueue_tcp::Config)) -> T
     let mut config = goodqueue_tcp::Config::default();
     change(&mut config);
     let congestion_control = AnyCongestionControl::by_name("newreno").expect("listed");
-    Traffic::Tcp(TcpSettings { direction: Direction::Down, size, config: config.into(), congestion_control })
+    Traffic::Tcp(TcpSettings {
+        direction: Direction::Down,
+        size,
+        config: config.into(),
+        congestion_control,
+        local_congestion: false,
+    })
 }
 
 fn cbr(kbit: u64, bytes: u32) -> Traffic {
@@ -337,6 +343,7 @@ fn every_profile_of_linux_fills_a_line_without_flooding_it() {
             size: None,
             config: profile.settings.into(),
             congestion_control: profile.controller("cubic").expect("listed"),
+            local_congestion: false,
         });
         let codel = AnyConfig::from_settings("codel", &Settings::new(), &Link::default());
         let down = LinkConfig::new(
@@ -348,4 +355,16 @@ fn every_profile_of_linux_fills_a_line_without_flooding_it() {
         assert!(sent.bytes * 8 > 20 * 8_000_000, "{name}: {} bytes in 20 s of 10 Mbit/s", sent.bytes);
         assert!(dropped * 50 < sent.packets, "{name}: {dropped} of {} packets", sent.packets);
     }
+}
+
+#[test]
+fn a_sender_whose_own_host_drops_hears_of_it_at_once_and_loses_next_to_nothing() {
+    let dropped = |local_congestion| {
+        let Traffic::Tcp(settings) = download(None, |_| {}) else { unreachable!("it is TCP") };
+        let flow = flow(Traffic::Tcp(TcpSettings { local_congestion, ..settings }), 50, Instant::ZERO);
+        simulate(constant(1, 50), vec![flow], 20).flows[0].counters.dropped
+    };
+    let (told, not_told) = (dropped(true), dropped(false));
+    assert!(told >= 1, "the queue is full now and then");
+    assert!(told * 4 < not_told, "{told} {not_told}");
 }

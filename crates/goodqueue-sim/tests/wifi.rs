@@ -567,6 +567,7 @@ mod on_a_path {
                 size: None,
                 config: goodqueue_tcp::Config::default().into(),
                 congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
+                local_congestion: false,
             })
         };
         let ping = || Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 84 });

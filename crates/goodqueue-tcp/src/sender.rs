@@ -387,6 +387,29 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The host's own queue dropped what was just sent, and says so: congestion, as a mark of ECN is (Linux `tcp_enter_cwr`).
+    /// The segment counts as sent, and is found lost in the usual way.
+    #[cold]
+    pub fn on_local_drop(&mut self, now: Instant) {
+        // One reduction per window of data, whatever told of it.
+        let is_new = self.phase == Phase::Open && self.snd_una >= self.reduction_point;
+        if self.state != State::Established || !is_new || self.controls_all {
+            return;
+        }
+        let (cwnd, is_due) = (self.cwnd, self.cwr_due);
+        self.ssthresh = self.reduced_window(now, Signal::Ecn, 0);
+        self.cwr_due = is_due;
+        self.rack.undo = None;
+        if self.config.rack() && self.config.prr {
+            self.prr = Prr::begin_whole(cwnd);
+            self.phase = Phase::Reduction;
+            self.recovery_point = self.snd_nxt;
+            self.cwnd = cwnd.min(self.scoreboard.pipe() + self.mss);
+        } else {
+            self.cwnd = cwnd.min(self.ssthresh);
+        }
+    }
+
     /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before: the timer.
     #[must_use]
     #[inline]

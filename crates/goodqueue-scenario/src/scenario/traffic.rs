@@ -174,7 +174,7 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         access: Duration::ZERO,
         dscp: 0,
         label: None,
-        traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None }),
+        traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None, local_congestion: false }),
     };
     let ping = FlowGroup {
         direction: Direction::Up,

@@ -25,6 +25,8 @@ pub struct TcpSettings {
     pub config: Arc<Config>,
     /// The sender's congestion control.
     pub congestion_control: AnyCongestionControl,
+    /// The first queue is on the sender's own host, which tells TCP what it drops as it is sent.
+    pub local_congestion: bool,
 }
 
 impl Settings for TcpSettings {
@@ -52,6 +54,7 @@ pub struct Tcp {
     flow: u32,
     direction: Direction,
     stopped: bool,
+    local_congestion: bool,
     sender: Sender,
     completed_at: Option<Instant>,
     size: Option<u64>,
@@ -71,7 +74,8 @@ impl Tcp {
         settings: &TcpSettings,
         mut random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
-        let TcpSettings { direction, size, mut config, congestion_control } = settings.clone();
+        let TcpSettings { direction, size, mut config, congestion_control, local_congestion } =
+            settings.clone();
         if !config.tick.is_zero() {
             let tick_phase = Duration::from_nanos(random.next_u64() % config.tick.as_nanos());
             config = Arc::new(Config { tick_phase, ..*config });
@@ -86,6 +90,7 @@ impl Tcp {
             config,
             sender,
             receiver,
+            local_congestion,
             stopped: false,
             first_at: None,
             completed_at: None,
@@ -97,7 +102,11 @@ impl Tcp {
         let mut has_room = network.has_room(self.direction, self.flow);
         while has_room && let Some(segment) = self.sender.poll_transmit(now) {
             let bytes = segment.wire_len(&self.config);
+            let dropped_before = network.counters(self.flow as usize).dropped;
             network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
+            if self.local_congestion && network.counters(self.flow as usize).dropped > dropped_before {
+                self.sender.on_local_drop(now);
+            }
             has_room = network.has_room(self.direction, self.flow);
         }
         // Without room it is woken as soon as there is some, and what is due waits until then.

@@ -16,11 +16,13 @@ pub struct TcpTransfer {
     pub tcp: Tcp,
     /// Bytes to transfer; `None`: without end.
     pub size: Option<u64>,
+    /// The first queue is on the sender's own host, which tells TCP what it drops.
+    pub local_congestion: bool,
 }
 
 impl Kind for TcpTransfer {
     const NAME: &'static str = "tcp";
-    const KEYS: &'static [&'static str] = &["size", "total"];
+    const KEYS: &'static [&'static str] = &["size", "total", "local_congestion"];
     const IS_OVER_TCP: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
@@ -39,12 +41,16 @@ impl Kind for TcpTransfer {
             Some(total) => Some(total.div_ceil(u64::from(read_count(table)?))),
             None => size,
         };
-        Ok(Self { tcp: around.read_tcp(table)?, size })
+        let local_congestion = table.flag("local_congestion", false)?;
+        Ok(Self { tcp: around.read_tcp(table)?, size, local_congestion })
     }
 
     fn write(&self, flow: &mut Value) {
         if let Some(size) = self.size {
             flow["size"] = json!(size);
+        }
+        if self.local_congestion {
+            flow["local_congestion"] = json!(true);
         }
         self.tcp.write(flow);
     }
@@ -56,6 +62,7 @@ impl Kind for TcpTransfer {
             size: self.size,
             config: config.into(),
             congestion_control,
+            local_congestion: self.local_congestion,
         }))
     }
 }

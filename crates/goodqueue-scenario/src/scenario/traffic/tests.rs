@@ -309,3 +309,13 @@ fn flows_of_a_table_may_share_a_total() {
       help: leave `total` out for one without end
     ");
 }
+
+#[test]
+fn a_flow_that_hears_of_local_drops_is_written_as_it_was_read() {
+    let scenario = read("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"tcp\"\nlocal_congestion = true").unwrap();
+    let json = scenario.to_json();
+    assert_eq!(json["flows"][0]["local_congestion"], true);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
+    let error = message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"web\"\nlocal_congestion = true");
+    assert!(error.contains("local_congestion"), "{error}");
+}

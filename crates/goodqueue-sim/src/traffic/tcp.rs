@@ -102,9 +102,10 @@ impl Tcp {
         let mut has_room = network.has_room(self.direction, self.flow);
         while has_room && let Some(segment) = self.sender.poll_transmit(now) {
             let bytes = segment.wire_len(&self.config);
-            let dropped_before = network.counters(self.flow as usize).dropped;
+            let dropped = |path: &Network| path.counters(self.flow as usize).dropped;
+            let before = self.local_congestion.then(|| dropped(network));
             network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
-            if self.local_congestion && network.counters(self.flow as usize).dropped > dropped_before {
+            if before.is_some_and(|before| dropped(network) > before) {
                 self.sender.on_local_drop(now);
             }
             has_room = network.has_room(self.direction, self.flow);

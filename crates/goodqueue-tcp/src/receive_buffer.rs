@@ -9,6 +9,8 @@ const MOST: u64 = 6_291_456;
 /// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead. Segments that follow each
 /// other out of order are joined, and take it once.
 pub(crate) const OVERHEAD: u64 = 1280;
+/// So many segments at most are joined: `MAX_SKB_FRAGS` of Linux.
+pub(crate) const JOINED: u64 = 17;
 const RECKONED_OVERHEAD: u64 = 832;
 const RECKONED_STEP: u64 = 128;
 /// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for losses.

@@ -7,7 +7,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::reassembly::{Reassembly, Stored};
-use crate::receive_buffer::{OVERHEAD, ReceiveBuffer};
+use crate::receive_buffer::{JOINED, OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::{tick_of, ticks_since, timestamp};
 
@@ -234,9 +234,14 @@ impl Receiver {
         if let Some(buffer) = &mut self.buffer {
             let rtt = ticks_since(now, segment.ts_ecr);
             let answered = tick_of(now, segment.ts_ecr);
-            // What comes in order takes room already when the window is looked at.
-            let own = if start > self.rcv_nxt { 0 } else { u64::from(self.config.payload()) + OVERHEAD };
-            let taken = taken(&self.reassembly) + own;
+            // What comes in order, or is joined to what is held, takes room already when the window is looked at.
+            let payload = u64::from(segment.len);
+            let own = match (start > self.rcv_nxt, self.reassembly.is_empty()) {
+                (false, _) => payload + OVERHEAD,
+                (true, false) => payload,
+                (true, true) => 0,
+            };
+            let taken = taken(&self.reassembly, self.config.payload()) + own;
             self.quick |= u32::from(buffer.on_segment(segment.len, taken, answered, rtt));
         }
         if start > self.rcv_nxt {
@@ -286,7 +291,9 @@ impl Receiver {
     #[inline]
     fn free_window(&self) -> u64 {
         let window = u64::from(self.window);
-        self.buffer.as_ref().map_or(window, |buffer| window.min(buffer.window(taken(&self.reassembly))))
+        self.buffer.as_ref().map_or(window, |buffer| {
+            window.min(buffer.window(taken(&self.reassembly, self.config.payload())))
+        })
     }
 
     /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
@@ -531,10 +538,13 @@ impl Receiver {
     }
 }
 
-/// What is held out of order takes so much of the buffer.
+/// What is held out of order takes so much of the buffer: segments of `mss` bytes that follow each other are joined, up to a
+/// number.
 #[inline]
-fn taken(reassembly: &Reassembly) -> u64 {
-    reassembly.held() + reassembly.ranges() * OVERHEAD
+fn taken(reassembly: &Reassembly, mss: u32) -> u64 {
+    let ranges = reassembly.ranges();
+    let followers = (reassembly.held() / u64::from(mss)).saturating_sub(ranges);
+    reassembly.held() + (ranges + followers / JOINED) * OVERHEAD
 }
 
 fn half(span: Duration) -> Duration {

@@ -86,7 +86,7 @@ const PROFILES: &[Profile] = &[
         settings: LINUX_32,
         controllers: LINUX_CONTROLLERS,
         sources: &[
-            "growth per ACK until Linux 3.12; PRR, in place of rate halving, and the 1 s initial timeout since 3.2",
+            "growth per ACK until Linux 3.12; PRR, in place of rate halving, since 3.2; the 1 s initial timeout since 3.1, ten segments at first since 2.6.39",
             "early retransmit came with 3.5 and tail loss probes with 3.10; adaptive ACKs are not modelled",
             "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0, Linux 3.2 Documentation/networking/ip-sysctl",
         ],

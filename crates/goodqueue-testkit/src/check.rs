@@ -24,6 +24,10 @@ pub struct Checked {
     latest: Instant,
     next_id: u64,
     queued: BTreeMap<u64, TestPacket>,
+    /// Their bytes.
+    held: u64,
+    /// What the configuration says that the checks after each operation ask for.
+    known: Known,
     /// Who chooses a class for each packet may reorder a flow between classes.
     last_of_flow: BTreeMap<(u32, Option<u32>, usize, bool), u64>,
     /// The first packet after each change of a discipline with classes: a flow may be in another one from then on.
@@ -32,6 +36,29 @@ pub struct Checked {
     dequeued: Count,
     dropped: Count,
     marked: MarksSeen,
+}
+
+/// Of a configuration, found once after each change.
+#[derive(Clone, Debug)]
+struct Known {
+    /// Of packets and of bytes, with their names.
+    limits: Vec<(&'static str, Value)>,
+    reorders: bool,
+    /// `dualpi2` is somewhere in the tree: it has two queues, between which the ECN field chooses.
+    dual: bool,
+}
+
+impl Known {
+    fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
+        let config = qdisc.config();
+        let settings = config.to_settings();
+        let limit = |name| settings.get(name).map(|value| (name, value));
+        Self {
+            limits: ["limit", "memory_limit"].into_iter().filter_map(limit).collect(),
+            reorders: reorders(&settings),
+            dual: holds("dualpi2", config.kind().name, &settings),
+        }
+    }
 }
 
 /// Packets that came without CE and left with it.
@@ -54,13 +81,16 @@ impl Checked {
     /// Supervises an empty queue with this configuration.
     #[must_use]
     pub fn new(config: AnyConfig, seed: u64) -> Self {
+        let qdisc = AnyQdisc::new(config, 1, Source::seeded(seed));
         Self {
-            qdisc: AnyQdisc::new(config, 1, Source::seeded(seed)),
+            known: Known::of(&qdisc),
+            qdisc,
             twin: None,
             now: Instant::ZERO,
             latest: Instant::ZERO,
             next_id: 0,
             queued: BTreeMap::new(),
+            held: 0,
             last_of_flow: BTreeMap::new(),
             epochs: Vec::new(),
             offered: Count::default(),
@@ -110,6 +140,9 @@ impl Checked {
             self.latest = self.latest.max(self.now);
         }
         let outcome = perform(&mut self.qdisc, self.now, operation, packet);
+        if matches!(operation, Operation::Reconfigure(_) | Operation::Restore) {
+            self.known = Known::of(&self.qdisc);
+        }
         if let Some(twin) = &mut self.twin {
             let theirs = perform(twin, self.now, operation, packet);
             ensure(theirs == outcome, || format!("I15: the copy does {theirs:?}, the original {outcome:?}"))?;
@@ -157,6 +190,7 @@ impl Checked {
         self.next_id += 1;
         self.offered.add(len);
         self.queued.insert(packet.id, packet);
+        self.held += u64::from(len);
         packet
     }
 
@@ -174,14 +208,11 @@ impl Checked {
             self.dequeued.add(packet.len);
             self.marked.sent += u64::from(packet.ecn != packet.came_with);
             let epoch = self.epochs.partition_point(|&first| first <= packet.id);
-            // `dualpi2` has two queues, between which the ECN field chooses.
-            let config = self.qdisc.config();
-            let low_latency = holds("dualpi2", config.kind().name, &config.to_settings())
-                && matches!(packet.came_with, Ecn::Ect1 | Ecn::Ce);
+            let low_latency = self.known.dual && matches!(packet.came_with, Ecn::Ect1 | Ecn::Ce);
             let flow = (packet.flow, packet.class, epoch, low_latency);
             let last = self.last_of_flow.insert(flow, packet.id);
             let orderly = last.is_none_or(|last| last < packet.id);
-            ensure(orderly || reorders(&self.qdisc.config().to_settings()), || {
+            ensure(orderly || self.known.reorders, || {
                 format!("I4: {} of flow {} leaves after {last:?}", packet.id, packet.flow)
             })?;
         }
@@ -194,6 +225,7 @@ impl Checked {
     fn leaves(&mut self, packet: &TestPacket) -> Result<(), String> {
         let known = self.queued.remove(&packet.id);
         let known = known.ok_or_else(|| format!("I2: packet {} leaves again", packet.id))?;
+        self.held -= u64::from(known.len);
         let ecn = match known.ecn {
             Ecn::NotEct | Ecn::Ce => packet.ecn == known.ecn,
             capable => packet.ecn == capable || packet.ecn == Ecn::Ce,
@@ -208,7 +240,7 @@ impl Checked {
     fn check(&self, operation: &Operation) -> Result<(), String> {
         let stats = self.qdisc.stats();
         let (len, backlog) = (self.qdisc.len(), self.qdisc.backlog());
-        let held: u64 = self.queued.values().map(|packet| u64::from(packet.len)).sum();
+        let held = self.held;
         ensure(len == self.queued.len(), || format!("I5: len is {len}, {} are queued", self.queued.len()))?;
         ensure(self.qdisc.is_empty() == self.queued.is_empty(), || "I5: is_empty is wrong".to_owned())?;
         ensure(backlog == held, || format!("I7: backlog is {backlog}, {held} bytes are queued"))?;
@@ -224,7 +256,7 @@ impl Checked {
         for (name, ours, theirs) in identities {
             ensure(ours == theirs, || format!("I1: {name}: {ours:?}, should be {theirs:?}"))?;
         }
-        self.check_limits(&self.qdisc.config().to_settings())?;
+        self.check_limits()?;
         if let Some(event) = self.qdisc.next_event(self.latest) {
             let fits = event > self.latest || self.latest == Instant::MAX;
             ensure(fits, || format!("I9: next event {event:?}, now {:?}", self.latest))?;
@@ -241,11 +273,11 @@ impl Checked {
         Ok(())
     }
 
-    fn check_limits(&self, settings: &Settings) -> Result<(), String> {
-        for name in ["limit", "memory_limit"] {
-            let (held, limit) = match settings.get(name) {
-                Some(Value::Packets(limit)) => (self.qdisc.len() as u64, limit),
-                Some(Value::Bytes(limit)) => (self.qdisc.backlog(), limit),
+    fn check_limits(&self) -> Result<(), String> {
+        for &(name, limit) in &self.known.limits {
+            let (held, limit) = match limit {
+                Value::Packets(limit) => (self.qdisc.len() as u64, limit),
+                Value::Bytes(limit) => (self.qdisc.backlog(), limit),
                 _ => continue,
             };
             ensure(held <= limit, || format!("I3: {held} held, {name} is {limit}"))?;

@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 
 use goodqueue::{ConfigError, Duration};
 
+use crate::hystart::HyStart;
 use crate::registry::{CONTROLLERS, Needs};
 use crate::segment::TIMESTAMPS;
 use crate::timers::Timers;
@@ -127,6 +128,8 @@ pub struct Config {
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,
+    /// Who ends slow start before a loss does. Default: the controller, if it has a way of its own.
+    pub hystart: HyStart,
     /// How segments are found lost. Default: by SACK counts; [`LossDetection::Rack`] needs SACK.
     pub loss_detection: LossDetection,
     /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs SACK.
@@ -191,6 +194,7 @@ impl Default for Config {
             idle_restart: true,
             rwnd: MAX_WINDOW,
             initial_ssthresh: u64::MAX,
+            hystart: HyStart::Own,
             loss_detection: LossDetection::Sacked,
             tail_loss_probe: false,
             early_retransmit: false,

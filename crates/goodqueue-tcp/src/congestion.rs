@@ -176,6 +176,13 @@ pub trait CongestionControl {
         let _ = (feedback, window);
     }
 
+    /// Asked once, when the connection is made, if [`HyStart`](crate::HyStart) is not the controller's own: whether its slow
+    /// start is the standard one, which ends at the threshold, grows by [`Ack::acked`], and which HyStart++ may shape. From then
+    /// on it is.
+    fn takes_standard_slow_start(&mut self) -> bool {
+        false
+    }
+
     /// True if the controller sets the window in recovery too, and no rate reduction is to be made by the sender (BBR).
     fn controls_all(&self) -> bool {
         false

@@ -132,6 +132,10 @@ impl CongestionControl for Cubic {
         reduced.max(MIN_SSTHRESH * u64::from(event.mss))
     }
 
+    fn takes_standard_slow_start(&mut self) -> bool {
+        true
+    }
+
     fn on_idle(&mut self, now: Instant, _idle: Duration) {
         // The epoch moves on by the time since the last ACK; the pause begins anew from here.
         let pause = now.since(self.last_ack);

@@ -67,6 +67,8 @@ pub struct CubicLinux {
     samples: u32,
     /// `HyStart` ended slow start.
     found: bool,
+    /// `HyStart` is off.
+    standard: bool,
 }
 
 impl CubicLinux {
@@ -244,7 +246,7 @@ impl CongestionControl for CubicLinux {
         self.last_max =
             if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
         if event.signal == Signal::Timeout {
-            *self = Self { last_ack: self.last_ack, ..Self::default() };
+            *self = Self { last_ack: self.last_ack, standard: self.standard, ..Self::default() };
         }
         (event.basis() / mss * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
     }
@@ -253,6 +255,11 @@ impl CongestionControl for CubicLinux {
         let pause = now.since(self.last_ack);
         self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
         self.last_ack = now;
+    }
+
+    fn takes_standard_slow_start(&mut self) -> bool {
+        self.standard = true;
+        true
     }
 
     fn wants_feedback(&self) -> bool {
@@ -265,7 +272,7 @@ impl CongestionControl for CubicLinux {
             return;
         }
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
-        if !self.found && window.cwnd < window.ssthresh {
+        if !self.found && !self.standard && window.cwnd < window.ssthresh {
             self.hystart(feedback, delay, window);
         }
     }

@@ -45,12 +45,12 @@
 //! without them (RFC 6582), limited transmit (RFC 3042), Proportional Rate Reduction (RFC 9937), the retransmission
 //! timer (RFC 6298), ECN (RFC 3168) and its accurate echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1),
 //! persist timer (RFC 9293 §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
-//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing. Congestion controllers are
+//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++ ([`hystart`], RFC 9406). Congestion controllers are
 //! listed in [`registry`], stacks as they were used in [`profile`].
 //!
 //! # What it does not
 //!
-//! No data from receiver to sender, no HyStart++ (RFC 9406), no Nagle algorithm, no reset, and no giving up: a
+//! No data from receiver to sender, no Nagle algorithm, no reset, and no giving up: a
 //! connection whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they never
 //! wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not negotiated; ECN is.
 
@@ -70,6 +70,7 @@ pub mod cubic;
 pub mod cubic_linux;
 pub mod cubic_ns2;
 pub mod dctcp;
+pub mod hystart;
 pub mod ledbat;
 pub mod ledbat_ns2;
 pub mod ledbat_utp;
@@ -99,6 +100,7 @@ pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use cubic_ns2::CubicNs2;
 pub use dctcp::Dctcp;
+pub use hystart::HyStart;
 pub use ledbat::Ledbat;
 pub use ledbat_ns2::LedbatNs2;
 pub use ledbat_utp::LedbatUtp;

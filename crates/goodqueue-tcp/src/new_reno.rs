@@ -56,5 +56,9 @@ impl CongestionControl for NewReno {
         event.rounded(event.basis() / 2).max(MIN_SSTHRESH * u64::from(event.mss))
     }
 
+    fn takes_standard_slow_start(&mut self) -> bool {
+        true
+    }
+
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 }

@@ -4,6 +4,7 @@
 use goodqueue::Duration;
 
 use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
+use crate::hystart::HyStart;
 use crate::registry::AnyCongestionControl;
 use crate::timers::Timers;
 
@@ -166,6 +167,7 @@ const RFC: Config = Config {
     idle_restart: true,
     rwnd: crate::config::MAX_WINDOW,
     initial_ssthresh: u64::MAX,
+    hystart: HyStart::Own,
     loss_detection: LossDetection::Sacked,
     tail_loss_probe: false,
     early_retransmit: false,

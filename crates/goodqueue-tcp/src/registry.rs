@@ -109,6 +109,12 @@ macro_rules! controllers {
                 }
             }
 
+            fn takes_standard_slow_start(&mut self) -> bool {
+                match self {
+                    $(Self::$name(controller) => controller.takes_standard_slow_start()),+
+                }
+            }
+
             fn controls_all(&self) -> bool {
                 match self {
                     $(Self::$name(controller) => controller.controls_all()),+

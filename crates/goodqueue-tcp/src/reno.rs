@@ -82,6 +82,10 @@ impl CongestionControl for Reno {
         Self::half(event)
     }
 
+    fn takes_standard_slow_start(&mut self) -> bool {
+        true
+    }
+
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 }
 

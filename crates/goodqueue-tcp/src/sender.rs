@@ -8,6 +8,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::congestion::{Congestion, CongestionControl, Signal};
+use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
 use crate::rtt::RttEstimator;
@@ -187,6 +188,7 @@ pub struct Sender<C = AnyCongestionControl> {
     burst_of_several: bool,
     send_buffer: Option<Box<SendBuffer>>,
     ns2: Ns2,
+    hystart: Option<Box<HyStartPlusPlus>>,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -194,13 +196,15 @@ impl<C: CongestionControl> Sender<C> {
     ///
     /// # Errors
     /// See [`Config::check`].
-    pub fn new(config: impl Into<Arc<Config>>, controller: C) -> Result<Self, ConfigError> {
+    pub fn new(config: impl Into<Arc<Config>>, mut controller: C) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
         let mss = u64::from(config.payload());
         let feedback = controller.wants_feedback();
         let controls_all = controller.controls_all();
         let pace = controller.pacing_rate();
+        let standard = config.hystart != HyStart::Own && controller.takes_standard_slow_start();
+        let hystart = (standard && config.hystart == HyStart::Rfc9406).then(Box::default);
         let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.rack());
         if controls_all {
             scoreboard.keep_log();
@@ -250,6 +254,7 @@ impl<C: CongestionControl> Sender<C> {
                 round_end: 0,
             },
             ns2: Ns2::default(),
+            hystart,
             probed: None,
             rates: controls_all.then(Box::default),
             feedback,

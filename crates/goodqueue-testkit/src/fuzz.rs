@@ -15,7 +15,7 @@ use goodqueue_scenario::trace::Trace;
 use goodqueue_scenario::{sweep, tc};
 use goodqueue_sim::Opportunities;
 use goodqueue_tcp::{
-    AnyCongestionControl, Config as TcpConfig, DelayedAck, Flags, Receiver, Segment, Sender,
+    AnyCongestionControl, Config as TcpConfig, DelayedAck, Flags, HyStart, Receiver, Segment, Sender,
 };
 
 use crate::check::{Checked, round_trip};
@@ -332,6 +332,7 @@ pub fn tcp_segments(bytes: &[u8]) {
         prr: on(4),
         idle_restart: on(5),
         rwnd: choices.of(&[MOST_WINDOW, 65_535, 0, 1]),
+        hystart: if on(7) { HyStart::Rfc9406 } else { HyStart::Own },
         ..TcpConfig::default()
     };
     let name = if on(6) { "cubic" } else { "newreno" };

@@ -6,6 +6,7 @@ use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State,
 use super::{narrow, sent_at, ticks, ticks_since};
 use crate::config::{Growth, RtoRule};
 use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
+use crate::hystart::{HyStart, Seen, Verdict};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
 use crate::segment::{Flags, Segment};
@@ -256,8 +257,34 @@ impl<C: CongestionControl> Sender<C> {
             may_grow,
             ecn_echo: echo,
         };
+        if self.config.hystart == HyStart::Rfc9406 {
+            self.shape_slow_start(&mut event);
+        }
         self.cwnd = self.controller.on_ack(&mut event, self.cwnd);
         self.ssthresh = event.ssthresh;
+    }
+
+    /// `HyStart++`, in the initial slow start only (RFC 9406 §4.2): until something reduced the window.
+    fn shape_slow_start(&mut self, ack: &mut Ack) {
+        if self.ssthresh != self.config.initial_ssthresh || self.cwnd >= self.ssthresh {
+            return;
+        }
+        let Some(hystart) = &mut self.hystart else { return };
+        let seen = Seen {
+            una: self.snd_una,
+            next: self.snd_nxt,
+            rtt: ack.rtt,
+            acked: if ack.may_grow { ack.acked } else { 0 },
+            mss: self.mss,
+            step: if self.config.whole_segments { self.mss } else { 1 },
+        };
+        match hystart.on_ack(&seen) {
+            Verdict::Grow(bytes) => {
+                ack.acked = bytes;
+                ack.whole = true;
+            }
+            Verdict::Leave => ack.ssthresh = self.cwnd,
+        }
     }
 
     /// Tells the controller everything.

@@ -6,6 +6,7 @@ mod ecn;
 mod growth;
 mod handshake;
 mod hostile;
+mod hystart;
 mod linux;
 mod ns2;
 mod pair;

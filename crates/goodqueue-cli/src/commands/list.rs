@@ -10,8 +10,9 @@ use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_scenario::units::show_time;
 use goodqueue_scenario::{library, reproduce};
-use goodqueue_tcp::Profile;
 use goodqueue_tcp::config::MAX_WINDOW;
+use goodqueue_tcp::registry::Constant;
+use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile, hystart};
 use serde_json::{Map, Value, json};
 
 use super::run::scenario_names;
@@ -220,23 +221,30 @@ fn tcps() -> (Vec<Value>, Vec<String>) {
     goodqueue_tcp::registry::CONTROLLERS
         .iter()
         .map(|about| {
-            let constants: Vec<Value> = about
-                .constants
-                .iter()
-                .map(|constant| json!({"name": constant.name, "value": constant.value, "source": constant.source}))
-                .collect();
-            let entry = json!({
+            let mut entry = json!({
                 "name": about.name, "summary": about.summary, "reference": about.reference,
-                "variants": [], "constants": constants,
+                "variants": [], "constants": constants_json(about.constants),
             });
             let mut text = format!("{} – {} ({})\n", about.name, about.summary, about.reference);
             for constant in about.constants {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "  {} = {} [{}]", constant.name, constant.value, constant.source);
             }
+            let controller = AnyCongestionControl::by_name(about.name);
+            if controller.is_some_and(|mut controller| controller.takes_standard_slow_start()) {
+                entry["hystart"] = json!({HyStart::Rfc9406.name(): constants_json(hystart::CONSTANTS)});
+                let one = |constant: &Constant| format!("{} = {}", constant.name, constant.value);
+                let all: Vec<String> = hystart::CONSTANTS.iter().map(one).collect();
+                let _ = writeln!(text, "  with hystart rfc9406: {} [RFC 9406 §4.3]", all.join(", "));
+            }
             (entry, text)
         })
         .unzip()
+}
+
+fn constants_json(constants: &[Constant]) -> Value {
+    let one = |constant: &Constant| json!({"name": constant.name, "value": constant.value, "source": constant.source});
+    constants.iter().map(one).collect()
 }
 
 fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
@@ -311,6 +319,7 @@ fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic
         ("undo", word(format!("{:?}", base.undo))),
         ("rto_rule", word(format!("{:?}", base.rto_rule))),
         ("growth", word(format!("{:?}", base.growth))),
+        ("hystart", base.hystart.name().to_owned()),
         ("idle_restart", on(base.idle_restart)),
     ])
 }

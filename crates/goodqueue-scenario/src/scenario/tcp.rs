@@ -1,7 +1,7 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
 use goodqueue::Duration;
-use goodqueue_tcp::{AnyCongestionControl, Profile};
+use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::Raw;
@@ -28,6 +28,8 @@ pub struct Tcp {
     pub min_rto: Duration,
     /// The receiver's window in bytes; `None`: the profile's.
     pub rwnd: Option<u32>,
+    /// Who ends slow start before a loss does; `None`: as the profile has it.
+    pub hystart: Option<HyStart>,
     /// Name of the rest of its behaviour.
     pub profile: String,
 }
@@ -60,6 +62,9 @@ impl Tcp {
         if let Some(rwnd) = self.rwnd {
             table["rwnd"] = json!(rwnd);
         }
+        if let Some(hystart) = self.hystart {
+            table["hystart"] = json!(hystart.name());
+        }
         table
     }
 
@@ -89,6 +94,7 @@ impl Tcp {
             initial_rto: base.initial_rto.max(self.min_rto),
             max_rto: base.max_rto.max(self.min_rto),
             rwnd: self.rwnd.unwrap_or(base.rwnd),
+            hystart: self.hystart.unwrap_or(base.hystart),
             ..base
         };
         let config = config.suited_to(&self.cc);
@@ -114,6 +120,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         sack: true,
         min_rto: Duration::from_millis(200),
         rwnd: None,
+        hystart: None,
         profile: preferred("rfc", names.profiles),
     }
 }
@@ -159,8 +166,9 @@ pub(super) fn read_tcp(
         let message = Diagnostic::new(format!("a minimum timeout of {min_rto} is not possible"));
         return Err(table.error("min_rto", message.allowed("above 0s, at most 60s")));
     }
+    let cc = table.choice("cc", &default.cc, names.cc)?;
     Ok(Tcp {
-        cc: table.choice("cc", &default.cc, names.cc)?.to_owned(),
+        cc: cc.to_owned(),
         iw: table.small("iw", default.iw, 1, 10_000)?,
         mss,
         delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
@@ -168,6 +176,7 @@ pub(super) fn read_tcp(
         sack: table.flag("sack", default.sack)?,
         min_rto,
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
+        hystart: read_hystart(table, default, cc)?,
         profile: profile.to_owned(),
     })
 }
@@ -181,6 +190,23 @@ fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
             let message = message.allowed(format!("{mss} (a segment) to {MAX_RWND}"));
             Err(table.error("rwnd", message.help("leave `rwnd` out for that of the profile")))
         }
+    }
+}
+
+/// What the flows of another table have in common need not fit this one's congestion control: then that has its own.
+fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<HyStart>, Diagnostic> {
+    let controller = Profile::by_name(&default.profile).and_then(|profile| profile.controller(cc));
+    let fits = controller.is_some_and(|mut controller| controller.takes_standard_slow_start());
+    let given = table.choice("hystart", "", &HyStart::ALL.map(HyStart::name))?;
+    match HyStart::ALL.into_iter().find(|hystart| hystart.name() == given) {
+        Some(HyStart::Rfc9406) if !fits => {
+            let message = Diagnostic::new(format!("HyStart++ is not for the slow start of `{cc}`"));
+            let message = message.allowed("with cubic, newreno and reno");
+            Err(table
+                .error("hystart", message.help("leave `hystart` out, or choose another `cc` or `profile`")))
+        }
+        None => Ok(default.hystart.filter(|_| fits)),
+        chosen => Ok(chosen),
     }
 }
 
@@ -220,7 +246,7 @@ fn checked_delayed_ack(
 }
 
 pub(super) const TCP_KEYS: &[&str] =
-    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "profile"];
+    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "profile"];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

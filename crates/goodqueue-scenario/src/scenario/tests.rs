@@ -338,6 +338,7 @@ fn values_out_of_range_are_refused_with_the_range() {
         "tcp.delayed_ack = \"0s\"",
         "tcp.delayed_ack = { every = 0 }",
         "tcp.min_rto = \"0s\"",
+        "tcp.hystart = \"linux\"",
         "flows = -1",
         "flows = 50001",
         "flows = \"4\"",
@@ -366,6 +367,27 @@ fn values_out_of_range_are_refused_with_the_range() {
     {
         assert!(read(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control() {
+    let names = Names { cc: &["cubic", "vegas"], ..Names::default() };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let scenario = resolve(
+        "tcp.hystart = \"rfc9406\"\n[[flows]]\n[[flows]]\ncc = \"vegas\"\n[[flows]]\nhystart = \"off\"",
+    );
+    let json = scenario.unwrap().to_json();
+    let told: Vec<_> = (0..3).map(|flow| json["flows"][flow]["hystart"].as_str()).collect();
+    assert_eq!(told, [Some("rfc9406"), None, Some("off")]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    let refused = resolve("[[flows]]\nhystart = \"rfc9406\"\ncc = \"vegas\"").unwrap_err().to_string();
+    insta::assert_snapshot!(refused, @r#"
+    load.toml:2:11: `hystart`: HyStart++ is not for the slow start of `vegas`
+      2 | hystart = "rfc9406"
+        |           ^^^^^^^^^
+      allowed: with cubic, newreno and reno
+      help: leave `hystart` out, or choose another `cc` or `profile`
+    "#);
 }
 
 #[test]

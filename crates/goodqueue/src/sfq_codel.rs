@@ -32,8 +32,8 @@
 //! and CoDel is that of `ns2`. A packet of no bytes is charged for one.
 //!
 //! # Cost
-//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at most `flows`. A
-//! dequeue visits at most `flows * (packet / quantum + 2)` bins.
+//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at
+//! most `flows`. A dequeue visits each bin a few times at most: rounds in which none gets to send are done at once.
 //!
 //! # Example
 //! ```
@@ -258,6 +258,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         whole: bool,
         drops: &mut impl Drops<P>,
     ) -> Option<P> {
+        // The bin that was the first to be denied: when its turn comes again, a whole round was in vain.
+        let mut first_denied = NIL;
         loop {
             let index = self.turn;
             let mirrored = self.mirrored(index);
@@ -272,6 +274,12 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             if quantum > 0 && bin.deficit <= 0 {
                 bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
                 (self.last, self.turn) = (index, next);
+                if first_denied == index {
+                    self.skip_fruitless_rounds(quantum);
+                    first_denied = NIL;
+                } else if first_denied == NIL {
+                    first_denied = index;
+                }
                 continue;
             }
             let oldest = self.pool.oldest(&mut bin.packets)?;
@@ -282,9 +290,10 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 self.tally.max_packet = self.tally.max_packet.max(bytes);
                 self.passage.leaves(bytes);
                 bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
-                bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
                 if quantum == 0 {
                     (self.last, self.turn) = (index, next);
+                } else {
+                    bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
                 }
                 let packet = oldest.take();
                 self.longest.set(mirrored, u64::from(bin.packets.len()));
@@ -304,14 +313,43 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             };
             if bin.aqm.decide(now, params, &mut source) {
                 let sent = source.pass();
-                bin.deficit = bin.deficit.wrapping_sub(i64::from(sent.max(1)));
                 if quantum == 0 {
                     (self.last, self.turn) = (index, next);
+                } else {
+                    bin.deficit = bin.deficit.wrapping_sub(i64::from(sent.max(1)));
                 }
                 return self.pool.pop_front(&mut bin.packets);
             }
             // The AQM dropped what there was.
             self.leave();
+            if first_denied == index {
+                first_denied = NIL;
+            }
+        }
+    }
+
+    /// A packet many quanta long would be waited for round by round; the rounds in which no bin gets to send are done at
+    /// once. All bins in the round have packets: it has just been gone through.
+    #[cold]
+    fn skip_fruitless_rounds(&mut self, quantum: u32) {
+        let quantum = i64::from(quantum.max(1));
+        let mut rounds = i64::MAX;
+        let mut at = self.turn;
+        while let Some(bin) = self.bins.get(at as usize) {
+            rounds = rounds.min(bin.deficit.min(0).saturating_neg() / quantum);
+            at = bin.place.next();
+            if at == self.turn {
+                break;
+            }
+        }
+        while let Some(bin) = self.bins.get_mut(at as usize) {
+            if bin.deficit <= 0 {
+                bin.deficit = bin.deficit.saturating_add(rounds.saturating_mul(quantum));
+            }
+            at = bin.place.next();
+            if at == self.turn {
+                break;
+            }
         }
     }
 
@@ -717,6 +755,32 @@ mod tests {
             queue.dequeue(Instant::ZERO + Duration::from_millis(6), &mut |_, _| lost += 1);
             assert_eq!(lost, expected, "{quirk}");
         }
+    }
+
+    #[test]
+    fn packets_of_many_quanta_are_not_waited_for_round_by_round() {
+        let settings =
+            Settings::new().with("variant", Value::Choice("cablelabs")).with("quantum", Value::Bytes(1));
+        let mut queue = queue(&settings);
+        for flow in [0, 1, 0, 1] {
+            queue.enqueue(Instant::ZERO, Of(flow, u32::MAX), &mut |_, _| ());
+        }
+        assert_eq!(order(&mut queue, 4), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn what_was_sent_packet_by_packet_is_not_owed_once_there_is_a_quantum() {
+        let mut queue = queue(&Settings::new().with("variant", Value::Choice("cablelabs")));
+        put(&mut queue, &[0; 20]);
+        put(&mut queue, &[1; 5]);
+        order(&mut queue, 12);
+        let settings =
+            Settings::new().with("variant", Value::Choice("cablelabs")).with("quantum", Value::Bytes(1000));
+        let config = SfqCodelConfig::from_settings(&settings, &Link::default()).expect("valid");
+        queue.reconfigure(Instant::ZERO, config, &mut |_, _| ());
+        put(&mut queue, &[1; 4]);
+        let next = order(&mut queue, 6);
+        assert_eq!(next.iter().filter(|flow| **flow == 1).count(), 3, "{next:?}");
     }
 
     #[test]

@@ -41,11 +41,12 @@
 //! # Deviations
 //! From Linux: the tables of `distribution` are computed from the distributions (`pareto` has the shape 3, and `paretonormal`
 //! is three parts of it and one of `normal`), not cut off at four times the jitter as tc's are; a corrupted packet without
-//! bytes ([`Packet::corrupt`]) is lost. As there,
-//! the time of the next bunch is chosen anew whenever the link asks before a packet is due, delay and jitter are cut to units
-//! of 64 ns and `rate` to whole bytes per second, and a packet that finds room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet that cannot be copied
-//! ([`Packet::duplicate`]) is not made. The first number of a correlated source is drawn when it is needed. A jitter above
-//! 2.1 s works. A copy counts as offered.
+//! bytes ([`Packet::corrupt`]) is lost. As there, the time of the next bunch is chosen anew whenever the link asks before a
+//! packet is due, delay and jitter are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds
+//! room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet
+//! that cannot be copied ([`Packet::duplicate`]) is not made. A copy counts as offered, and as dropped where it finds no
+//! room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
+//! 2.1 s works.
 //!
 //! # Cost
 //! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all packets that are due to

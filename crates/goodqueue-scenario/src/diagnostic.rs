@@ -79,7 +79,7 @@ impl Diagnostic {
     #[must_use]
     pub fn one_of(self, word: &str, candidates: &[&str]) -> Self {
         let message = self.allowed(candidates.join(", "));
-        match nearest(word, candidates.iter().copied()) {
+        match nearest(word, candidates.iter().copied()).or_else(|| called_otherwise(word, candidates)) {
             Some(near) => message.help(format!("did you mean `{near}`?")),
             None => message,
         }
@@ -273,6 +273,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The candidate that other tools call `word`.
+fn called_otherwise<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let ours = OTHER_WORDS.iter().filter(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
+    let mut known = ours.filter_map(|ours| candidates.iter().copied().find(|candidate| *candidate == ours));
+    known.next()
+}
+
 /// "`word` is unknown" with the nearest candidate and all of them: `what` names the sort of thing.
 #[must_use]
 pub fn unknown(what: &str, word: &str, candidates: &[&str]) -> Diagnostic {
@@ -317,6 +325,33 @@ const SHOWN: usize = 100;
 const LONGEST_QUOTE: usize = 60;
 /// Longer words are no misspellings, and the edit distance takes quadratic time.
 const LONGEST_WORD: usize = 64;
+/// What others (tc, netem, Mahimahi, Flent, ns-3) or newcomers call a thing, and how it is called here.
+const OTHER_WORDS: [(&str, &str); 24] = [
+    ("type", "kind"),
+    ("bandwidth", "down"),
+    ("bandwidth", "rate"),
+    ("bw", "down"),
+    ("rate", "down"),
+    ("download", "down"),
+    ("downlink", "down"),
+    ("upload", "up"),
+    ("uplink", "up"),
+    ("delay", "rtt"),
+    ("latency", "rtt"),
+    ("length", "duration"),
+    ("time", "duration"),
+    ("repetitions", "seeds"),
+    ("runs", "seeds"),
+    ("disciplines", "qdiscs"),
+    ("queues", "qdiscs"),
+    ("aqm", "qdiscs"),
+    ("aqm", "qdisc"),
+    ("queue", "qdisc"),
+    ("congestion", "cc"),
+    ("congestion_control", "cc"),
+    ("traffic", "flows"),
+    ("bulk", "tcp"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -375,6 +410,15 @@ mod tests {
         assert_eq!(nearest("FQ_CODEL", ["pie", "fq_codel"]), Some("fq_codel"));
         assert_eq!(nearest("bandwidth", ["pie", "fq_codel"]), None);
         assert_eq!(nearest(&"a".repeat(100_000), ["pie"]), None);
+    }
+
+    #[test]
+    fn a_word_of_another_tool_is_translated() {
+        let message =
+            Diagnostic::new("no key `type`").one_of("type", &["kind", "label", "count"]).to_string();
+        assert!(message.contains("did you mean `kind`?"), "{message}");
+        let none = Diagnostic::new("no key `type`").one_of("type", &["label", "count"]).to_string();
+        assert!(!none.contains("did you mean"), "{none}");
     }
 
     proptest! {

@@ -38,7 +38,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TC")]
     qdisc: Vec<String>,
     /// Rate towards the client [default: 10mbit].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the client [default: 1mbit; the rate down if that is given].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
@@ -50,7 +50,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     flows: Option<String>,
     /// Simulated time [default: 60s].
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     time: Option<String>,
     /// Seed of the first run [default: 1].
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]

@@ -37,6 +37,9 @@ pub(crate) struct RunArgs {
     /// Folder for results.
     #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
     out: PathBuf,
+    /// Simulated time [default: as the scenario says].
+    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
+    time: Option<String>,
     /// Number of repetitions, with seeds that follow each other.
     #[arg(long, value_name = "N")]
     seeds: Option<String>,
@@ -88,7 +91,8 @@ impl How {
 }
 
 pub(crate) fn main(args: &RunArgs) -> Outcome {
-    let overrides = Overrides { seeds: args.seeds.clone(), set: args.set.clone(), ..Overrides::default() };
+    let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
+    let overrides = Overrides { time, seeds, set, ..Overrides::default() };
     let mut documents = Vec::new();
     for name in &args.scenarios {
         let mut document = library::load(name)?;

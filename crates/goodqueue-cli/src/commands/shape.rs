@@ -66,7 +66,7 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "FILE", exclusive = true)]
     undo: Option<PathBuf>,
     /// Rate towards the clients [default: no limit].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the clients [default: as --rate].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]

@@ -47,7 +47,7 @@ Examples:
 )]
 pub(crate) struct ShellArgs {
     /// Rate towards the program [default: no limit].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
     /// Rate from the program [default: as --rate].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]

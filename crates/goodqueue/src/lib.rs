@@ -76,3 +76,8 @@ pub use packet::{Ecn, Flow, Packet, TcpAck};
 pub use qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 pub use registry::{AnyConfig, AnyQdisc};
 pub use time::{Duration, Instant, Rate};
+
+/// The code in the README is tried too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -53,7 +53,7 @@
 //!
 //! # Cost
 //! Constant per packet, plus packets dropped; the ACK filter looks at every packet of the flow, an overflow at up to
-//! `log2` of all flows. 64 bytes, a backlog, two tags and two hosts per queue, 1024 queues per tin.
+//! `log2` of all flows. 64 bytes, two tags and two hosts per queue, 1024 queues per tin.
 //!
 //! # Example
 //! ```
@@ -79,9 +79,9 @@ use alloc::vec::Vec;
 use config::{AckFilter, Classes, Isolation};
 pub(crate) use keywords::KEYWORDS;
 use shaper::{ETHERNET_HEADER, Shaper};
-use tin::{QUEUES_32, Tin, TinTally, moving};
+use tin::{QUEUES_32, Tin, TinTally, Weight, charge, moving};
 
-use crate::cobalt::{CobaltVariant, Verdict};
+use crate::cobalt::CobaltVariant;
 use crate::config::Build;
 use crate::flow_queue::Largest;
 use crate::gauge::{Observation, Part};
@@ -103,10 +103,12 @@ pub struct Cake<P, R> {
     /// How many bytes of memory may be used.
     memory: u64,
     shaper: Shaper,
+    /// The link adds nothing to packets.
+    plain: bool,
+    /// The tin of each DSCP.
+    tin_of_dscp: [u8; DSCPS],
     /// The tin served last.
     current: usize,
-    /// Whose turn it is among the tins, without a shaper; the last of them are not there.
-    weights: [Weight; MOST_TINS],
     /// A bit for each tin that has flows to serve, and for each that has no deficit left.
     served: u8,
     spent: u8,
@@ -149,13 +151,6 @@ struct Held {
     empty: u64,
     /// Which queue has the most of them, tin by tin.
     longest: Largest,
-}
-
-/// A tin's share of the service without a shaper.
-#[derive(Clone, Copy, Debug, Default)]
-struct Weight {
-    quantum: i64,
-    deficit: i64,
 }
 
 /// The smallest and the largest packet: as they came and as the link has them, and as they are since `overhead` was set.
@@ -205,8 +200,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             held: Held::default(),
             memory: 0,
             shaper: Shaper::default(),
+            plain: true,
+            tin_of_dscp: [0; DSCPS],
             current: 0,
-            weights: [Weight::default(); MOST_TINS],
             served: 0,
             spent: 0,
             stats: Stats::default(),
@@ -225,16 +221,19 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if self.tins.len() != shares.len() {
             self.tins.resize_with(shares.len(), || Tin::new(&config));
             self.held.longest = Largest::default();
-            self.weights = [Weight::default(); MOST_TINS];
             (self.served, self.spent) = (0, 0);
             for index in 0..self.tins.len() {
                 self.spent |= bit(index);
             }
         }
-        for ((tin, weight), share) in self.tins.iter_mut().zip(&mut self.weights).zip(shares) {
+        for (tin, share) in self.tins.iter_mut().zip(shares) {
             tin.set_rate(&config, share.0);
-            weight.quantum = share.1.max(1);
+            tin.weight.quantum = share.1.max(1);
         }
+        for (dscp, tin) in (0..).zip(&mut self.tin_of_dscp) {
+            *tin = u8::try_from(config.classes.of_dscp(dscp)).unwrap_or(0);
+        }
+        self.plain = config.is_plain();
         self.memory = config.memory();
         self.shaper.pace = self.tins.first().map(|tin| tin.shaper.pace).unwrap_or_default();
         self.current = self.current.min(self.tins.len().saturating_sub(1));
@@ -265,8 +264,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     #[inline]
     fn tin_of(&self, packet: &P) -> usize {
         let chosen = packet.class().and_then(|class| self.config.classes.of_class(class));
-        let tin = chosen.unwrap_or_else(|| self.config.classes.of_dscp(packet.dscp()));
-        if tin < self.tins.len() { tin } else { 0 }
+        chosen.unwrap_or_else(|| usize::from(self.tin_of_dscp[usize::from(packet.dscp()) % DSCPS]))
     }
 
     /// The hash that tells flows, or hosts, apart.
@@ -299,13 +297,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// A packet of `bytes` has left a queue.
     fn forget(&mut self, tin: usize, index: u32, bytes: u32) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(bytes, number(tin, index), state.backlogs.remove(index, charge(bytes)));
+            self.held.remove(bytes, number(tin, index), state.leaves(index, bytes));
         }
     }
 
     /// The memory is used up: the longest queue loses its oldest packet.
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
-        let longest = self.held.longest.find(self.tins.iter().flat_map(|tin| tin.backlogs.iter()));
+        let longest = self.held.longest.find(self.tins.iter().flat_map(Tin::backlogs));
         let (tin, index) = ((longest / QUEUES_32) as usize, longest % QUEUES_32);
         let Some(lost) = self.take(tin, index) else { return false };
         if let Some(state) = self.tins.get_mut(tin) {
@@ -347,18 +345,21 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let hosts = || (packet.source_hash(salt), packet.destination_hash(salt));
         let index = tin.queue_of(tag, hosts, isolation);
         // An idle shaper has no credit.
-        if tin.backlogs.is_empty() {
+        if tin.backlog == 0 {
             tin.shaper.time_next = tin.shaper.time_next.max(now);
             if none && self.shaper.wakes(now) {
                 self.overlimits = self.overlimits.wrapping_add(1);
             }
         }
         self.served |= bit(tin_index);
-        self.pool.push_back(&mut tin.flows.at_mut(index).packets, at, packet);
+        let flow = tin.flows.at_mut(index);
+        self.pool.push_back(&mut flow.packets, at, packet);
+        flow.backlog = flow.backlog.wrapping_add(charge(bytes));
+        tin.backlog = tin.backlog.wrapping_add(charge(bytes));
         tin.tally.packets = tin.tally.packets.wrapping_add(1);
         tin.tally.bytes = tin.tally.bytes.wrapping_add(u64::from(bytes));
         tin.tally.largest = tin.tally.largest.max(bytes);
-        self.held.add(bytes, number(tin_index, index), tin.backlogs.add(index, charge(bytes)));
+        self.held.add(bytes, number(tin_index, index), flow.backlog);
         if self.config.ack_filter == AckFilter::Off {
             tin.enlist(index, isolation, &mut self.random);
             return;
@@ -404,6 +405,90 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
+    /// The next packet of this tin; `None` if another tin may be to be served first.
+    #[inline(always)]
+    fn serve(&mut self, chosen: usize, first: bool, drops: &mut impl Drops<P>) -> Option<P> {
+        let clock = self.now;
+        if first {
+            self.tins.get_mut(chosen)?.visit_decaying(clock);
+        }
+        loop {
+            let tin = self.tins.get_mut(chosen)?;
+            // If flows turn out empty, would this tin be chosen again?
+            let stays = !self.shaper.is_on() && tin.weight.deficit >= 0;
+            let Some(index) = tin.flow_to_serve(clock, stays, self.config.isolation, &mut self.random) else {
+                if !tin.has_flows() {
+                    self.served &= !bit(chosen);
+                }
+                return None;
+            };
+            let flow = tin.flows.at_mut(index);
+            // It is judged where it lies.
+            let oldest = self.pool.oldest(&mut flow.packets)?;
+            let sojourn = clock.since(oldest.at());
+            let bytes = oldest.bytes();
+            if !flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
+                if let Some(sent) = self.decide(chosen, index, drops) {
+                    return Some(sent);
+                }
+                continue;
+            }
+            let charged = if self.plain { bytes.max(1) } else { self.config.on_the_link(bytes) };
+            flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
+            if tin.weight.pays(charged) {
+                self.spent |= bit(chosen);
+            }
+            self.shaper.charge(&mut tin.shaper, clock, charged, false);
+            flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+            tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
+            self.held.remove(bytes, number(chosen, index), flow.backlog);
+            tin.tally.sent(sojourn);
+            return oldest.take();
+        }
+    }
+
+    /// Asks COBALT about the oldest packet of a queue, which there is; `None` if it is dropped.
+    #[inline(never)]
+    fn decide(&mut self, chosen: usize, index: u32, drops: &mut impl Drops<P>) -> Option<P> {
+        let (clock, ingress) = (self.now, self.config.ingress);
+        let tin = self.tins.get_mut(chosen)?;
+        let bulk = if ingress { tin.bulk } else { 0 };
+        let flow = tin.flows.at_mut(index);
+        let only = flow.packets.len() == 1;
+        let mut oldest = self.pool.oldest(&mut flow.packets)?;
+        let sojourn = clock.since(oldest.at());
+        let packet = oldest.packet()?;
+        let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
+        let bytes = packet.len();
+        // The last packet may be marked, not dropped.
+        let sent = !verdict.drop || only;
+        if sent || ingress {
+            let charged = self.config.on_the_link(bytes);
+            flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
+            if tin.weight.pays(charged) {
+                self.spent |= bit(chosen);
+            }
+            self.shaper.charge(&mut tin.shaper, clock, charged, !sent);
+        }
+        if verdict.marked {
+            self.stats.marked.add(bytes);
+            tin.tally.marks = tin.tally.marks.wrapping_add(1);
+        }
+        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+        tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
+        self.held.remove(bytes, number(chosen, index), flow.backlog);
+        if sent {
+            tin.tally.sent(sojourn);
+            return oldest.take();
+        }
+        tin.tally.drops = tin.tally.drops.wrapping_add(1);
+        self.stats.dropped_after.add(bytes);
+        if let Some(lost) = oldest.take() {
+            drops.dropped(lost, DropReason::Congested);
+        }
+        None
+    }
+
     /// The tin to serve; some packet must be queued.
     #[inline]
     fn choose_tin(&mut self) -> Option<usize> {
@@ -412,9 +497,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over; most often
         // that is all but one, which takes a round or two.
-        let last = self.current % MOST_TINS;
-        let own = &mut self.weights[last];
-        let alone = self.served == bit(last) && self.spent | self.served == self.served;
+        let last = self.current;
+        let alone = self.served == bit(last) && self.spent & !self.served == 0;
+        let own = &mut self.tins.get_mut(last)?.weight;
         if alone && own.deficit > own.quantum.wrapping_mul(-2) {
             for _ in 0..2 {
                 if own.deficit < 0 {
@@ -435,7 +520,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             let turn = u32::try_from(index % MOST_TINS).unwrap_or(0);
             let awaited = (self.served | self.spent).rotate_right(turn);
             index = (index + awaited.trailing_zeros() as usize) % MOST_TINS;
-            let weight = &mut self.weights[index];
+            let weight = &mut self.tins.get_mut(index)?.weight;
             if weight.deficit >= 0 && self.served & bit(index) != 0 {
                 return Some(index);
             }
@@ -471,9 +556,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     #[cold]
     fn skip_fruitless_tins(&mut self) -> Option<()> {
         let missing = |weight: &Weight| weight.deficit.min(0).saturating_neg() / weight.quantum.max(1);
-        let with_flows = self.weights.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0);
-        let rounds = with_flows.map(|(_, weight)| missing(weight)).min()?;
-        for weight in &mut self.weights {
+        let with_flows = self.tins.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0);
+        let rounds = with_flows.map(|(_, tin)| missing(&tin.weight)).min()?;
+        for weight in self.tins.iter_mut().map(|tin| &mut tin.weight) {
             let own = rounds.min(missing(weight));
             weight.deficit = weight.deficit.saturating_add(own.saturating_mul(weight.quantum));
         }
@@ -513,12 +598,6 @@ impl Held {
     }
 }
 
-/// What a packet of `bytes` counts where one of no bytes counts as one.
-#[inline]
-fn charge(bytes: u32) -> u64 {
-    u64::from(bytes.max(1))
-}
-
 /// The bit of a tin.
 #[inline]
 const fn bit(tin: usize) -> u8 {
@@ -553,72 +632,20 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         }
     }
 
-    #[inline]
+    /// Long enough that a call costs less than to have it at each place.
+    #[inline(never)]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        let (clock, isolation, ingress) = (self.now, self.config.isolation, self.config.ingress);
-        let (mut first, mut visits) = (true, 0);
+        let mut first = true;
         while !self.held.is_empty() {
-            if self.shaper.held_until(clock).is_some() {
+            if self.shaper.held_until(self.now).is_some() {
                 self.overlimits = self.overlimits.wrapping_add(1);
                 return None;
             }
             let chosen = self.choose_tin()?;
             self.current = chosen;
-            let tin = self.tins.get_mut(chosen)?;
-            if core::mem::take(&mut first) {
-                tin.visit_decaying(clock);
-            }
-            loop {
-                // If flows turn out empty, would this tin be chosen again?
-                let stays = !self.shaper.is_on() && self.weights[chosen % MOST_TINS].deficit >= 0;
-                let Some(index) = tin.flow_to_serve(clock, stays, &mut visits, isolation, &mut self.random)
-                else {
-                    if !tin.has_flows() {
-                        self.served &= !bit(chosen);
-                    }
-                    break;
-                };
-                let flow = tin.flows.at_mut(index);
-                let only = flow.packets.len() == 1;
-                // It is judged where it lies.
-                let mut oldest = self.pool.oldest(&mut flow.packets)?;
-                let sojourn = clock.since(oldest.at());
-                let packet = oldest.packet()?;
-                let verdict = if flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
-                    Verdict::SEND
-                } else {
-                    let bulk = if ingress { tin.bulk } else { 0 };
-                    flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random)
-                };
-                let bytes = packet.len();
-                // The last packet may be marked, not dropped.
-                let sent = !verdict.drop || only;
-                if sent || ingress {
-                    let charged = self.config.on_the_link(bytes);
-                    flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
-                    let weight = &mut self.weights[chosen % MOST_TINS];
-                    weight.deficit = weight.deficit.wrapping_sub(i64::from(charged));
-                    if weight.deficit <= 0 {
-                        self.spent |= bit(chosen);
-                    }
-                    self.shaper.charge(&mut tin.shaper, clock, charged, !sent);
-                }
-                if verdict.marked {
-                    self.stats.marked.add(bytes);
-                    tin.tally.marks = tin.tally.marks.wrapping_add(1);
-                }
-                let left = tin.backlogs.remove(index, charge(bytes));
-                self.held.remove(bytes, number(chosen, index), left);
-                if sent {
-                    tin.tally.sent(sojourn);
-                    return oldest.take();
-                }
-                tin.tally.drops = tin.tally.drops.wrapping_add(1);
-                self.stats.dropped_after.add(bytes);
-                if let Some(lost) = oldest.take() {
-                    drops.dropped(lost, DropReason::Congested);
-                }
+            if let Some(sent) = self.serve(chosen, core::mem::take(&mut first), drops) {
+                return Some(sent);
             }
         }
         None
@@ -693,6 +720,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
 /// Linux sch_cake: `diffserv8` and `precedence` have the most.
 const MOST_TINS: usize = 8;
+/// RFC 2474: six bits.
+const DSCPS: usize = 64;
 /// No packet came yet.
 const NO_SIZES: (u32, u32) = (u32::MAX, 0);
 /// After so many visits without a packet, rounds are made up at once.

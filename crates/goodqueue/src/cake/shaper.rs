@@ -95,12 +95,14 @@ impl CakeConfig {
         if self.raw { bytes } else { bytes.saturating_sub(ETHERNET_HEADER) }
     }
 
+    /// True if a packet takes on the link what it has, but one of no bytes takes one.
+    pub(super) fn is_plain(&self) -> bool {
+        self.raw && self.overhead == 0 && self.cells == Cells::None && self.mpu <= 1
+    }
+
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
-    #[inline]
+    #[inline(never)]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {
-        if self.raw && self.overhead == 0 && self.cells == Cells::None {
-            return bytes.max(self.mpu).max(1);
-        }
         let bytes = self.on_the_network(bytes).saturating_add_signed(self.overhead);
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {

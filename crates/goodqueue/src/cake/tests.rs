@@ -291,7 +291,7 @@ fn washing_clears_the_code_point_behind_the_choice_of_the_tin() {
         let mut queue = cake(&flags(&words));
         let voice = Frame { dscp: 46, bytes: 200, ..Frame::of(1) };
         put(&mut queue, voice);
-        assert_eq!(queue.tins[2].backlogs.all, 200, "voice");
+        assert_eq!(queue.tins[2].backlog, 200, "voice");
         let sent = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("queued");
         assert_eq!(sent.dscp, left);
     }

@@ -16,7 +16,10 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(super) struct Tin {
     pub(super) flows: Flows,
-    pub(super) backlogs: Backlogs,
+    /// Bytes in all queues, counted as theirs are.
+    pub(super) backlog: u64,
+    /// Its share of the service without a shaper.
+    pub(super) weight: Weight,
     pub(super) hash: Hash,
     pub(super) cobalt: CobaltParams,
     pub(super) shaper: Shaper,
@@ -75,6 +78,8 @@ impl TinTally {
 pub(super) struct CakeFlow {
     pub(super) packets: Chain,
     pub(super) deficit: i32,
+    /// Bytes queued, a packet of no bytes counted as one.
+    pub(super) backlog: u64,
     pub(super) cobalt: CobaltVars,
     /// Entries of its hosts.
     pub(super) source: u16,
@@ -115,39 +120,19 @@ impl Flows {
     }
 }
 
-/// Bytes of each queue and of all, a packet of no bytes counted as one.
-#[derive(Clone, Debug)]
-pub(super) struct Backlogs {
-    queues: Box<[u64; QUEUES]>,
-    pub(super) all: u64,
+/// A tin's share of the service without a shaper.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weight {
+    pub(super) quantum: i64,
+    pub(super) deficit: i64,
 }
 
-impl Backlogs {
-    /// A packet that counts as `charge` bytes comes to queue `index`; what that holds now.
+impl Weight {
+    /// A packet that takes so many bytes on the link goes; true if no deficit is left.
     #[inline]
-    pub(super) fn add(&mut self, index: u32, charge: u64) -> u64 {
-        let backlog = &mut self.queues[index as usize % QUEUES];
-        *backlog = backlog.wrapping_add(charge);
-        self.all = self.all.wrapping_add(charge);
-        *backlog
-    }
-
-    /// A packet that counts as `charge` bytes leaves queue `index`; what that holds now.
-    #[inline]
-    pub(super) fn remove(&mut self, index: u32, charge: u64) -> u64 {
-        let backlog = &mut self.queues[index as usize % QUEUES];
-        *backlog = backlog.wrapping_sub(charge);
-        self.all = self.all.wrapping_sub(charge);
-        *backlog
-    }
-
-    #[inline]
-    pub(super) const fn is_empty(&self) -> bool {
-        self.all == 0
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
-        self.queues.iter().copied()
+    pub(super) fn pays(&mut self, charged: u32) -> bool {
+        self.deficit = self.deficit.wrapping_sub(i64::from(charged));
+        self.deficit <= 0
     }
 }
 
@@ -213,6 +198,12 @@ impl Links {
     }
 }
 
+/// What a packet of `bytes` counts where one of no bytes counts as one.
+#[inline]
+pub(super) fn charge(bytes: u32) -> u64 {
+    u64::from(bytes.max(1))
+}
+
 /// As many of `value` as there are queues, made on the heap.
 pub(super) fn for_each_queue<T: Clone, const N: usize>(value: &T) -> Box<[T; N]> {
     let many = vec![value.clone(); N].into_boxed_slice();
@@ -224,6 +215,7 @@ impl Tin {
         let flow = CakeFlow {
             packets: Chain::default(),
             deficit: 0,
+            backlog: 0,
             cobalt: CobaltVars::new(config.variant),
             source: 0,
             destination: 0,
@@ -231,7 +223,8 @@ impl Tin {
         };
         Self {
             flows: Flows(for_each_queue(&flow)),
-            backlogs: Backlogs { queues: for_each_queue(&0), all: 0 },
+            backlog: 0,
+            weight: Weight::default(),
             hash: Hash::new(),
             cobalt: CobaltParams::new(Duration::ZERO, Duration::ZERO, config.variant),
             shaper: Shaper::default(),
@@ -269,7 +262,7 @@ impl Tin {
         vec![
             ("threshold_rate", Gauge::Number(rate)),
             ("sent_bytes", Gauge::Number(tally.bytes)),
-            ("backlog_bytes", Gauge::Number(self.backlogs.all)),
+            ("backlog_bytes", Gauge::Number(self.backlog)),
             ("target_us", Gauge::Time(self.cobalt.target)),
             ("interval_us", Gauge::Time(self.cobalt.interval)),
             ("peak_delay_us", time(tally.peak_delay)),
@@ -290,6 +283,19 @@ impl Tin {
         ]
     }
 
+    /// A packet of `bytes` leaves queue `index`; what that holds now.
+    pub(super) fn leaves(&mut self, index: u32, bytes: u32) -> u64 {
+        let flow = self.flows.at_mut(index);
+        flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
+        self.backlog = self.backlog.wrapping_sub(charge(bytes));
+        flow.backlog
+    }
+
+    /// What each queue holds.
+    pub(super) fn backlogs(&self) -> impl Iterator<Item = u64> {
+        self.flows.iter().map(|flow| flow.backlog)
+    }
+
     #[inline]
     pub(super) const fn has_flows(&self) -> bool {
         self.sparse > 0 || self.bulk > 0
@@ -302,44 +308,46 @@ impl Tin {
         &mut self,
         now: Instant,
         stays: bool,
-        visits: &mut u32,
         isolation: Isolation,
         random: &mut impl Random,
     ) -> Option<u32> {
-        loop {
-            let (from_new, index) = self.first()?;
-            let flow = self.flows.at(index);
+        while let Some(index) = self.new_flows.first() {
+            let flow = self.flows.at_mut(index);
             if flow.deficit <= 0 {
-                self.send_back(from_new, index, isolation, random);
-                *visits = visits.wrapping_add(1);
-                if visits.is_multiple_of(FRUITLESS_VISITS) && self.new_flows.is_empty() {
-                    self.skip_fruitless_rounds(isolation);
-                }
+                self.new_flows.advance();
+                self.send_back(index, isolation, random);
             } else if !flow.packets.is_empty() {
                 return Some(index);
             } else {
-                self.emptied(from_new, index, now, isolation);
+                self.new_flows.advance();
+                self.emptied(index, now, isolation);
                 if !stays {
                     return None;
                 }
             }
         }
-    }
-
-    /// The first flow in turn, and whether it is a new one; else it is an old one.
-    #[inline]
-    fn first(&self) -> Option<(bool, u32)> {
-        match self.new_flows.first() {
-            Some(index) => Some((true, index)),
-            None => self.old_flows.first().map(|index| (false, index)),
+        let mut denied: u32 = 0;
+        while let Some(index) = self.old_flows.first() {
+            let flow = self.flows.at_mut(index);
+            if flow.deficit <= 0 {
+                self.old_flows.advance();
+                self.send_back(index, isolation, random);
+                denied += 1;
+                if denied > FRUITLESS_VISITS {
+                    self.skip_fruitless_rounds(isolation);
+                    denied = 0;
+                }
+            } else if !flow.packets.is_empty() {
+                return Some(index);
+            } else {
+                self.old_flows.advance();
+                self.emptied(index, now, isolation);
+                if !stays {
+                    return None;
+                }
+            }
         }
-    }
-
-    /// Takes the flow that [`Self::first`] gave off its list.
-    #[inline]
-    const fn remove_first(&mut self, from_new: bool) {
-        let list = if from_new { &mut self.new_flows } else { &mut self.old_flows };
-        list.advance();
+        None
     }
 
     /// The first of the decaying flows, which all are empty, is looked at: it goes behind the others, or is done.
@@ -360,19 +368,14 @@ impl Tin {
     /// Flow `index` has a packet: it takes its place among the flows to be served.
     #[inline(always)]
     pub(super) fn enlist(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
-        let set = self.flows.at(index).set;
-        if set == Set::Sparse || set == Set::Bulk {
-            return;
-        }
-        if set == Set::SparseWait {
-            self.becomes_bulk(index, isolation);
-            return;
-        }
-        if set == Set::Decaying {
-            self.decaying_flows.remove(index);
-            self.decaying = self.decaying.wrapping_sub(1);
-        } else {
-            self.hash.set_used(index, true);
+        match self.flows.at(index).set {
+            Set::Sparse | Set::Bulk => return,
+            Set::SparseWait => return self.becomes_bulk(index, isolation),
+            Set::Decaying => {
+                self.decaying_flows.remove(index);
+                self.decaying = self.decaying.wrapping_sub(1);
+            }
+            Set::None => self.hash.set_used(index, true),
         }
         self.new_flows.push(index);
         self.sparse = self.sparse.wrapping_add(1);
@@ -390,31 +393,31 @@ impl Tin {
         self.count_hosts(index, isolation, true);
     }
 
-    /// Flow `index`, which [`Self::first`] gave, is empty: it stays a flow of its queue until its COBALT is at rest.
+    /// Flow `index`, which was to send, is empty: it stays a flow of its queue until its COBALT is at rest.
     #[inline]
-    fn emptied(&mut self, from_new: bool, index: u32, now: Instant, isolation: Isolation) {
-        self.remove_first(from_new);
-        if self.flows.at(index).set == Set::Bulk {
+    fn emptied(&mut self, index: u32, now: Instant, isolation: Isolation) {
+        let flow = self.flows.at_mut(index);
+        let was = flow.set;
+        let rests = flow.cobalt.rests_when_empty(now, &self.cobalt);
+        flow.set = if rests { Set::None } else { Set::Decaying };
+        if was == Set::Bulk {
             self.bulk = self.bulk.wrapping_sub(1);
             self.count_hosts(index, isolation, false);
         } else {
             self.sparse = self.sparse.wrapping_sub(1);
         }
-        let flow = self.flows.at_mut(index);
-        if flow.cobalt.rests_when_empty(now, &self.cobalt) {
-            flow.set = Set::None;
+        if rests {
             self.hash.set_used(index, false);
         } else {
-            flow.set = Set::Decaying;
             self.decaying = self.decaying.wrapping_add(1);
             self.decaying_flows.push(index);
         }
     }
 
-    /// Flow `index`, which [`Self::first`] gave, has used up its deficit: it gets a quantum and goes to the end of the old
-    /// flows.
+    /// Flow `index`, whose turn it was, has used up its deficit: it gets a quantum and goes to the end of the old flows.
     #[inline(always)]
-    fn send_back(&mut self, from_new: bool, index: u32, isolation: Isolation, random: &mut impl Random) {
+    fn send_back(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
+        self.old_flows.push(index);
         let flow = self.flows.at_mut(index);
         if flow.set == Set::Sparse {
             if flow.packets.is_empty() {
@@ -427,8 +430,6 @@ impl Tin {
         let served = self.flows.at_mut(index);
         // Far from any end: the deficit was none.
         served.deficit = served.deficit.wrapping_add(quantum);
-        self.remove_first(from_new);
-        self.old_flows.push(index);
     }
 
     /// What flow `index` may send per round, with 16 binary places: less, the more bulk flows its busier host has.

@@ -18,6 +18,8 @@ macro_rules! disciplines {
         /// Any discipline, chosen at run time. One branch per call; no allocation, no virtual table.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each arm is the discipline of its name")]
+        // A tag of its own, not a niche in a discipline's fields: a call finds its way with one load.
+        #[repr(u8)]
         pub enum AnyQdisc<P> {
             $($name($qdisc)),+
         }

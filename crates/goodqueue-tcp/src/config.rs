@@ -43,6 +43,11 @@ pub enum LossDetection {
     Sacked,
     /// By time: a segment sent long enough before one that arrived is lost (RACK, RFC 8985 §6).
     Rack,
+    /// By forward acknowledgement, as Linux did before RACK (FACK, Mathis & Mahdavi 1996): once something more than three
+    /// segments above the oldest was SACKed, all that is not SACKed lies lost but for the three segments below the highest
+    /// SACK; a retransmission is lost when something that was sent after it is SACKed. Seen reordering ends both, and the SACKed
+    /// segments are counted. What goes with it (timers, undoing, growth) is Linux's too.
+    Fack,
     /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
     /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
     Ns2,
@@ -70,6 +75,8 @@ pub enum RtoRule {
     /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which falls slowly and
     /// never below `min_rto` / 4, so that the timeout is at least SRTT + `min_rto`.
     Linux,
+    /// The same with one sample from the timestamps of each ACK that advances, and none from SACKs (Linux up to 3.11).
+    LinuxStamps,
     /// libutp: RFC 6298, but each ACK that advances ends the back-off, also one of what was sent twice.
     Libutp,
     /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
@@ -115,6 +122,10 @@ pub struct Config {
     pub initial_rto: Duration,
     /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux has 120 s.
     pub max_rto: Duration,
+    /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own queue, take a segment from the
+    /// window for each second ACK, and an ACK that tells of anything unusual leaves no more room than for three segments (Linux
+    /// up to 3.6). Default off.
+    pub rate_halving: bool,
     /// New data on the first two duplicate ACKs (RFC 3042). Default on.
     pub limited_transmit: bool,
     /// Proportional Rate Reduction (RFC 9937) in recovery by SACK. Default on. Off: the window is cut at once
@@ -134,11 +145,11 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs SACK.
     pub tail_loss_probe: bool,
-    /// With fewer than four segments out and nothing to send, one duplicate less than there are segments means loss, a
-    /// quarter of the RTT later (RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs SACK counts.
+    /// With fewer than four segments out and nothing to send, any SACK means loss, a quarter of the RTT later (after RFC 5827
+    /// §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs [`LossDetection::Fack`].
     pub early_retransmit: bool,
-    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and, with RACK,
-    /// F-RTO after a timeout (RFC 5682). Default never; needs SACK.
+    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and
+    /// F-RTO after a timeout (RFC 5682). Default never; needs RACK or FACK.
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
@@ -191,6 +202,7 @@ impl Default for Config {
             max_rto: Duration::from_secs(60),
             limited_transmit: true,
             prr: true,
+            rate_halving: false,
             idle_restart: true,
             rwnd: MAX_WINDOW,
             initial_ssthresh: u64::MAX,
@@ -239,6 +251,18 @@ impl Config {
         !matches!(self.undo, UndoRule::Never)
     }
 
+    /// Losses are found by forward acknowledgement.
+    #[inline]
+    pub(crate) const fn fack(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Fack)
+    }
+
+    /// The sender is Linux's, of whatever time.
+    #[inline]
+    pub(crate) const fn linux(&self) -> bool {
+        self.rack() || self.fack()
+    }
+
     /// The sender is one of ns-2's.
     #[inline]
     pub(crate) const fn ns2(&self) -> bool {
@@ -275,18 +299,14 @@ impl Config {
             ("delayed_ack.every", self.delayed_ack.every >= 1, "at least 1 segment"),
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
-            ("loss_detection", self.sack || !self.rack(), "RACK only with SACK"),
+            ("loss_detection", self.sack || !self.linux(), "RACK and FACK only with SACK"),
             (
                 "tail_loss_probe",
                 self.sack && !self.ns2() || !self.tail_loss_probe,
                 "only with SACK, and not as ns-2",
             ),
-            (
-                "early_retransmit",
-                self.sack && !self.ns2() && !self.rack() || !self.early_retransmit,
-                "only with SACK counts",
-            ),
-            ("undo", self.sack && !self.ns2() || !self.undoes(), "only with SACK, and not as ns-2"),
+            ("early_retransmit", self.fack() || !self.early_retransmit, "only with FACK"),
+            ("undo", self.linux() || !self.undoes(), "only with RACK or FACK"),
             ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
         ];
         for (field, good, allowed) in in_range {
@@ -319,7 +339,7 @@ impl Config {
             "iw" => self.iw.to_string(),
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
-            "loss_detection" => String::from("RACK without SACK"),
+            "loss_detection" => String::from("RACK or FACK without SACK"),
             "tail_loss_probe" | "early_retransmit" => String::from("true"),
             "undo" => String::from("not never"),
             "quick_acks" => self.quick_acks.to_string(),

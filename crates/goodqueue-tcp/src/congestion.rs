@@ -24,6 +24,9 @@ pub struct Ack {
     pub whole: bool,
     /// Beyond slow start growth counts ACKs, not bytes (Linux up to 3.19): the bytes that this one acknowledged.
     pub per_ack: Option<u64>,
+    /// Beyond slow start the window grows with the ACK after as many as growth takes, which counts for nothing else (Linux up
+    /// to 3.19).
+    pub one_more: bool,
     /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661 §4.1), and the ACK
     /// echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,

@@ -19,6 +19,7 @@ const MIN_COUNT: u64 = 2;
 /// a 16th that begins at two segments.
 const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 const RATIO_SHIFT: u32 = 4;
+const MAX_RATIO: u64 = 32 << RATIO_SHIFT;
 const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
 /// The window's aim is computed so often at most while the window stands.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
@@ -28,7 +29,7 @@ const DELAY_MIN_PAUSE: Duration = Duration::from_secs(1);
 const LOW_WINDOW: u64 = 16;
 const MIN_SAMPLES: u32 = 8;
 const TRAIN_SPACING: Duration = Duration::from_millis(2);
-/// `HyStart`: how much the RTT may rise: an eighth, within these bounds.
+/// `HyStart`: how much the RTT may rise: an eighth (a sixteenth up to Linux 3.19), within these bounds.
 const MIN_DELAY_THRESHOLD: Duration = Duration::from_millis(4);
 const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
 /// `HyStart`: what a train may be late on paths slower than about 2 Gbit/s (the time of four bursts, at most).
@@ -106,19 +107,26 @@ impl CubicLinux {
         if window.cwnd < LOW_WINDOW * u64::from(feedback.mss) {
             return;
         }
+        // What is different where growth counts ACKs: no allowance for bursts, the first samples of a round alone decide, and
+        // the RTT may rise by a sixteenth.
+        let early = self.ratio > 0;
         let least = self.delay_min.unwrap_or(delay);
         if now.since(self.train) <= TRAIN_SPACING {
             self.train = now;
-            let threshold = Duration::from_nanos((least + BURST_DELAY).as_nanos() / 2);
+            let allowance = if early { Duration::ZERO } else { BURST_DELAY };
+            let threshold = Duration::from_nanos((least + allowance).as_nanos() / 2);
             self.found |= now.since(self.round_start) > threshold;
         }
-        let round_rtt = self.round_rtt.map_or(delay, |rtt| rtt.min(delay));
+        let mut round_rtt = self.round_rtt.map_or(delay, |rtt| rtt.min(delay));
+        if early && self.samples >= MIN_SAMPLES {
+            round_rtt = self.round_rtt.unwrap_or(round_rtt);
+        }
         self.round_rtt = Some(round_rtt);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
         } else {
-            let eighth = Duration::from_nanos(least.as_nanos() / 8);
-            self.found |= round_rtt > least + eighth.clamp(MIN_DELAY_THRESHOLD, MAX_DELAY_THRESHOLD);
+            let share = Duration::from_nanos(least.as_nanos() / if early { 16 } else { 8 });
+            self.found |= round_rtt > least + share.clamp(MIN_DELAY_THRESHOLD, MAX_DELAY_THRESHOLD);
         }
         if self.found {
             window.ssthresh = window.cwnd;
@@ -128,7 +136,7 @@ impl CubicLinux {
     /// Counts an ACK of `bytes`, where growth counts ACKs: what the delay of ACKs takes from growth is given back.
     fn note_ratio(&mut self, bytes: u64, mss: u64) {
         let ratio = if self.ratio == 0 { FIRST_RATIO } else { self.ratio };
-        self.ratio = ratio - (ratio >> RATIO_SHIFT) + bytes.div_ceil(mss);
+        self.ratio = (ratio - (ratio >> RATIO_SHIFT) + bytes.div_ceil(mss)).min(MAX_RATIO);
     }
 
     /// After how many acknowledged segments, or ACKs, the window of `cwnd` segments grows by one.
@@ -204,15 +212,15 @@ impl CongestionControl for CubicLinux {
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         self.last_ack = ack.now;
-        if !ack.may_grow {
-            return cwnd;
-        }
         let mss = u64::from(ack.mss).max(1);
-        let mut acked = ack.acked;
-        let mut cwnd = cwnd;
         if let Some(bytes) = ack.per_ack {
             self.note_ratio(bytes, mss);
         }
+        if !ack.may_grow {
+            return cwnd;
+        }
+        let mut acked = ack.acked;
+        let mut cwnd = cwnd;
         if cwnd < ack.ssthresh {
             let grown = ack.slow_start(cwnd).min(ack.ssthresh.max(cwnd));
             acked = if ack.whole { acked - (grown - cwnd).min(acked) } else { 0 };
@@ -229,9 +237,12 @@ impl CongestionControl for CubicLinux {
         if self.counted >= self.count {
             self.counted = 0;
             grown += 1;
+            if ack.one_more {
+                return cwnd.saturating_add(mss);
+            }
         }
         self.counted += acked;
-        if self.counted >= self.count {
+        if !ack.one_more && self.counted >= self.count {
             let steps = self.counted / self.count.max(1);
             self.counted -= steps * self.count;
             grown += steps;
@@ -337,6 +348,7 @@ mod tests {
                     mss: 1448,
                     whole: true,
                     per_ack: per_ack.then_some(bytes),
+                    one_more: false,
                     may_grow: true,
                     ecn_echo: false,
                 };

@@ -206,6 +206,7 @@ mod tests {
                 mss,
                 whole: true,
                 per_ack: None,
+                one_more: false,
                 may_grow: true,
                 ecn_echo: false,
             };

@@ -77,6 +77,7 @@ mod tests {
                 mss: 1460,
                 whole: false,
                 per_ack: None,
+                one_more: false,
                 may_grow: true,
                 ecn_echo: false,
             };

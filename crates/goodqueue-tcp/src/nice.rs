@@ -192,6 +192,7 @@ mod tests {
             mss: 1000,
             whole: true,
             per_ack: None,
+            one_more: false,
             may_grow: true,
             ecn_echo: false,
         }

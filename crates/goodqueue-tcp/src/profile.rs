@@ -71,25 +71,30 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux314",
-        summary: "Linux 3.14: PRR, SACK counting, tail loss probes, early retransmit, CUBIC with HyStart",
+        summary: "Linux 3.14: FACK, PRR, tail loss probes, early retransmit, CUBIC with HyStart",
         settings: LINUX_314,
         controllers: LINUX_CONTROLLERS,
         sources: &[
-            "RACK came with Linux 4.4; slow start counts acknowledged segments since 3.13, avoidance since 4.0; PRR since 3.2",
-            "tail loss probes and early retransmit with its delay (tcp_early_retrans 3) since 3.10, undo of spurious timeouts by F-RTO since 3.10",
-            "CUBIC counts ACKs and makes up for their delay: delayed_ack in net/ipv4/tcp_cubic.c until 3.19",
+            "read in Linux 3.14.1, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, tcp_cong.c, tcp_cubic.c; nothing was recorded of it",
+            "tcp_fack 1 until reordering is seen, a retransmission passed by newer data is lost (tcp_mark_lost_retrans); RACK came with 4.4",
+            "slow start counts acknowledged segments since 3.13 and goes on at the threshold; avoidance grows with the ACK after tcp_cong_avoid_ai's count",
+            "the window counts as used with three segments to spare (tcp_is_cwnd_limited without offloads); PRR always with the slow-start bound",
+            "tail loss probes and early retransmit with its delay (tcp_early_retrans 3), F-RTO as in RFC 5682, which takes what was SACKed before for original",
+            "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
             "no segments in bursts: the testbeds of its time had offloads off; receive buffers as in 6.1: dynamic right-sizing was mended with 3.14",
         ],
     },
     Profile {
         name: "linux32",
-        summary: "Linux 3.2: PRR, growth per ACK, no tail loss probes",
+        summary: "Linux 3.2: FACK, PRR for losses, rate halving for marks, growth per ACK, no tail loss probes",
         settings: LINUX_32,
         controllers: LINUX_CONTROLLERS,
         sources: &[
             "growth per ACK until Linux 3.12; PRR, in place of rate halving, since 3.2; the 1 s initial timeout since 3.1, ten segments at first since 2.6.39",
-            "early retransmit came with 3.5 and tail loss probes with 3.10; adaptive ACKs are not modelled",
-            "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0, Linux 3.2 Documentation/networking/ip-sysctl",
+            "read in Linux 3.2.71, the same files; nothing was recorded of it",
+            "early retransmit came with 3.5, tail loss probes with 3.10, RTT samples from SACKs with 3.12: each ACK that advances is timed by its stamp",
+            "marks and drops by the host itself halve the rate (tcp_cwnd_down), the window is moderated to three segments beyond the flight (tcp_moderate_cwnd)",
+            "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0; F-RTO itself is that of RFC 5682",
         ],
     },
     Profile {
@@ -164,6 +169,7 @@ const RFC: Config = Config {
     max_rto: Duration::from_secs(60),
     limited_transmit: true,
     prr: true,
+    rate_halving: false,
     idle_restart: true,
     rwnd: crate::config::MAX_WINDOW,
     initial_ssthresh: u64::MAX,
@@ -208,7 +214,7 @@ const LINUX: Config = Config {
 };
 
 const LINUX_314: Config = Config {
-    loss_detection: LossDetection::Sacked,
+    loss_detection: LossDetection::Fack,
     early_retransmit: true,
     growth: Growth::SlowStart,
     bursts: false,
@@ -221,8 +227,9 @@ const LINUX_32: Config = Config {
     growth: Growth::PerAck,
     tail_loss_probe: false,
     early_retransmit: false,
-    adaptive_acks: false,
     undo: UndoRule::Halved,
+    rto_rule: RtoRule::LinuxStamps,
+    rate_halving: true,
     ..LINUX_314
 };
 

@@ -42,6 +42,16 @@ impl Reno {
         grown + steps
     }
 
+    /// Growth by one with the ACK after as many as the window has segments (Linux up to 3.19).
+    fn additive_late(&mut self, segments: u64) -> u64 {
+        if self.acked >= segments {
+            self.acked = 0;
+            return segments + 1;
+        }
+        self.acked += 1;
+        segments
+    }
+
     /// The usual growth; returns the new window in bytes.
     pub(crate) fn grow(&mut self, ack: &Ack, cwnd: u64) -> u64 {
         let mss = u64::from(ack.mss).max(1);
@@ -56,7 +66,11 @@ impl Reno {
             }
         }
         let segments = (cwnd / mss).max(1);
-        let grown = self.additive(segments, segments, acked.div_ceil(mss));
+        let grown = if ack.one_more {
+            self.additive_late(segments)
+        } else {
+            self.additive(segments, segments, acked.div_ceil(mss))
+        };
         cwnd.saturating_add((grown - segments) * mss)
     }
 

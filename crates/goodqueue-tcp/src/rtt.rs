@@ -68,7 +68,7 @@ impl RttEstimator {
             min_rtt: Duration::MAX,
             rule: match config.rto_rule {
                 RtoRule::Rfc6298 | RtoRule::Libutp => Rule::Rfc6298,
-                RtoRule::Linux => Rule::Linux(Linux::default()),
+                RtoRule::Linux | RtoRule::LinuxStamps => Rule::Linux(Linux::default()),
                 RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
             },
             config,

@@ -99,8 +99,9 @@ pub(crate) struct Arrivals {
     /// When the first and the last that were newly SACKed, and sent but once, were sent.
     pub(crate) first_sacked: Option<Instant>,
     pub(crate) last_sacked: Option<Instant>,
-    /// One that was sent but once came after a later one.
+    /// One that was sent but once came after a later one, and by how many segments at most.
     pub(crate) reordered: bool,
+    pub(crate) displaced: u64,
     /// One that was taken for lost came without having been sent again.
     pub(crate) was_not_lost: bool,
 }
@@ -145,6 +146,8 @@ pub(crate) struct Scoreboard {
     counts: bool,
     /// Somebody wants to know what an ACK delivers.
     watched: bool,
+    /// What was SACKed before a timeout, and is acknowledged after it, speaks for that having been wrong.
+    trusts_sacked: bool,
     /// Usual length of a record.
     mss: u32,
     /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
@@ -166,8 +169,10 @@ pub(crate) struct Scoreboard {
     stamped: Instant,
     /// Below this position no record that was sent once awaits [`detect`](Self::detect).
     undecided: u64,
-    /// Retransmissions in the order in which they were sent.
-    resends: VecDeque<(u64, Instant)>,
+    /// Below this position a record that was never sent again, and arrives, shows the last timeout to be wrong.
+    doubted: u64,
+    /// Retransmissions in the order in which they were sent: which, when, and the position that was next to be sent then.
+    resends: VecDeque<(u64, Instant, u64)>,
 }
 
 impl Scoreboard {
@@ -192,10 +197,12 @@ impl Scoreboard {
             counts: !rack,
             log: None,
             watched: rack,
+            trusts_sacked: false,
             arrivals: Arrivals::default(),
             recent: Instant::MAX,
             stamped: Instant::MAX,
             undecided: 0,
+            doubted: 0,
             resends: VecDeque::new(),
         }
     }
@@ -207,6 +214,12 @@ impl Scoreboard {
         self.recent = recent;
         self.stamped = stamped.min(recent);
         self.arrivals = Arrivals::default();
+    }
+
+    /// What was SACKed when the timer ran out shows, once it is acknowledged, that the timer should not have (Linux 3.10 to
+    /// 4.17, by mistake).
+    pub(crate) fn trust_sacked(&mut self) {
+        self.trusts_sacked = true;
     }
 
     /// Somebody else decides what is lost.
@@ -352,12 +365,19 @@ impl Scoreboard {
                 sent = Some(record.sent);
                 if self.watched {
                     first_sent = first_sent.or(sent);
-                    self.arrivals.reordered |= self.first < self.high_sacked;
+                    self.note_displacement(self.first);
                     self.note_delivered(self.first);
                 }
             } else {
                 ambiguous |= record.is(AMBIGUOUS);
                 self.note_marked_arrival(record, self.stamped);
+                if self.trusts_sacked && !record.is(AMBIGUOUS) {
+                    if record.is(SACKED) {
+                        self.arrivals.was_not_lost |= self.first < self.doubted;
+                    } else {
+                        self.note_displacement(self.first);
+                    }
+                }
                 if self.watched && !record.is(SACKED) {
                     self.note_delivered(self.first);
                 }
@@ -387,6 +407,15 @@ impl Scoreboard {
 
     fn note_arrival(&mut self, arrival: Delivered) {
         self.arrivals.newest = self.arrivals.newest.max(Some(arrival));
+    }
+
+    /// A record that was sent but once arrived.
+    #[inline]
+    fn note_displacement(&mut self, position: u64) {
+        if position < self.high_sacked {
+            self.arrivals.reordered = true;
+            self.arrivals.displaced = self.arrivals.displaced.max(self.high_sacked - position);
+        }
     }
 
     /// A marked record arrived.
@@ -519,6 +548,11 @@ impl Scoreboard {
         !self.is_empty() && self.at(self.first).marks & (LOST | SACKED) == LOST
     }
 
+    /// True if the oldest segment was sent again.
+    pub(crate) fn is_front_resent(&self) -> bool {
+        !self.is_empty() && self.at(self.first).is(AMBIGUOUS)
+    }
+
     /// Takes the oldest segment for lost, whatever was SACKED above it.
     pub(crate) fn mark_front_lost(&mut self) {
         if self.is_empty() {
@@ -561,6 +595,7 @@ impl Scoreboard {
             }
         }
         self.undecided = self.first;
+        self.doubted = self.next;
         self.edge = self.next;
         self.sacked_above = 0;
         self.ranges_above = 0;
@@ -614,7 +649,7 @@ impl Scoreboard {
             self.resent += before.len();
         }
         if self.rack {
-            self.resends.push_back((position, now));
+            self.resends.push_back((position, now, self.next));
         }
     }
 
@@ -724,6 +759,7 @@ impl Scoreboard {
     }
 }
 
+mod forward;
 mod timed;
 
 #[cfg(test)]

@@ -7,15 +7,17 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
+use crate::config::UndoRule;
 use crate::congestion::{Congestion, CongestionControl, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{Delivered, Record, Scoreboard};
+use crate::scoreboard::{DUP_THRESH, Delivered, Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
 mod bursts;
+mod fack;
 mod ns2;
 mod rack;
 mod rates;
@@ -85,6 +87,10 @@ struct Rack {
     /// Was the window what limited sending, and the most that was out, in this round trip; it ends at `round_end`.
     limited: bool,
     steps: u32,
+    /// With forward acknowledgement: so many segments may overtake one that is not lost; once there was more reordering than
+    /// three, SACKed segments are counted. Whether a reduction by halves still owes a segment.
+    reordering: u64,
+    odd: bool,
     most_out: u64,
     round_end: u64,
     /// Of all delivered segments the one that was sent last, and its RTT.
@@ -92,6 +98,8 @@ struct Rack {
     rtt: Duration,
     /// The last reduction may yet be taken back.
     undo: Option<Undo>,
+    /// When something was first sent again since nothing that was is out any more.
+    resent_since: Option<Instant>,
 }
 
 /// What is needed to take a reduction back.
@@ -103,8 +111,6 @@ struct Undo {
     since: u64,
     /// Retransmissions made less duplicates reported, once there were any; none left: nothing was lost.
     retransmissions: Option<u64>,
-    /// When the first of them was sent.
-    first: Option<Instant>,
 }
 
 /// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;
@@ -205,7 +211,10 @@ impl<C: CongestionControl> Sender<C> {
         let pace = controller.pacing_rate();
         let standard = config.hystart != HyStart::Own && controller.takes_standard_slow_start();
         let hystart = (standard && config.hystart == HyStart::Rfc9406).then(Box::default);
-        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.rack());
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.linux());
+        if config.fack() && config.undo == UndoRule::Whole {
+            scoreboard.trust_sacked();
+        }
         if controls_all {
             scoreboard.keep_log();
         }
@@ -246,7 +255,10 @@ impl<C: CongestionControl> Sender<C> {
                 rtt: Duration::ZERO,
                 reordered: false,
                 steps: 1,
+                reordering: DUP_THRESH,
+                odd: false,
                 undo: None,
+                resent_since: None,
                 timeout_in_doubt: false,
                 new_data_first: false,
                 limited: false,
@@ -405,10 +417,11 @@ impl<C: CongestionControl> Sender<C> {
         self.ssthresh = self.reduced_window(now, Signal::Ecn, 0);
         self.cwr_due = is_due;
         self.rack.undo = None;
-        if self.config.rack() && self.config.prr {
+        if self.config.linux() && self.config.prr {
             self.prr = Prr::begin_whole(cwnd);
             self.phase = Phase::Reduction;
             self.recovery_point = self.snd_nxt;
+            self.rack.odd = false;
             self.cwnd = cwnd.min(self.scoreboard.pipe() + self.mss);
         } else {
             self.cwnd = cwnd.min(self.ssthresh);
@@ -508,8 +521,8 @@ impl<C: CongestionControl> Sender<C> {
             self.limited += len;
         }
         self.note_sent(now, len);
-        if self.config.tail_loss_probe {
-            self.schedule_probe(now, false);
+        if self.config.tail_loss_probe && !self.schedule_probe(now, false) {
+            self.count_timeout_from_front(now);
         }
         let mut segment = self.segment(now, seq, narrow(payload), flags);
         if self.ecn {
@@ -526,7 +539,7 @@ impl<C: CongestionControl> Sender<C> {
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
-        if self.config.rack() || self.config.undoes() {
+        if self.config.linux() {
             self.note_resent(now, record);
         }
         if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
@@ -547,10 +560,12 @@ impl<C: CongestionControl> Sender<C> {
         {
             return None;
         }
-        if let Some((position, record)) = self.scoreboard.next_hole() {
+        let hole =
+            if self.config.fack() { self.scoreboard.first_hole() } else { self.scoreboard.next_hole() };
+        if let Some((position, record)) = hole {
             return Some(self.retransmit(now, position, record));
         }
-        if self.rescued {
+        if self.rescued || self.config.fack() {
             return None;
         }
         self.rescued = true;
@@ -693,6 +708,9 @@ impl<C: CongestionControl> Sender<C> {
         } else if self.timeout_reduces(first) {
             self.remember_window();
             self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
+        }
+        if self.config.fack() {
+            self.doubt_reordering();
         }
         let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);

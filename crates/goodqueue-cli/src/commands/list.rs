@@ -313,6 +313,7 @@ fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic
         ("timestamps", on(base.timestamps)),
         ("limited_transmit", on(base.limited_transmit)),
         ("prr", on(base.prr)),
+        ("rate_halving", on(base.rate_halving)),
         ("loss_detection", word(format!("{:?}", base.loss_detection))),
         ("tail_loss_probe", on(base.tail_loss_probe)),
         ("early_retransmit", on(base.early_retransmit)),

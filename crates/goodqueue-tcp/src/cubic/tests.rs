@@ -17,6 +17,7 @@ fn ack(now: Instant, rtt_ms: u64) -> Ack {
         ssthresh: 0,
         mss: MSS,
         per_ack: None,
+        one_more: false,
         may_grow: true,
         ecn_echo: false,
         whole: false,

@@ -9,8 +9,8 @@ impl Scoreboard {
         self.note_delivered(position);
         self.note_marked_arrival(record, self.recent);
         if !record.is(AMBIGUOUS) {
+            self.note_displacement(position);
             let arrivals = &mut self.arrivals;
-            arrivals.reordered |= position < self.high_sacked;
             arrivals.first_sacked =
                 Some(arrivals.first_sacked.map_or(record.sent, |time| time.min(record.sent)));
             arrivals.last_sacked = arrivals.last_sacked.max(Some(record.sent));
@@ -54,7 +54,7 @@ impl Scoreboard {
 
     fn detect_resent(&mut self, found: &mut Found, remaining: impl Fn(&Slot) -> Option<Duration>) {
         let mut kept = 0;
-        while let Some(&(position, sent)) = self.resends.get(kept) {
+        while let Some(&(position, sent, _)) = self.resends.get(kept) {
             let known = position >= self.first && position < self.next;
             let record = if known { *self.at(position) } else { Slot::default() };
             if record.sent != sent || record.marks & (SACKED | RESENT) != RESENT {
@@ -77,7 +77,7 @@ impl Scoreboard {
     }
 
     /// The retransmission at `position` was lost.
-    fn lose_resent(&mut self, position: u64) {
+    pub(super) fn lose_resent(&mut self, position: u64) {
         let record = self.at_mut(position);
         let len = record.len();
         let was_lost = record.is(LOST);

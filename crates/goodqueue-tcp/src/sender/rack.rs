@@ -2,7 +2,6 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::reaction::News;
 use super::{Phase, Purpose, Sender, Undo, ticks};
 use crate::config::UndoRule;
 use crate::congestion::CongestionControl;
@@ -15,8 +14,17 @@ const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// What a probe waits longer if one segment alone is out, as its ACK may be delayed: Linux `TCP_RTO_MIN`, RFC 8985 §7.2
 /// `WCDelAckT`.
 const DELAYED_ACK: Duration = Duration::from_millis(200);
+/// Least time that a probe waited before RACK came.
+const LEAST_PROBE_WAIT: Duration = Duration::from_millis(10);
 /// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
 const MAX_STEPS: u32 = 255;
+
+/// How long a probe waited before RACK came (draft-dukkipati-tcpm-tcp-loss-probe, as in Linux 3.10).
+fn probe_wait_before_rack(srtt: Duration, alone: bool) -> Duration {
+    let most =
+        if alone { srtt + Duration::from_nanos(srtt.as_nanos() / 2) + DELAYED_ACK } else { LEAST_PROBE_WAIT };
+    srtt.saturating_mul(2).max(most).max(LEAST_PROBE_WAIT)
+}
 
 impl<C: CongestionControl> Sender<C> {
     /// Takes the arrivals of this ACK and marks what they show to be lost (RFC 8985 §6.2). Returns whether a
@@ -101,11 +109,13 @@ impl<C: CongestionControl> Sender<C> {
             || self.scoreboard.is_empty()
             || !matches!(self.phase, Phase::Open | Phase::Reduction)
             || self.scoreboard.sacked() > 0
+            || (self.config.fack() && !self.is_quiet())
         {
             return false;
         }
         let alone = self.scoreboard.outstanding() <= self.mss + 1; // a FIN may go with it
         let wait = match self.rtt.srtt() {
+            Some(srtt) if self.config.fack() => probe_wait_before_rack(srtt, alone),
             Some(srtt) => srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK },
             None => Duration::from_secs(1),
         };
@@ -126,12 +136,15 @@ impl<C: CongestionControl> Sender<C> {
             return true;
         }
         self.timer = Some(self.timeout_of_front(now));
-        if self.probed.is_some() {
+        if self.probed.is_some() && !self.config.fack() {
             return true; // one at a time
         }
         let fits = self.window_edge.saturating_sub(self.snd_nxt)
             >= self.mss.min(self.sendable().saturating_sub(self.snd_nxt));
         let new = self.snd_nxt < self.sendable() && fits;
+        if self.probed.is_some() && !new {
+            return true;
+        }
         self.stats.tail_loss_probes += 1;
         self.tail_due = Some(new);
         true
@@ -148,9 +161,14 @@ impl<C: CongestionControl> Sender<C> {
             Some(segment)
         } else {
             let (position, record) = self.scoreboard.rescue()?;
-            Some(self.retransmit(now, position, record))
+            let since = self.rack.resent_since;
+            let segment = self.retransmit(now, position, record);
+            self.rack.resent_since = since; // a probe does not count
+            Some(segment)
         };
-        self.probed = Some((self.snd_nxt, !new));
+        if !new || !self.config.fack() {
+            self.probed = Some((self.snd_nxt, !new));
+        }
         // RFC 8985 §7.3: the timeout counts from the probe.
         self.purpose = Purpose::Timeout;
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
@@ -179,8 +197,8 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A segment went out again.
     pub(super) fn note_resent(&mut self, now: Instant, record: Record) {
+        self.rack.resent_since.get_or_insert(now);
         if let Some(undo) = &mut self.rack.undo {
-            undo.first.get_or_insert(now);
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
         }
         if record.seq <= self.snd_una && self.purpose != Purpose::Reordering {
@@ -189,12 +207,15 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2): all but one of fewer than four segments
-    /// were SACKed, and there is nothing else to send.
+    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2, as Linux has it): some of fewer than four
+    /// segments were SACKed, nothing was sent again, and there is nothing else to send.
     pub(super) fn schedule_early_retransmit(&mut self, now: Instant) {
         let out = self.scoreboard.outstanding();
         let called_for = out < 4 * self.mss
-            && out <= self.scoreboard.sacked() + self.mss
+            && matches!(self.phase, Phase::Open | Phase::Reduction)
+            && self.scoreboard.sacked() > 0
+            && !self.scoreboard.has_resent()
+            && !self.rack.reordered
             && (self.snd_nxt >= self.data_end || self.scoreboard.pipe() + self.mss > self.cwnd);
         if called_for && self.purpose != Purpose::Early {
             let quarter = Duration::from_nanos(self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos() / 4);
@@ -209,10 +230,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.scoreboard.is_empty() {
             return;
         }
-        if self.phase == Phase::Open {
-            self.enter_recovery(now, &News { delivered: self.mss, ..News::default() });
+        self.timer = Some(self.timeout_of_front(now));
+        if matches!(self.phase, Phase::Open | Phase::Reduction) {
+            self.begin_recovery(now, 0);
+            self.mark_forward(true);
         }
-        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }
 
     /// Whether a timeout is a new sign of congestion, as Linux has it: not while an earlier reduction is not answered yet,
@@ -233,14 +255,11 @@ impl<C: CongestionControl> Sender<C> {
         if !self.config.undoes() {
             return;
         }
-        // What was sent again in a recovery that is not over yet began then.
-        let first = self.rack.undo.filter(|_| self.phase != Phase::Open).and_then(|undo| undo.first);
         self.rack.undo = Some(Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             since: self.snd_una,
             retransmissions: None,
-            first,
         });
     }
 
@@ -251,10 +270,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// True if what the ACK answers to was sent before anything was sent again (Eifel, RFC 3522 §3.2), or nothing was.
     pub(super) fn answers_original(&self, answered: Option<Instant>) -> bool {
-        self.rack.undo.is_some_and(|undo| match undo.first {
-            Some(first) => answered.is_some_and(|sent| ticks(sent) < ticks(first)),
-            None => true,
-        })
+        self.rack.undo.is_some() && {
+            let first = self.rack.resent_since;
+            first.is_none_or(|first| answered.is_some_and(|sent| ticks(sent) < ticks(first)))
+        }
     }
 
     /// Takes the last reduction back (RFC 4015 §3.2); with `unmark` also what was taken for lost.

@@ -4,12 +4,16 @@ use goodqueue::{Duration, Instant};
 
 use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, TICK};
 use super::{narrow, sent_at, ticks, ticks_since};
-use crate::config::{Growth, RtoRule};
+use crate::config::{Growth, LossDetection, RtoRule, UndoRule};
 use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
 use crate::hystart::{HyStart, Seen, Verdict};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
 use crate::segment::{Flags, Segment};
+
+/// The window counts as used with so many segments of it to spare, and is moderated to so many more than are in flight
+/// (`tcp_max_burst` of Linux up to 3.x).
+pub(super) const MAX_BURST: u64 = 3;
 
 /// What one ACK changed, in bytes.
 #[derive(Default)]
@@ -89,8 +93,8 @@ impl<C: CongestionControl> Sender<C> {
             return; // overtaken by a later one
         }
         let pipe_before = self.scoreboard.pipe();
-        if self.config.rack() {
-            self.on_ack_by_time(now, segment, pipe_before);
+        if self.config.linux() {
+            self.on_ack_as_linux(now, segment, pipe_before);
         } else if self.config.ns2() {
             self.on_ack_as_ns2(now, segment, pipe_before);
         } else {
@@ -111,14 +115,10 @@ impl<C: CongestionControl> Sender<C> {
             self.on_probe_answer(ack, news.acked == 0 && news.sacked == 0, duplicate_reported);
         }
         if self.phase != Phase::Open {
-            self.end_or_continue(now, segment, &news);
+            self.recover(ack, &news);
         }
-        if news.duplicate && self.phase == Phase::Open {
-            if self.is_loss_evident() {
-                self.enter_recovery(now, &news);
-            } else if self.config.early_retransmit {
-                self.schedule_early_retransmit(now);
-            }
+        if news.duplicate && self.phase == Phase::Open && self.is_loss_evident() {
+            self.enter_recovery(now, &news);
         }
         if news.acked > 0 && self.config.tail_loss_probe && !self.scoreboard.is_empty() {
             self.purpose = Purpose::Timeout;
@@ -140,8 +140,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// An ACK, with losses found by time (RFC 8985) and windows as Linux has them.
-    fn on_ack_by_time(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
+    /// An ACK, with losses found by time (RFC 8985) or by forward acknowledgement, and windows as Linux has them.
+    fn on_ack_as_linux(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
         let ack = segment.ack;
         let spurious_before = self.stats.spurious;
         let answered = self.config.timestamps && segment.ts_ecr != 0;
@@ -152,6 +152,12 @@ impl<C: CongestionControl> Sender<C> {
         self.scoreboard.begin_ack(now - self.rtt.min_rtt(), stamped);
         let lost_before = self.scoreboard.lost();
         let resent_before = self.stats.retransmits;
+        let forward = self.config.fack();
+        let grows_first = forward && !self.controls_all;
+        let was_reducing = matches!(self.phase, Phase::Recovery | Phase::Reduction);
+        if forward {
+            self.count_timeout_from_front(now);
+        }
         let set_timer = self.timer;
         let mut news = self.update(now, segment);
         debug_assert_eq!(resent_before, self.stats.retransmits);
@@ -163,18 +169,35 @@ impl<C: CongestionControl> Sender<C> {
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
         let reduces = echo && !self.controls_all;
         self.rack.new_data_first = false;
+        if grows_first {
+            // Before anything that the ACK tells changes what is going on (Linux up to 4.5).
+            if self.feedback {
+                self.tell(now, segment, &mut news, pipe_before, echo);
+            }
+            if news.acked > 0 && !was_reducing {
+                let may_grow = pipe_before + MAX_BURST * self.mss >= self.cwnd;
+                let acked = self.counted(&news);
+                self.grow(now, &news, acked, may_grow, echo);
+            }
+        }
+        let was_open = self.phase == Phase::Open;
         let mut looks = true;
         if self.phase != Phase::Open {
             looks = self.end_phase(ack, answered, &news);
         } else if duplicate_reported && self.were_all_duplicates() {
             self.undo(false);
         }
-        let found = if looks { self.detect_losses(now) } else { Found::default() };
+        let found = match self.config.loss_detection {
+            LossDetection::Fack => self.detect_forward(&news, looks),
+            _ if looks => self.detect_losses(now),
+            _ => Found::default(),
+        };
         news.lost = self.scoreboard.lost() > lost_before || found.retransmission;
         let newly_lost = self.scoreboard.lost().saturating_sub(lost_before);
         let begins = match self.phase {
             Phase::Recovery => false,
-            Phase::Loss => found.retransmission,
+            Phase::Loss => found.retransmission && !forward,
+            Phase::Open | Phase::Reduction if forward => self.is_loss_likely(),
             Phase::Open | Phase::Reduction => self.scoreboard.lost() > 0,
         };
         if begins {
@@ -188,6 +211,17 @@ impl<C: CongestionControl> Sender<C> {
             self.phase = Phase::Reduction;
             self.recovery_point = self.snd_nxt;
             self.rack.undo = None;
+            self.rack.odd = false;
+        }
+        if begins && forward {
+            self.mark_forward(true);
+        }
+        if self.phase == Phase::Open
+            && self.rack.resent_since.is_some()
+            && !self.scoreboard.has_resent()
+            && !self.scoreboard.is_front_resent()
+        {
+            self.rack.resent_since = None;
         }
         if found.next.is_none() && (news.acked > 0 || self.sack_renews_timer(now)) {
             self.purpose = Purpose::Timeout;
@@ -202,8 +236,14 @@ impl<C: CongestionControl> Sender<C> {
             self.timer = Some(self.timeout_of_front(now));
         } else if found.next.is_none() {
             self.timer = set_timer;
+            if forward {
+                self.schedule_probe(now, false);
+            }
         }
-        if self.feedback {
+        if self.config.early_retransmit {
+            self.schedule_early_retransmit(now);
+        }
+        if self.feedback && !grows_first {
             news.newly_lost = newly_lost;
             self.tell(now, segment, &mut news, pipe_before, echo);
         }
@@ -211,7 +251,9 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let reducing = matches!(self.phase, Phase::Recovery | Phase::Reduction);
-        if reducing && self.config.prr {
+        if forward {
+            self.reduce_forward(&news, reducing, was_open && !echo);
+        } else if reducing && self.config.prr {
             if news.delivered > 0 || begins {
                 self.reduce_rate(news.delivered, news.acked > 0 && !news.lost);
             }
@@ -237,7 +279,7 @@ impl<C: CongestionControl> Sender<C> {
             Growth::Abc | Growth::Delivered => news.acked,
             Growth::PerAck => self.mss,
             Growth::SlowStart => {
-                let room = self.ssthresh.saturating_sub(self.cwnd);
+                let room = self.ssthresh.saturating_add(self.mss).saturating_sub(self.cwnd);
                 if room > 0 { news.acked.min(room.max(self.mss)) } else { self.mss }
             }
         }
@@ -245,15 +287,19 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline]
     pub(super) fn grow(&mut self, now: Instant, news: &News, acked: u64, may_grow: bool, echo: bool) {
+        // Slow start went on at the threshold itself (Linux up to 3.19).
+        let threshold =
+            if self.config.fack() { self.ssthresh.saturating_add(self.mss) } else { self.ssthresh };
         let mut event = Ack {
             now,
             acked,
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             rtt: news.rtt,
-            ssthresh: self.ssthresh,
+            ssthresh: threshold,
             mss: narrow(self.mss),
             whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
             per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart).then_some(news.acked),
+            one_more: self.config.fack(),
             may_grow,
             ecn_echo: echo,
         };
@@ -261,7 +307,9 @@ impl<C: CongestionControl> Sender<C> {
             self.shape_slow_start(&mut event);
         }
         self.cwnd = self.controller.on_ack(&mut event, self.cwnd);
-        self.ssthresh = event.ssthresh;
+        if event.ssthresh != threshold {
+            self.ssthresh = event.ssthresh;
+        }
     }
 
     /// `HyStart++`, in the initial slow start only (RFC 9406 §4.2): until something reduced the window.
@@ -350,6 +398,9 @@ impl<C: CongestionControl> Sender<C> {
             }
             Phase::Recovery if news.acked > 0 && self.answers_original(answered) => {
                 // A hole was filled by what came late.
+                if self.config.fack() {
+                    self.note_reordering(self.scoreboard.forward() + news.acked / self.mss);
+                }
                 if self.scoreboard.has_resent() {
                     return false;
                 }
@@ -357,13 +408,17 @@ impl<C: CongestionControl> Sender<C> {
             }
             Phase::Recovery if self.were_all_duplicates() => self.undo(false),
             Phase::Reduction if ack > self.recovery_point => {
-                self.cwnd = self.ssthresh;
+                if !self.config.rate_halving {
+                    self.cwnd = self.ssthresh;
+                }
                 self.phase = Phase::Open;
             }
             Phase::Loss => {
                 let advanced = news.acked > 0;
                 let original = self.rack.timeout_in_doubt && self.scoreboard.arrivals().was_not_lost;
-                if original || (advanced && (self.were_all_duplicates() || self.answers_original(answered))) {
+                // The kernels of forward acknowledgement asked any ACK.
+                let tells = advanced || (self.config.fack() && self.config.undo == UndoRule::Whole);
+                if original || (tells && (self.were_all_duplicates() || self.answers_original(answered))) {
                     self.undo(true);
                 } else if is_over {
                     self.phase = Phase::Open;
@@ -381,6 +436,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A SACK renews the timeout if what it tells of was sent before the oldest segment last was (Linux).
     fn sack_renews_timer(&self, _now: Instant) -> bool {
+        if self.config.rto_rule == RtoRule::LinuxStamps {
+            return false;
+        }
         let sacked = self.scoreboard.arrivals().first_sacked;
         sacked.is_some_and(|sacked| self.scoreboard.front_sent().is_some_and(|front| sacked < front))
     }
@@ -414,9 +472,11 @@ impl<C: CongestionControl> Sender<C> {
             self.limited = 0;
             self.front_due = false; // another segment is the oldest now
             news.delivered = done.delivered;
-            if self.config.rack() {
+            if self.config.linux() {
                 if let (Some(first), Some(last)) = (done.first_sent, done.sent) {
-                    self.rtt.take(now.since(first), ack, self.snd_nxt);
+                    if !self.takes_stamps(segment) {
+                        self.rtt.take(now.since(first), ack, self.snd_nxt);
+                    }
                     news.rtt = Some(now.since(last));
                 }
             } else {
@@ -451,12 +511,13 @@ impl<C: CongestionControl> Sender<C> {
                 news.lost = self.scoreboard.lost() > lost;
                 news.duplicate = sacked > 0;
             }
-            if self.config.rack() {
+            let stamps = self.takes_stamps(segment);
+            if self.config.linux() && !stamps {
                 self.take_sacked_rtt(now, &mut news, ack);
             }
-            if news.rtt.is_none()
+            if (news.rtt.is_none() || stamps)
                 && acked > 0
-                && (self.config.rack() || self.config.undoes())
+                && self.config.linux()
                 && self.config.timestamps
                 && segment.ts_ecr != 0
             {
@@ -501,7 +562,7 @@ impl<C: CongestionControl> Sender<C> {
         // The byte of a window probe is a duplicate by intent.
         if start < end && (end <= segment.ack || within_second) && !self.persisting {
             self.stats.spurious += 1;
-            if self.config.rack() || self.config.undoes() {
+            if self.config.linux() {
                 self.on_duplicate_report(start);
             }
         }
@@ -528,7 +589,12 @@ impl<C: CongestionControl> Sender<C> {
     fn take_stamped_rtt(&mut self, now: Instant, news: &mut News, segment: &Segment) {
         let rtt = ticks_since(now, segment.ts_ecr);
         self.rtt.take(rtt, segment.ack, self.snd_nxt);
-        news.rtt = Some(rtt);
+        news.rtt.get_or_insert(rtt);
+    }
+
+    /// The timestamps of ACKs give all samples.
+    fn takes_stamps(&self, segment: &Segment) -> bool {
+        self.config.rto_rule == RtoRule::LinuxStamps && self.config.timestamps && segment.ts_ecr != 0
     }
 
     /// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without SACK only
@@ -564,20 +630,6 @@ impl<C: CongestionControl> Sender<C> {
             self.pace_recovery(news, true);
         } else {
             self.cwnd = self.ssthresh; // RFC 6675 §5 step 4.2
-        }
-    }
-
-    /// An ACK while not all is well: what it ends, also because nothing was lost, and what it means otherwise.
-    #[cold]
-    fn end_or_continue(&mut self, now: Instant, segment: &Segment, news: &News) {
-        let before = self.phase;
-        if self.config.undoes() {
-            let answered = self.config.timestamps && segment.ts_ecr != 0;
-            let answered = answered.then(|| sent_at(now, segment.ts_ecr));
-            self.end_phase(segment.ack, answered, news);
-        }
-        if self.phase == before {
-            self.recover(segment.ack, news);
         }
     }
 

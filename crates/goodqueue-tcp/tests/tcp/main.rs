@@ -3,6 +3,7 @@
 mod acks;
 mod controllers;
 mod ecn;
+mod fack;
 mod growth;
 mod handshake;
 mod hostile;

@@ -153,7 +153,7 @@ fn a_mark_is_never_undone() {
 }
 
 /// An older Linux, likewise.
-fn older(name: &str) -> Config {
+pub(crate) fn older(name: &str) -> Config {
     Config { mss: 1472, timers: Timers::Exact, delayed_ack: linux().delayed_ack, ..settings(name) }
 }
 

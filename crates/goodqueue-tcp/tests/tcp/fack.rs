@@ -1,0 +1,189 @@
+//! Linux before RACK: losses by forward acknowledgement, and what that kernel's timers and windows did.
+
+use goodqueue::Instant;
+use goodqueue_tcp::Config;
+use goodqueue_tcp::config::{LossDetection, RtoRule};
+
+use crate::pair::{Fate, Pair, at, ms};
+use crate::profiles::{linux, settings, window_of};
+use crate::undo::older;
+
+const MSS: u64 = 1460;
+
+fn reno(config: Config) -> Pair {
+    Pair::bulk_with(config, "reno")
+}
+
+#[test]
+fn one_sack_far_ahead_is_evidence_enough() {
+    // Four are lost: the fifth, SACKed, lies five segments forward, and all but the last three before it are taken for lost.
+    let mut pair = reno(window_of(20, older("linux314"))).lose(1..=4);
+    pair.run_until(at(200));
+    assert!(pair.sender.is_in_recovery());
+    assert_eq!(pair.times_of(1), [at(100), at(200)]);
+    pair.run_until(at(600));
+    assert!((1..=4).all(|segment| pair.times_of(segment).len() == 2));
+    assert_eq!(pair.sender.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn counting_sacked_segments_needs_three_for_the_same_losses() {
+    let counts = Config { prr: true, timestamps: true, mss: 1472, ..older("rfc") };
+    assert_eq!(counts.loss_detection, LossDetection::Sacked);
+    let losses = |config: Config| reno(window_of(20, config)).lose([1, 2]);
+    let mut pair = losses(counts);
+    pair.run_while(|pair| !pair.sender.is_in_recovery());
+    let sacked = pair.sender.in_flight() - pair.sender.pipe();
+    assert!(sacked >= 3 * MSS, "{sacked}");
+    // Forward of the second hole two SACKed segments are enough.
+    let mut pair = losses(older("linux314"));
+    pair.run_until(at(199));
+    assert!(!pair.sender.is_in_recovery());
+    pair.run_while(|pair| !pair.sender.is_in_recovery());
+    assert_eq!(pair.sender.stats().duplicate_acks, 2);
+}
+
+#[test]
+fn a_retransmission_that_is_lost_is_found_by_what_was_sent_after_it() {
+    for name in ["linux314", "linux32"] {
+        let mut pair = reno(window_of(20, older(name))).lose_times(1, 3);
+        pair.run_until(at(3000));
+        let stats = pair.sender.stats();
+        assert_eq!((stats.timeouts, stats.fast_recoveries, stats.undone), (0, 1, 0), "{name}");
+        let times = pair.times_of(1);
+        assert_eq!((times.len(), times[1]), (4, at(200)), "{name}");
+        assert!(times[3] <= at(420), "{name}: {times:?}");
+    }
+}
+
+#[test]
+fn reordering_once_seen_ends_forward_acknowledgement() {
+    // The second segment comes when the third to the eighth have: sent again in vain, and the reduction is taken back.
+    let mut pair = reno(window_of(20, older("linux314")));
+    pair.fates.insert((2, 1), Fate::Delay(20));
+    for segment in [60, 61, 62] {
+        pair.fates.insert((segment, 1), Fate::Delay(20));
+    }
+    pair.run_until(at(320));
+    let before = pair.sender.stats().retransmits;
+    assert_eq!((before, pair.sender.stats().undone), (1, 1));
+    pair.run_until(at(900));
+    assert_eq!(pair.sender.stats().retransmits, before, "as late again: now it waits");
+    // A loss is found all the same, later.
+    let mut pair = pair.lose([400]);
+    pair.run_until(at(6000));
+    assert_eq!((pair.times_of(400).len(), pair.sender.stats().timeouts), (2, 0));
+}
+
+#[test]
+fn a_recovery_upon_another_is_not_taken_for_reordering() {
+    // The 22nd is lost while the first is mended, and is itself sent again before that recovery ends; the ACK of the last hole
+    // of the second recovery answers to a retransmission of the first one.
+    let stamped = Config { mss: 1472, timestamps: true, ..linux() };
+    for config in [stamped, older("linux314")] {
+        for further in 22..=28 {
+            let mut pair = reno(window_of(20, config)).lose([1, 22, further]);
+            pair.run_until(at(1500));
+            let stats = pair.sender.stats();
+            assert_eq!((stats.undone, stats.timeouts), (0, 0), "{further}");
+            assert!(stats.fast_recoveries >= 1);
+        }
+    }
+}
+
+#[test]
+fn linux_3_14_takes_a_timeout_for_spurious_when_what_was_sacked_before_is_acknowledged() {
+    // Segments 1 and 2 of 3 are lost, and the early retransmission of the first, too. The third was SACKed: its cumulative
+    // acknowledgement counts as that of an original.
+    let of = |name: &str| {
+        let config = Config { early_retransmit: false, ..window_of(3, older(name)) };
+        let mut pair = Pair::with(config, config, "reno");
+        pair.sender.write(3 * MSS);
+        pair.sender.open(Instant::ZERO);
+        let mut pair = pair.lose([1]);
+        pair.run_until(at(2000));
+        (pair.sender.stats().timeouts, pair.sender.stats().undone)
+    };
+    assert_eq!(of("linux314"), (1, 1));
+    assert_eq!(of("linux32"), (1, 0));
+}
+
+#[test]
+fn a_probe_comes_in_place_of_a_timeout_that_would_come_before_it() {
+    let mut pair = Pair::with(older("linux314"), older("linux314"), "reno");
+    pair.sender.write(10 * MSS);
+    pair.sender.close();
+    pair.sender.open(Instant::ZERO);
+    let mut pair = pair.lose([10]);
+    pair.finish();
+    // The ninth is acknowledged at 200 ms; a single segment would be waited for one and a half round trips and 200 ms.
+    assert_eq!(pair.times_of(10), [at(100), at(200 + 300)]);
+    assert_eq!(pair.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn slow_start_goes_on_at_the_threshold_itself() {
+    let grown = |name: &str| {
+        let mut pair = reno(window_of(10, older(name)));
+        pair.run_while(|pair| pair.sender.bytes_acked() == 0);
+        pair.sender.cwnd() / MSS
+    };
+    assert_eq!(grown("linux314"), 11);
+    assert_eq!(grown("linux32"), 11);
+    let mut pair = reno(window_of(10, linux()));
+    pair.run_while(|pair| pair.sender.bytes_acked() == 0);
+    assert_eq!(pair.sender.cwnd() / MSS, 10);
+}
+
+#[test]
+fn beyond_it_the_window_grows_with_the_ack_after_as_many_as_it_has_segments() {
+    // Eleven segments from the first ACK on: eleven further ACKs, and the twelfth.
+    let mut pair = reno(window_of(10, older("linux314")));
+    pair.run_while(|pair| pair.sender.bytes_acked() < 12 * MSS);
+    assert_eq!(pair.sender.cwnd() / MSS, 11);
+    pair.run_while(|pair| pair.sender.bytes_acked() < 13 * MSS);
+    assert_eq!(pair.sender.cwnd() / MSS, 12);
+}
+
+#[test]
+fn marks_take_a_segment_from_the_window_for_two_acks_in_linux_3_2() {
+    let config = Config { ecn: true, ..window_of(20, older("linux32")) };
+    let mut pair = reno(config);
+    pair.fates.insert((1, 1), Fate::Mark);
+    pair.run_while(|pair| pair.sender.stats().ecn_reductions == 0);
+    assert_eq!(
+        (pair.sender.cwnd() / MSS, pair.sender.ssthresh() / MSS),
+        (20, 10),
+        "one of 21 is acknowledged"
+    );
+    for acks in 1..=8 {
+        pair.run_while(|pair| pair.sender.bytes_acked() < (1 + 2 * acks) * MSS);
+        assert_eq!(pair.sender.cwnd() / MSS, 20 - acks);
+    }
+}
+
+#[test]
+fn linux_3_2_has_room_for_three_segments_when_something_is_amiss() {
+    // The application pauses with a large window; a lone duplicate then leaves little of it.
+    let config = window_of(40, older("linux32"));
+    let mut pair = Pair::with(config, config, "reno");
+    pair.sender.write(40 * MSS);
+    pair.sender.open(Instant::ZERO);
+    pair.run_until(at(250));
+    pair.sender.write(2 * MSS);
+    let mut pair = pair.lose([41]);
+    pair.run_until(at(355));
+    assert_eq!(pair.sender.stats().duplicate_acks, 1);
+    assert_eq!(pair.sender.cwnd(), pair.sender.pipe() + 3 * MSS);
+}
+
+#[test]
+fn in_linux_3_2_each_ack_that_advances_gives_a_sample_also_of_what_was_sent_twice() {
+    let srtt = |name: &str| {
+        let mut pair = reno(window_of(20, older(name))).lose([1]);
+        pair.run_while(|pair| pair.sender.bytes_acked() == 0);
+        pair.sender.srtt().expect("sampled")
+    };
+    assert_eq!(srtt("linux32"), ms(100), "from the retransmission's stamp");
+    assert_eq!(settings("linux32").rto_rule, RtoRule::LinuxStamps);
+}

@@ -13,10 +13,12 @@ fn rows(names: &[&str]) -> Vec<Row> {
 fn ns2s_agents_have_the_same_window_at_every_instant() {
     let rows = rows(&["flow/ns2"]);
     let distances: Vec<&Row> = rows.iter().filter(|row| row.figure == "window, distance").collect();
-    assert_eq!(distances.len(), 12);
+    assert_eq!(distances.len(), 18);
     for row in distances {
         let distance = row.simulated.expect("windows came out");
-        assert!(distance < 0.001, "{}: {distance}", row.set_up);
+        // The cube root of ns-2's CUBIC, from a table, is off by up to a fifth of a per cent.
+        let most = if row.set_up.contains("cubic") { 0.01 } else { 0.001 };
+        assert!(distance < most, "{}: {distance}", row.set_up);
     }
 }
 

@@ -51,6 +51,9 @@ pub enum LossDetection {
     /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
     /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
     Ns2,
+    /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the fourth above it arrived, a
+    /// retransmission if what was sent after it did. There is no handshake: data leaves with the SYN.
+    Ns2Linux,
 }
 
 /// Whether reductions that were wrong are taken back.
@@ -82,6 +85,9 @@ pub enum RtoRule {
     /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
     /// it has three and two binary places.
     Ns2,
+    /// ns-2.35's Agent/TCP/Linux: the same, from the timestamp of each ACK; what is less than the mean counts an eighth, and
+    /// the back-off ends when the segment is acknowledged that was the first to be new after the timeout.
+    Ns2Linux,
 }
 
 /// By how much an ACK lets the window grow.
@@ -266,7 +272,13 @@ impl Config {
     /// The sender is one of ns-2's.
     #[inline]
     pub(crate) const fn ns2(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Ns2)
+        matches!(self.loss_detection, LossDetection::Ns2 | LossDetection::Ns2Linux)
+    }
+
+    /// And it is Agent/TCP/Linux.
+    #[inline]
+    pub(crate) const fn ns2_linux(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Ns2Linux)
     }
 
     /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.
@@ -299,7 +311,11 @@ impl Config {
             ("delayed_ack.every", self.delayed_ack.every >= 1, "at least 1 segment"),
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
-            ("loss_detection", self.sack || !self.linux(), "RACK and FACK only with SACK"),
+            (
+                "loss_detection",
+                self.sack || !self.linux() && !self.ns2_linux(),
+                "RACK, FACK and ns-2's Linux only with SACK",
+            ),
             (
                 "tail_loss_probe",
                 self.sack && !self.ns2() || !self.tail_loss_probe,
@@ -339,7 +355,8 @@ impl Config {
             "iw" => self.iw.to_string(),
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
-            "loss_detection" => String::from("RACK or FACK without SACK"),
+            "loss_detection" if self.linux() => String::from("RACK or FACK without SACK"),
+            "loss_detection" => String::from("ns-2's Linux without SACK"),
             "tail_loss_probe" | "early_retransmit" => String::from("true"),
             "undo" => String::from("not never"),
             "quick_acks" => self.quick_acks.to_string(),

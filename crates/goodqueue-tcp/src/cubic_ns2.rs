@@ -18,16 +18,22 @@ const CUBE_SHIFT: u32 = 40;
 const MAX_INCREMENT: u64 = 16;
 /// Acknowledged segments for one of growth while no plateau is known.
 const COUNT_WITHOUT_PLATEAU: u64 = 50;
-/// The window's aim is computed so often at most while the window stands: a 32nd of a second.
-const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
-/// RTT samples so soon after the start of an epoch are not trusted to be the least.
-const DELAY_MIN_PAUSE: Duration = Duration::from_secs(1);
+/// Its clock shows whole milliseconds.
+const TICK: u64 = 1_000_000;
+/// The window's aim is computed so often at most while the window stands: a 32nd of a second, in ticks.
+const UPDATE_INTERVAL: u64 = 31;
+/// RTT samples so soon after the start of an epoch, or of time, are not trusted to be the least.
+const DELAY_MIN_PAUSE: u64 = 1000;
+/// Segments for each acknowledgement are kept in sixteenths, and taken for two at first.
+const RATIO_SHIFT: u32 = 4;
+const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
 
-/// The CUBIC 2.1 of ns-2.35's `Agent/TCP/Linux`, whose source is that of Linux 2.6.22. Windows are in segments inside. It
-/// counts acknowledged segments: its estimate of segments per acknowledgement is taken for exact.
-#[derive(Clone, Debug, Default)]
+/// The CUBIC 2.1 of ns-2.35's `Agent/TCP/Linux`, whose source is that of Linux 2.6.22. Windows are in segments inside, times
+/// in whole milliseconds. Where the stack counts ACKs it divides by its estimate of segments per ACK, which begins at two and,
+/// with an ACK for each, sticks just below: such windows grow nearly twice as fast as CUBIC is meant to.
+#[derive(Clone, Debug)]
 pub struct CubicNs2 {
     /// Acknowledged segments for one of growth, and those counted so far.
     count: u64,
@@ -36,16 +42,37 @@ pub struct CubicNs2 {
     last_max: u64,
     /// The window at the last computation, and when that was.
     last_cwnd: u64,
-    last_time: Option<Instant>,
+    last_time: Option<u64>,
     /// When this epoch began, where its curve has the plateau, and after how many 1024ths of a second.
-    epoch: Option<Instant>,
+    epoch: Option<u64>,
     origin: u64,
     k: u64,
-    /// Least RTT.
-    delay_min: Option<Duration>,
+    /// Least RTT, in eighths.
+    delay_min: Option<u64>,
+    /// Segments per ACK, in sixteenths.
+    ratio: u64,
     /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
     acked: u64,
     friendly: u64,
+}
+
+impl Default for CubicNs2 {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            counted: 0,
+            last_max: 0,
+            last_cwnd: 0,
+            last_time: None,
+            epoch: None,
+            origin: 0,
+            k: 0,
+            delay_min: None,
+            ratio: FIRST_RATIO,
+            acked: 0,
+            friendly: 0,
+        }
+    }
 }
 
 impl CubicNs2 {
@@ -67,9 +94,9 @@ impl CubicNs2 {
     };
 
     /// After how many acknowledged segments the window of `cwnd` segments grows by one.
-    fn update(&mut self, now: Instant, cwnd: u64, acked: u64) {
+    fn update(&mut self, now: u64, cwnd: u64, acked: u64, ratio: u64) {
         self.acked += acked;
-        let since = self.last_time.map(|time| now.since(time));
+        let since = self.last_time.map(|time| now - time);
         if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
             return;
         }
@@ -79,26 +106,27 @@ impl CubicNs2 {
             Some(epoch) => epoch,
             None => self.start_epoch(now, cwnd),
         };
-        self.count = self.towards_the_curve(now.since(epoch), cwnd).min(self.as_reno(cwnd)).max(1);
+        let count = self.towards_the_curve(now - epoch, cwnd).min(self.as_reno(cwnd));
+        self.count = ((count << RATIO_SHIFT) / ratio).max(1);
     }
 
-    fn start_epoch(&mut self, now: Instant, cwnd: u64) -> Instant {
+    fn start_epoch(&mut self, now: u64, cwnd: u64) -> u64 {
         self.epoch = Some(now);
         self.acked = 1;
         self.friendly = cwnd;
         self.origin = self.last_max.max(cwnd);
         // (W_max - cwnd) / C in 1024ths of a second, cubed.
-        self.k = cube_root(((self.origin - cwnd) << CUBE_SHIFT) / C_SCALED);
+        self.k = cube_root((self.origin - cwnd) * ((1 << CUBE_SHIFT) / C_SCALED));
         now
     }
 
     /// The count that leads to where the curve is one least RTT from now.
-    fn towards_the_curve(&self, elapsed: Duration, cwnd: u64) -> u64 {
+    fn towards_the_curve(&self, elapsed: u64, cwnd: u64) -> u64 {
         if self.last_max == 0 {
             return COUNT_WITHOUT_PLATEAU;
         }
-        let least = self.delay_min.unwrap_or(Duration::ZERO);
-        let t = (((elapsed + least).as_nanos() / 1_000_000) << 10) / 1000;
+        let eighths = self.delay_min.unwrap_or(0);
+        let t = ((elapsed + (eighths >> 3)) << 10) / 1000;
         let distance = u128::from(t.abs_diff(self.k));
         let delta = (u128::from(C_SCALED) * distance * distance * distance) >> CUBE_SHIFT;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
@@ -106,8 +134,8 @@ impl CubicNs2 {
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // A window in each RTT, of which MAX_INCREMENT segments in 100 ms.
-        let steepest = cwnd * 100_000_000 / (MAX_INCREMENT * least.as_nanos()).max(1);
-        if t >= self.k && least > Duration::ZERO { count.max(steepest) } else { count }
+        let steepest = cwnd * 800 / (MAX_INCREMENT * eighths).max(1);
+        if t >= self.k && eighths > 0 { count.max(steepest) } else { count }
     }
 
     /// The count of a window that is smaller than that of Reno in its place.
@@ -116,7 +144,7 @@ impl CubicNs2 {
         let steps = self.acked.saturating_sub(1) / step;
         self.acked -= steps * step;
         self.friendly += steps;
-        if self.friendly > cwnd { cwnd / (self.friendly - cwnd) } else { u64::MAX }
+        if self.friendly > cwnd { cwnd / (self.friendly - cwnd) } else { u64::MAX >> RATIO_SHIFT }
     }
 }
 
@@ -135,7 +163,8 @@ impl CongestionControl for CubicNs2 {
         }
         let mss = u64::from(ack.mss).max(1);
         let acked = ack.acked.div_ceil(mss);
-        self.update(ack.now, (cwnd / mss).max(1), acked);
+        let ratio = if ack.per_ack.is_some() { self.ratio } else { 1 << RATIO_SHIFT };
+        self.update(ack.now.as_nanos() / TICK, (cwnd / mss).max(1), acked, ratio);
         // The acknowledgement that completes the count is not counted itself.
         if self.counted >= self.count {
             self.counted = 0;
@@ -165,10 +194,18 @@ impl CongestionControl for CubicNs2 {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
-        let Some(delay) = feedback.rtt else { return };
-        if self.epoch.is_some_and(|epoch| feedback.now.since(epoch) < DELAY_MIN_PAUSE) {
+        let mss = u64::from(feedback.mss).max(1);
+        if feedback.acked > 0 && !feedback.in_recovery {
+            self.ratio = self.ratio + feedback.acked.div_ceil(mss) - (self.ratio >> RATIO_SHIFT);
+        }
+        let Some(rtt) = feedback.rtt else { return };
+        let now = feedback.now.as_nanos();
+        if now / TICK < self.epoch.unwrap_or(0) + DELAY_MIN_PAUSE {
             return;
         }
+        // The time of sending is rounded, that of arrival cut.
+        let sent = (now.saturating_sub(rtt.as_nanos()) + TICK / 2) / TICK;
+        let delay = ((now / TICK).saturating_sub(sent) << 3).max(1);
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
     }
 }
@@ -191,7 +228,7 @@ mod tests {
 
     /// The window after acknowledgements of each segment, evenly spread, until `end_ms`.
     fn grown(cubic: &mut CubicNs2, mut cwnd: u64, ssthresh: u64, end_ms: u64) -> u64 {
-        cubic.delay_min = Some(Duration::from_millis(RTT_MS));
+        cubic.delay_min = Some(8 * RTT_MS);
         let mut us = 0;
         while us < end_ms * 1000 {
             let now = Instant::ZERO + Duration::from_micros(us);
@@ -242,8 +279,8 @@ mod tests {
     fn beyond_the_plateau_growth_is_sixteen_segments_in_100_ms_at_most() {
         let mut cubic = CubicNs2::default();
         cubic.on_congestion(&event(Signal::Loss, 200));
-        cubic.delay_min = Some(Duration::from_millis(RTT_MS));
-        let long = Duration::from_secs(30);
+        cubic.delay_min = Some(8 * RTT_MS);
+        let long = 30_000;
         assert_eq!(cubic.towards_the_curve(long, 1600), 100);
     }
 

@@ -17,6 +17,8 @@ pub(crate) struct Reassembly {
     held: u64,
     /// A sequence number in each of the ranges last reported, the most recent first.
     recent: [Option<u64>; MAX_SACK_BLOCKS],
+    /// Ranges that were pushed out of those are not reported again.
+    is_forgetful: bool,
 }
 
 /// What became of a segment that did not come in order.
@@ -31,6 +33,11 @@ pub(crate) enum Stored {
 }
 
 impl Reassembly {
+    /// One that reports no range but the last three that a segment went into, as ns-2's sink does (tcp-sink.cc).
+    pub(crate) fn forgetful() -> Self {
+        Self { is_forgetful: true, ..Self::default() }
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -92,6 +99,10 @@ impl Reassembly {
             end = end.max(range.1);
             self.held -= range.1 - range.0;
         }
+        if self.is_forgetful {
+            let mut others = self.recent.into_iter().flatten().filter(|&seq| seq >= end);
+            self.recent = [others.next(), others.next(), others.next()];
+        }
         end
     }
 
@@ -110,7 +121,8 @@ impl Reassembly {
         let mut reported = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
         let recent = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq));
-        for range in recent.chain(self.ranges.iter().copied().take(MAX_SACK_BLOCKS * 2)) {
+        let others = if self.is_forgetful { 0 } else { MAX_SACK_BLOCKS * 2 };
+        for range in recent.chain(self.ranges.iter().copied().take(others)) {
             if reported[..count].contains(&range) {
                 continue;
             }

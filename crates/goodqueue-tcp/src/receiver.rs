@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
+use crate::config::MAX_WINDOW;
 use crate::reassembly::{Reassembly, Stored};
 use crate::receive_buffer::{JOINED, OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -125,8 +126,8 @@ impl Receiver {
             fin: None,
             ts_recent: 0,
             arrived: None,
-            window: config.rwnd,
-            reassembly: Reassembly::default(),
+            window: if config.ns2_linux() { MAX_WINDOW } else { config.rwnd },
+            reassembly: if config.ns2_linux() { Reassembly::forgetful() } else { Reassembly::default() },
             duplicate: None,
             quick: config.quick_acks,
             buffer: None,
@@ -490,10 +491,10 @@ impl Receiver {
     }
 
     /// The application takes data at another pace: the window is `window` bytes from now on, at most
-    /// [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back; one that opens by a
+    /// [`MAX_WINDOW`]. A window already granted is not taken back; one that opens by a
     /// segment or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub fn set_window(&mut self, window: u32) {
-        self.window = window.min(crate::config::MAX_WINDOW);
+        self.window = window.min(MAX_WINDOW);
         let edge = self.rcv_nxt.saturating_add(self.free_window());
         let opened = edge.saturating_sub(self.edge);
         if self.state == State::Listen || opened == 0 {

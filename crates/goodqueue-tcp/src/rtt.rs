@@ -33,6 +33,7 @@ enum Rule {
     Rfc6298,
     Linux(Linux),
     Ns2(Ns2),
+    Ns2Linux(Ns2),
 }
 
 /// What ns-2 keeps, in ticks: eight times the smoothed RTT, and four times its mean deviation.
@@ -70,6 +71,7 @@ impl RttEstimator {
                 RtoRule::Rfc6298 | RtoRule::Libutp => Rule::Rfc6298,
                 RtoRule::Linux | RtoRule::LinuxStamps => Rule::Linux(Linux::default()),
                 RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
+                RtoRule::Ns2Linux => Rule::Ns2Linux(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
             },
             config,
         }
@@ -91,6 +93,7 @@ impl RttEstimator {
             Rule::Rfc6298 => self.take_rfc(r),
             Rule::Linux(_) => self.take_linux(r, una, next),
             Rule::Ns2(_) => self.take_ns2(r, tick.max(1)),
+            Rule::Ns2Linux(_) => self.take_ns2_linux(rtt.as_nanos(), tick.max(1)),
         }
     }
 
@@ -135,6 +138,31 @@ impl RttEstimator {
         self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
         let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
         self.set_rto(rto);
+    }
+
+    /// Samples are rounded to ticks, and do not end the back-off.
+    fn take_ns2_linux(&mut self, r: u64, tick: u64) {
+        let Rule::Ns2Linux(ns2) = &mut self.rule else { return };
+        let r = (r + tick / 2) / tick;
+        let r = r.max(1);
+        if ns2.srtt == 0 {
+            ns2.srtt = r << 3;
+            ns2.rttvar = r << 1;
+        } else {
+            let smoothed = ns2.srtt >> 3;
+            ns2.srtt = (ns2.srtt + r).saturating_sub(smoothed).max(1);
+            let (error, mean) = (r.abs_diff(smoothed), ns2.rttvar >> 2);
+            ns2.rttvar = match error.checked_sub(mean) {
+                Some(more) => ns2.rttvar + if r < smoothed { more >> 3 } else { more },
+                None => ns2.rttvar - (mean - error),
+            };
+        }
+        self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
+        self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
+        let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
+        let back_off = u64::from(ns2.back_off);
+        self.set_rto(rto);
+        self.rto = self.base.saturating_mul(back_off).min(self.config.max_rto);
     }
 
     fn take_linux(&mut self, r: u64, una: u64, next: u64) {
@@ -190,7 +218,7 @@ impl RttEstimator {
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
     pub(crate) fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
-        if let Rule::Ns2(ns2) = &mut self.rule {
+        if let Rule::Ns2(ns2) | Rule::Ns2Linux(ns2) = &mut self.rule {
             ns2.back_off = ns2.back_off.saturating_mul(2);
             if ns2.back_off > NS2_WORTHLESS {
                 ns2.rttvar += ns2.srtt >> 3;
@@ -209,6 +237,9 @@ impl RttEstimator {
     /// Ends the back-off of the persist timer.
     pub(crate) fn clear_back_off(&mut self) {
         self.rto = self.base;
+        if let Rule::Ns2Linux(ns2) = &mut self.rule {
+            ns2.back_off = 1;
+        }
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {

@@ -674,6 +674,11 @@ impl Scoreboard {
         None
     }
 
+    /// Positions of the records that lie within a block, the second after the last.
+    pub(crate) fn positions(&self, start: u64, end: u64) -> (u64, u64) {
+        (self.position(start), self.position_before(end.min(self.end_seq)))
+    }
+
     /// Position of the first record that begins at or after `seq`.
     fn position(&self, seq: u64) -> u64 {
         if seq >= self.end_seq {
@@ -759,8 +764,11 @@ impl Scoreboard {
     }
 }
 
+mod blocks;
 mod forward;
 mod timed;
+
+pub(crate) use blocks::Blocks;
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ use crate::segment::{Flags, SackBlocks, Segment};
 mod bursts;
 mod fack;
 mod ns2;
+mod ns2_linux;
 mod rack;
 mod rates;
 mod reaction;
@@ -27,6 +28,7 @@ mod view;
 
 use bursts::Burst;
 use ns2::Ns2;
+use ns2_linux::Ns2Linux;
 use rates::Rates;
 use send_buffer::SendBuffer;
 
@@ -194,6 +196,7 @@ pub struct Sender<C = AnyCongestionControl> {
     burst_of_several: bool,
     send_buffer: Option<Box<SendBuffer>>,
     ns2: Ns2,
+    ns2_linux: Option<Box<Ns2Linux>>,
     hystart: Option<Box<HyStartPlusPlus>>,
 }
 
@@ -266,6 +269,7 @@ impl<C: CongestionControl> Sender<C> {
                 round_end: 0,
             },
             ns2: Ns2::default(),
+            ns2_linux: config.ns2_linux().then(|| Box::new(Ns2Linux::new())),
             hystart,
             probed: None,
             rates: controls_all.then(Box::default),
@@ -298,6 +302,9 @@ impl<C: CongestionControl> Sender<C> {
             self.syn_due = true;
             self.snd_nxt = FIRST_BYTE;
             self.last_sent = now;
+            if self.config.ns2_linux() {
+                self.window_edge = u64::MAX;
+            }
         }
     }
 
@@ -341,7 +348,7 @@ impl<C: CongestionControl> Sender<C> {
             self.awaits_ack &= !was_paced_out;
         }
         if self.state != State::Established {
-            return self.syn(now);
+            return self.syn(now).or_else(|| self.send_as_ns2_linux(now));
         }
         if self.ack_due {
             self.ack_due = false;
@@ -352,6 +359,9 @@ impl<C: CongestionControl> Sender<C> {
             if let Some((position, record)) = self.scoreboard.front() {
                 return Some(self.retransmit(now, position, record));
             }
+        }
+        if self.config.ns2_linux() {
+            return self.send_as_ns2_linux(now);
         }
         if self.config.ns2() {
             return self.send_as_ns2(now);
@@ -513,7 +523,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.scoreboard.push(narrow(len), now);
         self.snd_nxt += len;
-        if self.config.ns2() {
+        if self.config.ns2() && !self.config.ns2_linux() {
             self.time_as_ns2(now);
         }
         self.stats.data_segments += 1;
@@ -556,6 +566,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.phase != Phase::Recovery
             || !self.config.sack
             || self.config.rack()
+            || self.config.ns2_linux()
             || pipe + self.mss > self.cwnd
         {
             return None;
@@ -661,7 +672,7 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.since(self.last_sent);
-        if !self.config.idle_restart || idle <= self.rtt.rto() {
+        if !self.config.idle_restart || self.config.ns2_linux() || idle <= self.rtt.rto() {
             return;
         }
         let window = self.mss * u64::from(self.config.iw);
@@ -703,7 +714,9 @@ impl<C: CongestionControl> Sender<C> {
         self.stats.timeouts += 1;
         let first = self.timed_out_at != Some(self.snd_una);
         self.timed_out_at = Some(self.snd_una);
-        if self.config.ns2() {
+        if self.config.ns2_linux() {
+            self.time_out_as_ns2_linux(now);
+        } else if self.config.ns2() {
             self.time_out_as_ns2(now);
         } else if self.timeout_reduces(first) {
             self.remember_window();

@@ -13,6 +13,8 @@ use crate::{tc, units};
 
 /// How far the window is from the recorded one in the mean over steps, as a share of the latter.
 pub(super) const DISTANCE: &str = "window, distance";
+/// The profile of the agent of ns-2 that borrows from Linux.
+const AS_LINUX: &str = "ns2_linux";
 const STEP: Duration = Duration::from_millis(20);
 
 /// A recording.
@@ -82,8 +84,10 @@ impl Flows {
         for flow in &self.flows {
             let mut config = profile.settings.suited_to(&flow.cc);
             config.ecn |= self.ecn;
-            if self.profile != "linux" {
-                config.iw = 3;
+            match self.profile.as_str() {
+                "linux" => {}
+                AS_LINUX => config.iw = 4,
+                _ => config.iw = 3,
             }
             let controller = profile
                 .controller(&flow.cc)
@@ -127,7 +131,8 @@ impl Flows {
     /// ns-2's host came up so long before its clock began, as the timers in its traces show: its ticks begin that
     /// much earlier.
     fn phase(&self) -> Duration {
-        if self.profile == "linux" { Duration::ZERO } else { Duration::from_millis(6) }
+        let has_clock_of_its_own = self.profile != "linux" && self.profile != AS_LINUX;
+        if has_clock_of_its_own { Duration::from_millis(6) } else { Duration::ZERO }
     }
 
     /// As Linux was recorded: a token bucket before an infinitely fast link, infinitely fast hosts.
@@ -149,14 +154,15 @@ impl Flows {
         })
     }
 
-    /// As ns-2 was run: hosts at 100 Mbit/s and 10 ms from the queue.
+    /// As ns-2 was run: hosts at 100 Mbit/s and 10 ms from the queue; with Agent/TCP/Linux ACKs take no time on the link.
     fn of_ns2(&self) -> Result<Bottleneck, Diagnostic> {
         let rate = units::rate(&self.rate)?;
         let link = Link { rate, mtu: 1500, delay: Duration::ZERO };
         let access = Duration::from_millis(10);
         let half = Duration::from_micros(self.rtt_ms * 500);
+        let back = if self.profile == AS_LINUX { Rate::from_bps(100_000_000_000) } else { rate };
         Ok(Bottleneck {
-            rates: [rate; 2],
+            rates: [rate, back],
             qdiscs: [tc::parse(&self.qdisc, &link)?, tc::parse("pfifo limit 1000", &link)?],
             framing: 0,
             access: Some(Rate::from_bps(100_000_000)),

@@ -47,6 +47,11 @@ impl<C: CongestionControl> Sender<C> {
         match self.state {
             State::Closed => {}
             State::SynSent if is_syn => self.on_syn_ack(now, segment),
+            // Without a handshake any ACK of data acknowledges the SYN.
+            State::SynSent if self.config.ns2_linux() && segment.ack >= FIRST_BYTE => {
+                self.on_syn_ack(now, &Segment { ack: FIRST_BYTE, ..*segment });
+                self.on_ack(now, segment);
+            }
             State::SynSent => self.stats.invalid_acks += 1,
             // A repeated SYN/ACK: our ACK of the first did not arrive (RFC 9293 §3.10.7.4).
             State::Established if is_syn => self.ack_due = true,
@@ -62,7 +67,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.state = State::Established;
         self.snd_una = FIRST_BYTE;
-        self.window_edge = FIRST_BYTE + u64::from(segment.window);
+        self.window_edge = self.window_edge.max(FIRST_BYTE + u64::from(segment.window));
         self.max_window = u64::from(segment.window);
         self.timer = None;
         // ns-2's agents acknowledge the SYN/ACK with data.
@@ -71,7 +76,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ecn =
             self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
         if self.stats.syn_retransmits == 0 {
-            let ns2 = self.config.ns2();
+            let ns2 = self.config.ns2() && !self.config.ns2_linux();
             let rtt = if ns2 { self.between_ticks(self.last_sent, now) } else { now.since(self.last_sent) };
             self.rtt.sample(rtt);
         } else {
@@ -79,6 +84,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
             self.cwnd = self.mss;
+        }
+        if self.config.ns2_linux() {
+            self.on_syn_ack_as_ns2_linux(now);
         }
     }
 
@@ -95,6 +103,8 @@ impl<C: CongestionControl> Sender<C> {
         let pipe_before = self.scoreboard.pipe();
         if self.config.linux() {
             self.on_ack_as_linux(now, segment, pipe_before);
+        } else if self.config.ns2_linux() {
+            self.on_ack_as_ns2_linux(now, segment, pipe_before);
         } else if self.config.ns2() {
             self.on_ack_as_ns2(now, segment, pipe_before);
         } else {

@@ -116,3 +116,35 @@ fn a_full_last_segment_that_is_lost_comes_again_with_its_fin() {
     pair.finish();
     assert_eq!(pair.times_of(10).len(), 3);
 }
+
+#[test]
+fn the_agent_that_borrows_from_linux_sends_data_with_its_syn() {
+    let mut pair = Pair::bulk_with(Config { iw: 4, timestamps: false, ..agent("ns2_linux") }, "cubic_ns2");
+    pair.run_until(at(110));
+    let sent: Vec<_> = pair.data.iter().map(|(when, segment)| (*when, u64::from(segment.len))).collect();
+    assert_eq!(sent[..4], [(at(0), 0), (at(0), MSS), (at(0), MSS), (at(0), MSS)]);
+    assert_eq!(sent[4..].iter().filter(|sent| sent.0 == at(100)).count(), 8, "slow start from four");
+}
+
+#[test]
+fn it_finds_lost_retransmissions_and_keeps_its_window_while_it_does() {
+    let config = Config { timestamps: false, ..window_of(20, "ns2_linux") };
+    let mut pair = Pair::bulk_with(config, "cubic_ns2").lose_times(5, 4);
+    pair.run_until(at(1500));
+    assert_eq!(pair.times_of(5).len(), 5);
+    assert_eq!(pair.sender.stats().timeouts, 0);
+    assert_eq!(pair.sender.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn its_window_follows_the_threshold_one_segment_for_two_acks() {
+    let config = Config { timestamps: false, ..window_of(20, "ns2_linux") };
+    let mut pair = Pair::bulk_with(config, "cubic_ns2").lose([8]);
+    pair.run_until(at(110));
+    assert!(pair.sender.is_in_recovery());
+    assert_eq!(pair.sender.cwnd(), pair.sender.ssthresh());
+    // A segment for each of the eleven ACKs before the loss is found, and one more as the window grows by one; then one for
+    // every other of the eight, the lost one first.
+    let answers = pair.data.iter().filter(|(when, _)| *when == at(100)).count();
+    assert_eq!(answers, 12 + 4);
+}

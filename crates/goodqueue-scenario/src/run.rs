@@ -271,7 +271,7 @@ fn config(
             let group = flow.group;
             Ok(sim::FlowConfig {
                 traffic: group.traffic.to_sim(group.direction)?,
-                rtt: group.rtt,
+                rtt: flow.rtt,
                 access: group.access,
                 dscp: group.dscp,
                 client: group.client.saturating_sub(1),

@@ -81,6 +81,7 @@
 //! together = false              # one draw for all flows of the table, so that they start at the same instant
 //! stop = "50s"                  # default: with the run
 //! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
+//! rtt_step = "0s"               # each further flow of the table has so much more than the one before it
 //! client = 1                    # number of the client at their end, for disciplines that isolate hosts
 //! server = 1                    # of the server at the other end, 255 at most
 //! access = "0s"                 # the part of it, each way, between a host and the first queue
@@ -394,8 +395,10 @@ pub struct FlowGroup {
     pub together: bool,
     /// End, since the beginning of the run; `None`: with the run, or the transfer.
     pub stop: Option<Duration>,
-    /// Base round-trip time.
+    /// Base round-trip time of the first of them, and by how much that of each other is longer than of the one before it.
     pub rtt: Duration,
+    /// See `rtt`.
+    pub rtt_step: Duration,
     /// The client at their end, from 1.
     pub client: u16,
     /// The server at their other end, from 1.
@@ -460,6 +463,8 @@ pub struct Flow<'s> {
     pub id: u32,
     /// When it starts in this run.
     pub start: Duration,
+    /// Its base round-trip time.
+    pub rtt: Duration,
     /// What it is.
     pub group: &'s FlowGroup,
 }
@@ -488,7 +493,8 @@ impl Scenario {
                 Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(drawn_for)).next_u64();
             let jitter = (u128::from(draw) * u128::from(group.start_jitter.as_nanos())) >> 64;
             let jitter = Duration::from_nanos(u64::try_from(jitter).unwrap_or(0));
-            Flow { id, start: group.start + jitter, group }
+            let rtt = group.rtt + group.rtt_step.saturating_mul(u64::from(member));
+            Flow { id, start: group.start + jitter, rtt, group }
         })
     }
 
@@ -630,6 +636,9 @@ impl FlowGroup {
         }
         put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
         flow["rtt"] = json!(self.rtt.to_string());
+        if !self.rtt_step.is_zero() {
+            flow["rtt_step"] = json!(self.rtt_step.to_string());
+        }
         if (self.client, self.server) != (1, 1) {
             flow["client"] = json!(self.client);
             flow["server"] = json!(self.server);

@@ -172,4 +172,4 @@ fn read_schedule(table: &Reader<'_>) -> Result<Vec<(Duration, Rate)>, Diagnostic
 const DEFAULT_DOWN: Rate = Rate::from_bps(10_000_000);
 const DEFAULT_UP: Rate = Rate::from_bps(1_000_000);
 const DEFAULT_RTT: Duration = Duration::from_millis(50);
-const MAX_RTT: Duration = Duration::from_secs(3600);
+pub(super) const MAX_RTT: Duration = Duration::from_secs(3600);

@@ -207,7 +207,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, access, dscp, client, server, interval, packet
+      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, rtt_step, access, dscp, client, server, interval, packet
       help: did you mean `interval`?
     "#);
 }
@@ -449,6 +449,18 @@ fn flows_that_start_together_share_one_draw_of_the_seed() {
     assert!(starts(2)[0] != first[0]);
     let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
     assert_eq!(again.flows, scenario.flows);
+}
+
+#[test]
+fn each_further_flow_of_a_table_has_a_round_trip_time_one_step_longer() {
+    let scenario =
+        read("flows = [{ count = 3, rtt = \"102ms\", rtt_step = \"2ms\" }, { rtt = \"50ms\" }]").unwrap();
+    let times: Vec<Duration> = scenario.flows(1).map(|flow| flow.rtt).collect();
+    assert_eq!(times, [102, 104, 106, 50].map(Duration::from_millis));
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.flows, scenario.flows);
+    let refused = message("flows = [{ count = 11, rtt_step = \"6min\" }]");
+    assert!(refused.contains("`rtt_step`: the last flow's round-trip time of"), "{refused}");
 }
 
 #[test]

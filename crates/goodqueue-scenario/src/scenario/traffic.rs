@@ -31,7 +31,7 @@ pub use web::{Page, Web};
 
 use super::document::{Node, Raw};
 use super::dscp::read_dscp;
-use super::link::read_rtt;
+use super::link::{MAX_RTT, read_rtt};
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, read_tcp};
 use super::{BottleneckLink, Direction, FlowGroup, Names, Tcp};
@@ -169,6 +169,7 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         together: false,
         stop: None,
         rtt: link.rtt,
+        rtt_step: Duration::ZERO,
         client: 1,
         server: 1,
         access: Duration::ZERO,
@@ -202,6 +203,7 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         together: table.flag("together", false)?,
         stop: table.time("stop")?,
         rtt: read_rtt(table, around.link.rtt)?,
+        rtt_step: table.time("rtt_step")?.unwrap_or_default(),
         client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
         server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
         access: table.time("access")?.unwrap_or_default(),
@@ -209,6 +211,12 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         label: read_label(table)?,
         traffic,
     };
+    let longest = group.rtt + group.rtt_step.saturating_mul(u64::from(group.count - 1));
+    if longest > MAX_RTT {
+        let message =
+            Diagnostic::new(format!("the last flow's round-trip time of {longest} is not possible"));
+        return Err(table.error("rtt_step", message.allowed("rtt + (count - 1) * rtt_step of at most 1h")));
+    }
     if group.access.saturating_mul(2) > group.rtt {
         let message = Diagnostic::new(format!(
             "{} to the first queue and as much back are more than the round-trip time of {}",
@@ -286,6 +294,7 @@ const FLOW_KEYS: &[&str] = &[
     "together",
     "stop",
     "rtt",
+    "rtt_step",
     "access",
     "dscp",
     "client",

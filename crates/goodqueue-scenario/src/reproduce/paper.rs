@@ -407,7 +407,8 @@ impl Paper {
         };
         document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
         document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
-        for (key, value) in experiment.set.iter().chain(varied.iter().copied()).chain(more) {
+        let varied = varied.iter().copied().flat_map(keys_of);
+        for (key, value) in experiment.set.iter().chain(varied).chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
         let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
@@ -422,6 +423,16 @@ impl Paper {
         }
         scenario.qdiscs.retain(|choice| labels.contains(choice.label.as_str()));
         Ok(scenario)
+    }
+}
+
+/// The keys that a varied value sets: its own, or, if it is a table of keys of the scenario, these together.
+fn keys_of<'v>((key, value): (&'v String, &'v toml::Value)) -> Vec<(&'v String, &'v toml::Value)> {
+    match value.as_table() {
+        Some(table) if !table.is_empty() && table.iter().all(|entry| entry.0.contains('.')) => {
+            table.iter().collect()
+        }
+        _ => vec![(key, value)],
     }
 }
 
@@ -541,7 +552,7 @@ mod tests {
             [[experiments]]
             name = "loads"
             scenario = "x.toml"
-            vary = { "link.rtt" = ["10ms", "1s"], "flows.0.count" = [1, 5, 50] }
+            vary = { "link.rtt" = ["10ms", "1s"], size = [{ "flows.0.count" = 1, "link.down" = "1mbit" }, { "flows.0.count" = 5 }, { "flows.0.count" = 50 }] }
             [[claims]]
             id = "x-1"
             kind = "Q"
@@ -553,7 +564,13 @@ mod tests {
         let plan =
             super::super::Plan::new(&paper, paper.claims.iter().collect(), &BTreeSet::new(), Effort::Quick);
         assert_eq!(plan.unwrap().runs(), 2 * 3 * 2);
-        let nothing = text.replace("[1, 5, 50]", "[]");
+        let all = paper.scenarios(&paper.experiments[0], Effort::Quick, &BTreeSet::from(["codel"])).unwrap();
+        let of_one = all.iter().filter(|scenario| scenario.flows[0].count == 1);
+        assert_eq!(
+            of_one.map(|one| one.link.down.rate.nominal().as_bps()).collect::<Vec<_>>(),
+            [1_000_000; 2]
+        );
+        let nothing = text.replace("\"10ms\", \"1s\"", "");
         let paper = Paper::read("x", &nothing, paper.files.clone(), Vec::new()).unwrap();
         let refused =
             paper.scenarios(&paper.experiments[0], Effort::Quick, &BTreeSet::new()).unwrap_err().to_string();

@@ -8,11 +8,13 @@
 //! | `["A", t, seq, flow, bytes, tos]` | a packet arrives |
 //! | `["A", t, seq, flow, bytes, tos, from, to]` | the same, from one host to another ([`Headers`]) |
 //! | `["A", …, to, number, ecn, sacked, tsval, tsecr, pure]` | the same, and it acknowledges ([`TcpAck`]) |
+//! | `["H", t, flow]`, `["H", t, flow, from, to]` | the recorder's hashes of the packet that arrives next ([`Row::Hashes`]) |
 //! | `["X", t, seq, bytes, tos]` | it leaves and starts on the link; `tos & 3 == 3` if it carries CE |
 //! | `["D", t, seq]`, `["D", t, seq, reason]` | it is dropped |
 //! | `["R", t, len, value]` | a random number of `len` bytes was drawn |
 //! | `["P", t, prob, qdelay]` | PIE's timer ran: probability (scale 2^56 - 1) and queue delay (64 ns) after it |
 //! | `["M", t, max_p, qavg]` | adaptive RED's timer ran: `max_p` (scale 2^32) and average (bytes << Wlog) after it |
+//! | `["C", t, command]` | this command of tc changed the discipline, or one in it |
 //!
 //! A file is read row by row and never held whole.
 
@@ -22,12 +24,14 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use goodqueue::{Instant, Rate, TcpAck};
+use goodqueue::config::Link;
+use goodqueue::{AnyConfig, Instant, Rate, TcpAck};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
+use crate::tc;
 
 /// The first line of a recording. Everything in it may be absent.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -106,6 +110,16 @@ pub enum Row {
         /// Further headers, if the recording has them.
         headers: Option<Headers>,
     },
+    /// `H`: what the recorder made of the headers of the packet that arrives next. Of a discipline that hashes with a secret
+    /// nothing else tells which flows share a queue.
+    Hashes {
+        /// When.
+        t: Instant,
+        /// Of its flow.
+        flow: u32,
+        /// Of the host that it comes from, and of the one that it goes to.
+        hosts: Option<(u32, u32)>,
+    },
     /// `X`: a packet leaves the queue.
     Exit {
         /// When.
@@ -153,6 +167,13 @@ pub enum Row {
         /// The average queue, bytes shifted left by Wlog.
         qavg: u64,
     },
+    /// `C`: the discipline, or one in it, was changed while packets were queued.
+    Change {
+        /// When.
+        t: Instant,
+        /// What tc was told.
+        command: String,
+    },
 }
 
 impl Row {
@@ -165,7 +186,9 @@ impl Row {
             | Self::Drop { t, .. }
             | Self::Random { t, .. }
             | Self::PieUpdate { t, .. }
-            | Self::RedUpdate { t, .. } => *t,
+            | Self::RedUpdate { t, .. }
+            | Self::Hashes { t, .. }
+            | Self::Change { t, .. } => *t,
         }
     }
 
@@ -176,6 +199,29 @@ impl Row {
     pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
         write_line(self, to)
     }
+}
+
+/// The discipline that `commands` of tc made, and what each change among `rows` made of it, as [`tc::parse_as`] reads them.
+///
+/// # Errors
+/// A command that cannot be read, or one that the discipline refuses.
+pub fn configs(
+    commands: &[String],
+    rows: &[Row],
+    link: &Link,
+    variant: Option<&str>,
+) -> Result<(AnyConfig, Vec<AnyConfig>), Diagnostic> {
+    let mut script = commands.join("\n");
+    let first = tc::parse_as(&script, link, variant)?;
+    let mut changes = Vec::new();
+    for row in rows {
+        if let Row::Change { command, .. } = row {
+            script.push('\n');
+            script.push_str(command);
+            changes.push(tc::parse_as(&script, link, variant)?);
+        }
+    }
+    Ok((first, changes))
 }
 
 /// Reads a recording row by row: an iterator that ends after the first error.
@@ -346,6 +392,20 @@ impl Serialize for Row {
             Self::Random { t, len, value } => numbers(&mut row, "R", *t, u64::from(*len), *value)?,
             Self::PieUpdate { t, prob, qdelay } => numbers(&mut row, "P", *t, *prob, *qdelay)?,
             Self::RedUpdate { t, max_p, qavg } => numbers(&mut row, "M", *t, *max_p, *qavg)?,
+            Self::Hashes { t, flow, hosts } => {
+                row.serialize_element("H")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(flow)?;
+                if let Some((source, destination)) = hosts {
+                    row.serialize_element(source)?;
+                    row.serialize_element(destination)?;
+                }
+            }
+            Self::Change { t, command } => {
+                row.serialize_element("C")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(command)?;
+            }
         }
         row.end()
     }
@@ -409,6 +469,15 @@ impl<'de> Visitor<'de> for RowVisitor {
                 Ok(Row::PieUpdate { t, prob: field(&mut row, "prob")?, qdelay: field(&mut row, "qdelay")? })
             }
             "M" => Ok(Row::RedUpdate { t, max_p: field(&mut row, "max_p")?, qavg: field(&mut row, "qavg")? }),
+            "H" => {
+                let flow = field(&mut row, "the hash of the flow")?;
+                let hosts = match row.next_element()? {
+                    Some(source) => Some((source, field(&mut row, "the hash of the host that it goes to")?)),
+                    None => None,
+                };
+                Ok(Row::Hashes { t, flow, hosts })
+            }
+            "C" => Ok(Row::Change { t, command: field(&mut row, "the command")? }),
             other => Err(A::Error::custom(unknown("the kind of row", other, TAGS).problem())),
         }
     }
@@ -453,10 +522,11 @@ fn unreadable(error: &io::Error) -> Diagnostic {
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const LONGEST_LINE: u64 = 1 << 20;
-const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M"];
+const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "C"];
 const FIRST_LINE: &str = "a JSON object, such as {\"qdisc\": \"codel\", \"rate_bps\": 10000000}";
 const ROWS: &str = "[\"A\", t, seq, flow, bytes, tos], [\"X\", t, seq, bytes, tos], [\"D\", t, seq], \
-                    [\"R\", t, len, value], [\"P\", t, prob, qdelay] or [\"M\", t, max_p, qavg]";
+                    [\"R\", t, len, value], [\"P\", t, prob, qdelay], [\"M\", t, max_p, qavg], \
+                    [\"H\", t, flow] or [\"C\", t, command]";
 
 #[cfg(test)]
 mod tests {
@@ -477,6 +547,9 @@ mod tests {
 ["D",1001,2,"overlimit"]
 ["P",15000,72057594037927935,64]
 ["M",500000,42949672,12500]
+["H",500000,4294967295]
+["H",500001,1,2,3]
+["C",500002,"tc qdisc change dev eth0 root pfifo limit 2"]
 "#;
 
     fn read(bytes: &[u8]) -> Result<Recording, Diagnostic> {
@@ -495,7 +568,7 @@ mod tests {
         assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
         assert_eq!(recording.header().other["golden"], 1);
         let plain: Vec<Row> = recording.map(Result::unwrap).collect();
-        assert_eq!(plain.len(), 10);
+        assert_eq!(plain.len(), 13);
         assert_eq!(
             plain[0],
             Row::Arrival {
@@ -525,7 +598,7 @@ mod tests {
         assert!(recording.next().unwrap().is_ok());
         insta::assert_snapshot!(recording.next().unwrap().unwrap_err(), @r#"
         two.jsonl:3:1: `["A",2,1,0]` is not a row: the length is missing at line 1 column 11
-          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay] or ["M", t, max_p, qavg]
+          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow] or ["C", t, command]
         "#);
         assert!(recording.next().is_none());
         insta::assert_snapshot!(rows(b"{}\n[\"D\",5,0]\n[\"D\",4,1]\n").unwrap_err(), @r"

@@ -27,6 +27,17 @@ pub struct Arrival {
     pub hosts: Option<(u32, u32)>,
     /// What it acknowledges, if it is a TCP segment that does.
     pub ack: Option<TcpAck>,
+    /// What the recorder's hashes made of it; `None`: hashes of our own.
+    pub hashes: Option<Hashes>,
+}
+
+/// Hashes of a packet's headers as somebody else took them, whatever the salt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hashes {
+    /// Of its flow.
+    pub flow: u32,
+    /// Of the host that it comes from, and of the one that it goes to.
+    pub hosts: Option<(u32, u32)>,
 }
 
 /// What was in the kernel's `skb->priority` of a packet of flow `f`.
@@ -125,7 +136,7 @@ impl goodqueue::Packet for Arrival {
 
 impl Flow for Arrival {
     fn flow_hash(&self, salt: u32) -> u32 {
-        self.hash(self.flow, salt)
+        self.hashes.map_or_else(|| self.hash(self.flow, salt), |hashes| hashes.flow)
     }
 
     fn class(&self) -> Option<u32> {
@@ -147,11 +158,17 @@ impl Flow for Arrival {
     }
 
     fn source_hash(&self, salt: u32) -> u32 {
-        self.hosts.map_or(0, |hosts| self.hash(hosts.0, salt))
+        match self.hashes.and_then(|hashes| hashes.hosts) {
+            Some((source, _)) => source,
+            None => self.hosts.map_or(0, |hosts| self.hash(hosts.0, salt)),
+        }
     }
 
     fn destination_hash(&self, salt: u32) -> u32 {
-        self.hosts.map_or(0, |hosts| self.hash(hosts.1, salt))
+        match self.hashes.and_then(|hashes| hashes.hosts) {
+            Some((_, destination)) => destination,
+            None => self.hosts.map_or(0, |hosts| self.hash(hosts.1, salt)),
+        }
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {
@@ -237,6 +254,25 @@ impl SerialLink {
         }
     }
 
+    /// Changes the discipline at `now`, after all that is due before. What it drops is reported by number: it goes all
+    /// at once. The link asks again when it would have asked.
+    pub fn reconfigure<Q: Qdisc<Arrival>>(
+        &mut self,
+        qdisc: &mut Q,
+        now: Instant,
+        config: Q::Config,
+        report: &mut impl FnMut(Fate),
+    ) {
+        self.run_until(qdisc, now, report);
+        let clock = now + self.origin;
+        let mut dropped = Vec::new();
+        qdisc.reconfigure(clock, config, &mut |packet: Arrival, why| dropped.push((packet.seq, why)));
+        dropped.sort_by_key(|&(seq, _)| seq);
+        for (seq, why) in dropped {
+            report(Fate::Dropped { at: now, seq, why });
+        }
+    }
+
     /// Takes packets that are due before `end`.
     pub fn run_until<Q: Qdisc<Arrival>>(
         &mut self,
@@ -282,6 +318,7 @@ mod tests {
             priority: Priority::Class,
             hosts: None,
             ack: None,
+            hashes: None,
         };
         let mut fates = Vec::new();
         // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.

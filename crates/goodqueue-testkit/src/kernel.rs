@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Link, Qdisc, Rate};
 use goodqueue_scenario::recording::{self, Row};
-use goodqueue_scenario::tc;
-use goodqueue_sim::replay::{Arrival, Fate, Priority, SerialLink};
+use goodqueue_sim::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
 
 /// A recording, read whole, and the discipline that it is of.
 #[derive(Clone, Debug)]
@@ -19,6 +18,8 @@ pub struct Recording {
     pub name: String,
     /// What the kernel was told, with `variant linux` where there is one.
     pub config: AnyConfig,
+    /// What it was changed to, change by change.
+    changes: Vec<AnyConfig>,
     rate: Rate,
     /// The kernel's clock at time 0 of the rows.
     origin: Duration,
@@ -39,16 +40,19 @@ impl Recording {
         let header = recording.header().clone();
         let rate = header.rate().ok_or_else(|| format!("{place}:1: no rate_bps"))?;
         let qdisc = header.qdisc.ok_or_else(|| format!("{place}:1: no qdisc"))?;
-        let commands = std::iter::once(qdisc).chain(header.extra).collect::<Vec<_>>().join("\n");
+        let commands: Vec<String> = std::iter::once(qdisc).chain(header.extra).collect();
         let link = Link { rate, ..Link::default() };
-        let config = tc::parse_as(&commands, &link, Some("linux"));
+        let rows: Vec<Row> = recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        let configs = recording::configs(&commands, &rows, &link, Some("linux"));
+        let (config, changes) = configs.map_err(|error| format!("{place}: {error}"))?;
         Ok(Self {
             name: header.name.unwrap_or_else(|| place.to_string()),
-            config: config.map_err(|error| format!("{place}:1: {error}"))?,
+            config,
+            changes,
             rate,
             origin: Duration::from_nanos(header.t_start_ns),
             priority: Priority::of_recording(header.other.get("priority").and_then(|said| said.as_str())),
-            rows: recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?,
+            rows,
         })
     }
 
@@ -91,6 +95,7 @@ impl Recording {
         let mut link = SerialLink::new(self.rate, self.origin);
         let mut ours = Vec::new();
         let (mut seen, mut packets) = (0, 0);
+        let (mut hashes, mut changes) = (None, self.changes.iter());
         for row in &self.rows {
             let mut report = |fate| ours.push(as_recorded(fate));
             let fate = match *row {
@@ -99,7 +104,8 @@ impl Recording {
                     let ack = headers.and_then(|headers| headers.ack);
                     let priority = self.priority;
                     packets += 1;
-                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack };
+                    let hashes = hashes.take();
+                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack, hashes };
                     link.arrive(&mut qdisc, arrival, &mut report);
                     continue;
                 }
@@ -115,6 +121,16 @@ impl Recording {
                     continue;
                 }
                 Row::Random { .. } => continue,
+                Row::Hashes { flow, hosts, .. } => {
+                    hashes = Some(Hashes { flow, hosts });
+                    continue;
+                }
+                Row::Change { t, .. } => {
+                    if let Some(config) = changes.next() {
+                        link.reconfigure(&mut qdisc, t, config.clone(), &mut report);
+                    }
+                    continue;
+                }
             };
             link.run_until(&mut qdisc, fate.0 + Duration::from_nanos(1), &mut report);
             let here = ours.get(seen);

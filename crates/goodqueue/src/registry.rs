@@ -232,6 +232,20 @@ pub fn keywords(name: &str) -> &'static [Keyword] {
     if name == "cake" { crate::cake::KEYWORDS } else { &[] }
 }
 
+/// True if `tc qdisc change` leaves `parameter` of the discipline called `name` as it is when only `given` are; otherwise it
+/// takes its default again, as when the discipline was made. Linux sends and reads some parameters one by one and others
+/// all together.
+#[must_use]
+pub fn is_kept_by_change(name: &str, parameter: &str, given: &Settings) -> bool {
+    match name {
+        // Of drr: the quantum of a class.
+        "codel" | "fq_codel" | "pie" | "fq_pie" | "dualpi2" | "drr" => true,
+        "cake" => crate::cake::is_kept_by_change(parameter, given),
+        "netem" => crate::netem::is_kept_by_change(parameter, given),
+        _ => false,
+    }
+}
+
 /// A name for a discipline with certain settings, which may stand where the discipline's own name stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Preset {

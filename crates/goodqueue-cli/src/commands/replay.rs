@@ -8,9 +8,9 @@ use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Recorded, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::recording::{Header, Recording, Row};
+use goodqueue_scenario::recording::{self, Header, Recording, Row};
 use goodqueue_scenario::{tc, units};
-use goodqueue_sim::replay::{Arrival, Fate, Priority, SerialLink};
+use goodqueue_sim::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -168,6 +168,8 @@ struct Input {
     name: String,
     header: Header,
     config: AnyConfig,
+    /// What the recording's discipline was changed to, change by change.
+    changes: Vec<AnyConfig>,
     rate: Rate,
     rows: Vec<Row>,
 }
@@ -189,11 +191,17 @@ impl Input {
             return Err(Diagnostic::new("a link of rate 0 carries nothing").in_argument("--rate", "0"));
         }
         let link = Link { rate, ..Link::default() };
-        let config = match (&args.qdisc, &header.qdisc) {
-            (Some(line), _) => tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?,
+        let rows: Vec<Row> = recording.collect::<Result<_, _>>()?;
+        let (config, changes) = match (&args.qdisc, &header.qdisc) {
+            (Some(line), _) => {
+                let config = tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?;
+                // What changed the recorded discipline is not for another one.
+                (config, Vec::new())
+            }
             (None, Some(line)) => {
-                let tree = [std::slice::from_ref(line), &header.extra].concat().join("\n");
-                tc::parse_as(&tree, &link, Some("linux")).map_err(|error| error.in_file(&name))?
+                let commands = [std::slice::from_ref(line), &header.extra].concat();
+                recording::configs(&commands, &rows, &link, Some("linux"))
+                    .map_err(|error| error.in_file(&name))?
             }
             (None, None) => {
                 return Err(Diagnostic::new("the recording does not name its discipline")
@@ -201,8 +209,7 @@ impl Input {
                     .in_file(&name));
             }
         };
-        let rows = recording.collect::<Result<_, _>>()?;
-        Ok(Self { name, header, config, rate, rows })
+        Ok(Self { name, header, config, changes, rate, rows })
     }
 
     /// Reports the fate of every packet; returns the statistics at the end.
@@ -235,6 +242,7 @@ impl Input {
         };
         let mut link = SerialLink::new(self.rate, origin);
         let mut served_at = None;
+        let (mut hashes, mut changes) = (None, self.changes.iter());
         for row in &self.rows {
             match *row {
                 Row::Arrival { t, seq, flow, bytes, tos, headers } => {
@@ -244,8 +252,15 @@ impl Input {
                     }
                     let hosts = headers.map(|headers| (headers.source, headers.destination));
                     let ack = headers.and_then(|headers| headers.ack);
-                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack };
+                    let hashes = hashes.take();
+                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack, hashes };
                     link.arrive(&mut qdisc, arrival, &mut report);
+                }
+                Row::Hashes { flow, hosts, .. } => hashes = Some(Hashes { flow, hosts }),
+                Row::Change { t, .. } => {
+                    if let Some(config) = changes.next() {
+                        link.reconfigure(&mut qdisc, t, config.clone(), &mut report);
+                    }
                 }
                 Row::Exit { t, .. } => served_at = Some(t),
                 _ => {}

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::slice::Iter;
 
 use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
-use goodqueue::registry::{AnyConfig, KINDS, Preset, find_preset};
+use goodqueue::registry::{self, AnyConfig, KINDS, Preset, find_preset};
 
 use super::commands::Command;
 use super::{
@@ -92,10 +92,14 @@ impl<'a> Builder<'a> {
         let verb = after.first().map_or("", |word| word.text);
         let behind = after.get(1..).unwrap_or_default();
         match (object.text, verb) {
+            ("class", "del" | "delete") => self.remove_class(behind),
             ("qdisc" | "class", "del" | "delete" | "show" | "ls" | "list") => Ok(()),
             ("qdisc", verb) if VERBS.contains(&verb) => {
                 let (place, rest) = place(behind)?;
-                self.attach(&place, rest, false)
+                match self.present(&place).filter(|_| verb == "change") {
+                    Some(index) => self.change(index, rest),
+                    None => self.attach(&place, rest, false),
+                }
             }
             ("class", verb) if VERBS.contains(&verb) => self.add_class(behind, verb != "add"),
             // As shown: the name comes first, statistics may follow.
@@ -185,6 +189,46 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The discipline at `place`, if there is one.
+    fn present(&self, place: &Place<'a>) -> Option<usize> {
+        let Some(parent) = place.parent.filter(|_| !place.root) else { return self.root };
+        let (owner, minor) = self.find(parent).ok()?;
+        let owner = &self.nodes[owner];
+        let holds_one = owner.kind.children == Children::One;
+        owner.children.iter().find(|slot| holds_one || slot.class == minor)?.node
+    }
+
+    /// `tc qdisc change`: what is not given stays, where Linux leaves it.
+    fn change(&mut self, index: usize, words: &[Word<'a>]) -> Result<(), Diagnostic> {
+        let Some((name, given)) = words.split_first() else { return Ok(()) };
+        let node = &mut self.nodes[index];
+        if name.text != node.kind.name {
+            return Err(Diagnostic::new(format!(
+                "`{}` is here, not `{}`",
+                node.kind.name,
+                shortened(name.text)
+            ))
+            .at(name.span())
+            .help("a discipline takes the place of another one with `tc qdisc replace`"));
+        }
+        let changed = read_settings(node.kind, given)?;
+        let settings = overlaid(node.kind, &node.settings, &changed);
+        if let (Children::Bands, Some(Value::Integer(bands))) = (node.kind.children, settings.get("bands")) {
+            node.children.retain(|slot| u64::from(slot.class) <= bands);
+        }
+        node.settings = settings;
+        node.given = given.to_vec();
+        Ok(())
+    }
+
+    /// `tc class del`, as far as the class is known: such a command may also make room for what comes.
+    fn remove_class(&mut self, words: &[Word<'a>]) -> Result<(), Diagnostic> {
+        let (place, _) = place(words)?;
+        let Some((owner, minor)) = place.class.and_then(|class| self.find(class).ok()) else { return Ok(()) };
+        self.nodes[owner].children.retain(|slot| slot.class != minor);
+        Ok(())
+    }
+
     fn add_class(&mut self, words: &[Word<'a>], replace: bool) -> Result<(), Diagnostic> {
         let (place, rest) = place(words)?;
         let lacks = |what: &str| {
@@ -214,7 +258,10 @@ impl<'a> Builder<'a> {
         let settings = read_settings(&kind, given)?;
         let given = given.to_vec();
         match owner.children.iter_mut().find(|slot| slot.class == minor) {
-            Some(slot) if replace => (slot.settings, slot.given, slot.parent) = (settings, given, above),
+            Some(slot) if replace => {
+                slot.settings = overlaid(owner.kind, &slot.settings, &settings);
+                (slot.given, slot.parent) = (given, above);
+            }
             Some(_) => {
                 return Err(Diagnostic::new(format!(
                     "class {minor:x} of {} is added twice",
@@ -347,6 +394,16 @@ impl<'a> Builder<'a> {
         }
         cursor.close(open)
     }
+}
+
+/// `before`, changed as Linux changes it when tc gives `changed`.
+fn overlaid(kind: &Kind, before: &Settings, changed: &Settings) -> Settings {
+    let kept = |name| name == VARIANT || registry::is_kept_by_change(kind.name, name, changed);
+    let mut settings = Settings::new();
+    for (name, value) in before.iter().filter(|(name, _)| kept(name)).chain(changed.iter()) {
+        settings.set(name, value);
+    }
+    settings
 }
 
 /// The words still to read.

@@ -183,6 +183,24 @@ pub(super) fn flag_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], chosen
     choices.iter().find(|(_, choice)| *choice == chosen).map(|(name, _)| *name)
 }
 
+/// Linux sch_cake changes what is given, and what that excludes.
+pub(crate) fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+    fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+        choices.iter().map(|choice| choice.0).collect()
+    }
+    let exclusive = [
+        vec!["bandwidth", "unlimited"],
+        vec!["overhead", "raw"],
+        names(&Classes::ALL),
+        names(&Isolation::ALL),
+        names(&AckFilter::ALL),
+        names(&Cells::ALL),
+    ];
+    let other =
+        |names: &Vec<&str>| names.contains(&parameter) && names.iter().any(|name| given.get(name).is_some());
+    !exclusive.iter().any(other)
+}
+
 impl CakeConfig {
     /// Bytes that all queues together hold.
     #[must_use]

@@ -256,6 +256,24 @@ impl Configure for NetemConfig {
     }
 }
 
+/// Linux sch_netem takes some anew whenever anything changes, and others with those that tc sends together.
+pub(crate) fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+    let own = sent_with(parameter);
+    own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)
+}
+
+fn sent_with(parameter: &str) -> &str {
+    match parameter {
+        "delay.correlation" | "loss.correlation" | "duplicate.correlation" => "correlation",
+        "limit" | "delay" | "delay.jitter" | "gap" => "always",
+        "packets" | "bytes" => "slot",
+        _ => match parameter.split(['.', ' ']).next().unwrap_or_default() {
+            "loss" | "duplicate" | "reorder" => "always",
+            first => first,
+        },
+    }
+}
+
 const fn follower(name: &'static str, unit: Unit, default: &'static str, doc: &'static str) -> Parameter {
     Parameter { name, unit, default, source: "tc", range: "", doc }
 }

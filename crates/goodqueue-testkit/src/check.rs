@@ -30,7 +30,8 @@ pub struct Checked {
     known: Known,
     /// Who chooses a class for each packet may reorder a flow between classes.
     last_of_flow: BTreeMap<(u32, Option<u32>, usize, bool), u64>,
-    /// The first packet after each change of a discipline with classes: a flow may be in another one from then on.
+    /// The first packet after each change of a discipline with classes, or of `cake`: a flow may be in another class or queue
+    /// from then on.
     epochs: Vec<u64>,
     offered: Count,
     dequeued: Count,
@@ -42,8 +43,9 @@ pub struct Checked {
 /// Of a configuration, found once after each change.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Of packets and of bytes, with their names.
-    limits: Vec<(&'static str, Value)>,
+    /// Of packets and of bytes, with their names, and what may be held: more than a limit only what was there when the limit
+    /// was lowered.
+    limits: Vec<(&'static str, Value, u64)>,
     reorders: bool,
     /// `dualpi2` is somewhere in the tree: it has two queues, between which the ECN field chooses.
     dual: bool,
@@ -55,7 +57,7 @@ impl Known {
     fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
         let config = qdisc.config();
         let settings = config.to_settings();
-        let limit = |name| settings.get(name).map(|value| (name, value));
+        let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
         Self {
             limits: ["limit", "memory_limit"].into_iter().filter_map(limit).collect(),
             reorders: reorders(&settings),
@@ -138,7 +140,7 @@ impl Checked {
         };
         let touches = !matches!(operation, Operation::Advance(_) | Operation::Snapshot | Operation::Restore);
         if let Operation::Reconfigure(config) = operation
-            && config.kind().children != Children::None
+            && (config.kind().children != Children::None || config.kind().name == "cake")
         {
             self.epochs.push(self.next_id);
         }
@@ -248,7 +250,7 @@ impl Checked {
         ensure(packet.at <= self.latest, || format!("I13: {packet:?} leaves at {:?}", self.latest))
     }
 
-    fn check(&self, operation: &Operation) -> Result<(), String> {
+    fn check(&mut self, operation: &Operation) -> Result<(), String> {
         let (len, backlog) = (self.qdisc.len(), self.qdisc.backlog());
         let held = self.held;
         ensure(len == self.queued.len(), || format!("I5: len is {len}, {} are queued", self.queued.len()))?;
@@ -290,14 +292,15 @@ impl Checked {
         Ok(())
     }
 
-    fn check_limits(&self) -> Result<(), String> {
-        for &(name, limit) in &self.known.limits {
-            let (held, limit) = match limit {
+    fn check_limits(&mut self) -> Result<(), String> {
+        for (name, limit, most) in &mut self.known.limits {
+            let (held, limit) = match *limit {
                 Value::Packets(limit) => (self.qdisc.len() as u64, limit),
                 Value::Bytes(limit) => (self.qdisc.backlog(), limit),
                 _ => continue,
             };
-            ensure(held <= limit, || format!("I3: {held} held, {name} is {limit}"))?;
+            ensure(held <= *most, || format!("I3: {held} held, {name} is {limit}, {most} were held"))?;
+            *most = held.max(limit);
         }
         Ok(())
     }

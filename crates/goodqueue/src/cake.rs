@@ -47,9 +47,10 @@
 //! [`Flow::destination_hash`]; for packets that know no hosts each flow has its own. The ACK filter knows what
 //! [`Flow::tcp_ack`] tells. A packet of no bytes is charged for one.
 //! As in Linux, a flow can be reordered when more than eight flows share a set of the hash, for one of them then loses its
-//! queue to another. A change of the classes, the isolation or the variant puts what is queued where it belongs, where
-//! Linux leaves it and drops what is in tins that are no more; what was washed belongs to best effort then. Where a quantum is far smaller than the packets
-//! (many flows of one host), rounds that serve nobody are made up at once, without dithering.
+//! queue to another, or when a change of the isolation or the classes sends what comes then elsewhere; what is in tins that are
+//! no more is dropped. A change of `overhead` or of cells holds for what is queued too, where Linux has measured it as it came.
+//! A change of the variant puts what is queued where it belongs. Where a quantum is far smaller than the packets (many flows of
+//! one host), rounds that serve nobody are made up at once, without dithering.
 //!
 //! # Cost
 //! Constant per packet, plus packets dropped; the ACK filter looks at every packet of the flow, an overflow at up to
@@ -76,6 +77,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
+pub(crate) use config::is_kept_by_change;
 use config::{AckFilter, Classes, Isolation};
 pub(crate) use keywords::KEYWORDS;
 use shaper::{ETHERNET_HEADER, Shaper};
@@ -98,6 +100,8 @@ pub struct Cake<P, R> {
     salt: u32,
     random: R,
     tins: Vec<Tin>,
+    /// Tins that were in use under another configuration, the last one first: they remember what they learned.
+    spare: Vec<Tin>,
     pool: Pool<P>,
     held: Held,
     /// How many bytes of memory may be used.
@@ -196,6 +200,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             salt,
             random,
             tins: Vec::new(),
+            spare: Vec::new(),
             pool: Pool::default(),
             held: Held::default(),
             memory: 0,
@@ -218,13 +223,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn set_up(&mut self) {
         let shares = self.config.classes.tins(self.config.rate);
         let config = self.config;
-        if self.tins.len() != shares.len() {
-            self.tins.resize_with(shares.len(), || Tin::new(&config));
+        while self.tins.len() < shares.len() {
+            self.tins.push(self.spare.pop().unwrap_or_else(|| Tin::new(&config)));
             self.held.longest = Largest::default();
-            (self.served, self.spent) = (0, 0);
-            for index in 0..self.tins.len() {
-                self.spent |= bit(index);
-            }
+        }
+        (self.served, self.spent) = (0, 0);
+        for (index, tin) in self.tins.iter().enumerate() {
+            self.served |= if tin.has_flows() { bit(index) } else { 0 };
+            self.spent |= if tin.weight.deficit <= 0 { bit(index) } else { 0 };
         }
         for (tin, share) in self.tins.iter_mut().zip(shares) {
             tin.set_rate(&config, share.0);
@@ -274,10 +280,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             Isolation::FlowBlind => 0,
             Isolation::SourceHost => packet.source_hash(self.salt),
             Isolation::DestinationHost => packet.destination_hash(self.salt),
-            // Turned, or two hosts would share the queue of what they send each other.
-            Isolation::Hosts => {
-                packet.source_hash(self.salt) ^ packet.destination_hash(self.salt).rotate_left(16)
-            }
+            // Salted otherwise, or two hosts would share the queue of what they send each other.
+            Isolation::Hosts => packet.source_hash(self.salt) ^ packet.destination_hash(!self.salt),
             _ => packet.flow_hash(self.salt),
         }
     }
@@ -298,6 +302,16 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn forget(&mut self, tin: usize, index: u32, bytes: u32) {
         if let Some(state) = self.tins.get_mut(tin) {
             self.held.remove(bytes, number(tin, index), state.leaves(index, bytes));
+        }
+    }
+
+    /// Drops all that is queued in a tin.
+    fn clear(&mut self, tin: usize, drops: &mut impl Drops<P>) {
+        for index in 0..QUEUES_32 {
+            while let Some(packet) = self.take(tin, index) {
+                self.stats.dropped_after.add(packet.len());
+                drops.dropped(packet, DropReason::Purged);
+            }
         }
     }
 
@@ -395,6 +409,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn begin_anew(&mut self) -> Vec<TinTally> {
         let tallies = self.tins.iter().map(|tin| tin.tally).collect();
         self.tins.clear();
+        self.spare.clear();
         self.set_up();
         tallies
     }
@@ -686,17 +701,28 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         }
     }
 
+    /// As in Linux: what is queued stays where it is, however packets are told apart from now on; only what is in tins that
+    /// are no more is dropped. A lower limit of memory is for what comes.
     fn reconfigure(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
         self.sizes = self.sizes.complete(&self.config);
         let old = core::mem::replace(&mut self.config, config);
-        if old.isolation != config.isolation || old.classes != config.classes || old.variant != config.variant
-        {
+        if old.variant != config.variant {
             self.rebuild(drops);
-        } else {
-            self.set_up();
+            return;
         }
-        self.drop_excess(drops);
+        let wanted = config.classes.tins(config.rate).len();
+        while self.tins.len() > wanted {
+            self.clear(self.tins.len().saturating_sub(1), drops);
+            self.spare.extend(self.tins.pop());
+            self.held.longest = Largest::default();
+        }
+        self.set_up();
+        // Linux sch_cake clears the tins that are not in use, and goes on at the first one then.
+        self.current = if wanted < MOST_TINS { 0 } else { self.current };
     }
 
     fn config(&self) -> CakeConfig {
@@ -706,12 +732,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         for tin in 0..self.tins.len() {
-            for index in 0..QUEUES_32 {
-                while let Some(packet) = self.take(tin, index) {
-                    self.stats.dropped_after.add(packet.len());
-                    drops.dropped(packet, DropReason::Purged);
-                }
-            }
+            self.clear(tin, drops);
         }
         let tallies = self.begin_anew();
         self.restore(tallies);

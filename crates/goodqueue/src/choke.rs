@@ -32,7 +32,7 @@
 //! # Deviations
 //! `linux`: when the ring, which has room for the next power of two above `limit`, is full of packets and holes, the holes
 //! are closed up; Linux overwrites what is queued there. A `probability` of 1 becomes at most 1 / `avpkt`, as with tc,
-//! whose 1 does not fit in 32 bits. `reconfigure` begins the average anew. `harddrop`, which tc cannot
+//! whose 1 does not fit in 32 bits. `harddrop`, which tc cannot
 //! set, is not there.
 //!
 //! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is uniform over those
@@ -485,16 +485,20 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         seen.number("matched", self.matched);
     }
 
-    /// What no longer fits goes from the tail, as in Linux. The average begins anew.
+    /// As in Linux, what is queued stays as far as a table of the new size has places for it. The average begins anew.
     fn reconfigure(&mut self, now: Instant, config: ChokeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
             return;
         }
-        self.config = config;
+        let old = core::mem::replace(&mut self.config, config);
         self.red = config.red();
+        let places = |of: &ChokeConfig| (of.limit as usize + 1).next_power_of_two() - 1;
+        if places(&old) == places(&config) {
+            return;
+        }
         self.ring.places.retain(Option::is_some);
-        while self.ring.packets > config.limit as usize {
+        while self.ring.packets > places(&config) {
             let Some(youngest) = self.ring.pop_back() else { break };
             self.lose(youngest, DropReason::Overlimit, drops);
         }

@@ -191,14 +191,9 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         self.queue.complete(self.stats)
     }
 
-    fn reconfigure(&mut self, _now: Instant, config: FifoConfig<F>, drops: &mut impl Drops<P>) {
+    /// What is queued stays, as in Linux: a lower limit is for what comes.
+    fn reconfigure(&mut self, _now: Instant, config: FifoConfig<F>, _drops: &mut impl Drops<P>) {
         self.config = config;
-        while !self.config.holds(self.queue.len(), self.queue.bytes()) {
-            let victim = if F::HEAD_DROP { self.queue.pop_front() } else { self.queue.pop_back() };
-            let Some(victim) = victim else { break };
-            self.stats.dropped_after.add(victim.packet.len());
-            drops.dropped(victim.packet, DropReason::Overlimit);
-        }
     }
 
     fn config(&self) -> FifoConfig<F> {

@@ -313,6 +313,17 @@ impl<P: Packet + Flow> FqCodel<P> {
         }
     }
 
+    /// As Linux makes room when its limits change: what the flows would send next is dropped.
+    fn drop_what_is_next(&mut self, drops: &mut impl Drops<P>) {
+        let FqCodelConfig { quantum, variant, .. } = self.config;
+        while let Some(why) = self.excess() {
+            let next = self.queues.pop(self.now, quantum, &self.law, variant.is_linux(), drops);
+            let Some(packet) = next else { break };
+            self.queues.stats.dropped_after.add(packet.len());
+            drops.dropped(packet, why);
+        }
+    }
+
     #[inline(never)]
     fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
         while let Some(why) = self.excess() {
@@ -398,7 +409,8 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     }
 
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
-    fn reconfigure(&mut self, _now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
             (self.config, self.law) = (config, CodelLaw::of(config.params));
@@ -413,7 +425,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
         self.law = CodelLaw::of(config.params);
         self.make_room();
-        self.drop_excess(1, drops);
+        self.drop_what_is_next(drops);
     }
 
     fn config(&self) -> FqCodelConfig {

@@ -28,9 +28,7 @@
 //!
 //! # Deviations
 //! From Linux: `memory_limit` counts packet bytes and holds; Linux 6.1 counts the larger `truesize` and only notes that
-//! the limit was exceeded. With more than 2048 flows Linux updates the others a few jiffies later; here all at once. A lower
-//! `limit` takes packets from the fattest flow, where Linux takes those that would be sent next. A packet of no bytes is
-//! charged for one. The deviations of `pie` hold for each flow's PIE.
+//! the limit was exceeded. With more than 2048 flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is charged for one. The deviations of `pie` hold for each flow's PIE.
 //!
 //! # Cost
 //! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. Two lines
@@ -336,16 +334,6 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
             flow.awake
         });
     }
-
-    fn excess(&self) -> Option<DropReason> {
-        if self.queues.len() > self.config.limit as usize {
-            Some(DropReason::Overlimit)
-        } else if self.queues.bytes() > self.config.memory_limit {
-            Some(DropReason::Overmemory)
-        } else {
-            None
-        }
-    }
 }
 
 impl<P: Packet + Flow, R: Random> Build<P, R> for FqPie<P, R> {
@@ -447,12 +435,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
                 flow.vars = config.pie.fresh();
             }
         }
-        if old.pie.tupdate() != config.pie.tupdate() {
-            let soon = config.pie.next_update(self.now);
-            self.update_at = self.update_at.map(|at| at.min(soon));
-        }
-        while let Some(why) = self.excess() {
-            self.queues.drop_from_fattest(1, why, false, drops);
+        // As in Linux: what would be sent next goes, and the timer runs out as it was set. The memory limit is for what comes.
+        let room = (config.limit as usize).saturating_sub(usize::from(self.taken_ahead));
+        while self.queues.len() > room {
+            let next = self.queues.pop(self.now, config.quantum, &config.pie, false, drops);
+            let Some(packet) = next else { break };
+            self.queues.stats.dropped_after.add(packet.len());
+            drops.dropped(packet, DropReason::Overlimit);
         }
     }
 

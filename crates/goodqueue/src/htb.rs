@@ -38,7 +38,8 @@
 //! # Deviations
 //! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight through, unshaped, as in
 //! Linux. From Linux: no filters and no hardware offload, and no limit to the changes of mode in one call.
-//! Debts are forgotten beyond 60 s, as there. A change of the classes begins with full buckets.
+//! Debts are forgotten beyond 60 s, as there. A change keeps
+//! buckets and turns, as there.
 //!
 //! # Cost
 //! Constant per packet but for the depth of the tree (at most 8) and the logarithm of the number of classes.
@@ -51,6 +52,7 @@
 //! assert!(HtbConfig::from_settings(&settings, &Link::default()).is_ok());
 //! ```
 
+mod change;
 mod config;
 
 use alloc::collections::BTreeSet;
@@ -261,26 +263,11 @@ impl<P: Packet + Flow> Htb<P> {
     /// The classes of the configuration with full buckets, none of them active.
     fn fresh_classes(&self) -> Vec<Class> {
         let now = self.clock();
-        let index = |minor| self.config.position(minor).and_then(|index| Index::try_from(index).ok());
-        let mut classes: Vec<Class> = self
-            .config
-            .classes
-            .iter()
-            .map(|class| Class::new(class.terms, index(class.parent), now))
-            .collect();
-        for position in 0..classes.len() {
-            let inner = self.config.classes.get(position).is_some_and(|class| class.leaf.is_none());
-            let mut level = LEVELS - 1;
-            let mut above = classes.get(position).and_then(|class| class.parent);
-            while let Some(parent) = above {
-                level = level.saturating_sub(1);
-                above = classes.get(parent as usize).and_then(|class| class.parent);
-            }
-            if let Some(class) = classes.get_mut(position).filter(|_| inner) {
-                class.level = level;
-            }
-        }
-        classes
+        let class = |class: &HtbClass| Class {
+            level: self.config.level(class.minor),
+            ..Class::new(class.terms, self.config.index(class.parent), now)
+        };
+        self.config.classes.iter().map(class).collect()
     }
 
     /// The time as the buckets count it.
@@ -607,14 +594,12 @@ impl<P: Packet + Flow> Htb<P> {
         self.bytes = self.bytes.saturating_add(after.1).saturating_sub(before.1);
     }
 
-    /// Forgets who is active and waits; buckets are full. What classes of these minor numbers have counted stays.
-    fn forget(&mut self, minors: &[u32]) {
+    /// Forgets who is active and waits; buckets are full. What classes have counted stays.
+    fn forget(&mut self) {
         let fresh = self.fresh_classes();
         let before = core::mem::replace(&mut self.classes, fresh);
-        for (minor, counted) in minors.iter().zip(before) {
-            if let Some(class) = self.config.position(*minor).and_then(|at| self.classes.get_mut(at)) {
-                (class.lended, class.borrowed) = (counted.lended, counted.borrowed);
-            }
+        for (class, counted) in self.classes.iter_mut().zip(before) {
+            (class.lended, class.borrowed) = (counted.lended, counted.borrowed);
         }
         self.rows = empty_rows();
         self.waiting = (0..LEVELS).map(|_| BTreeSet::new()).collect();
@@ -745,50 +730,11 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         }
     }
 
-    /// Leaves that are no more are purged; the others keep their packets. All buckets are filled.
     fn reconfigure(&mut self, now: Instant, config: HtbConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        if config == self.config {
-            return;
+        if config != self.config {
+            self.change(config, drops);
         }
-        let old_config = core::mem::replace(&mut self.config, config);
-        let mut old = core::mem::take(&mut self.leaves);
-        for position in 0..self.config.classes.len() {
-            let Some(class) = self.config.classes.get(position) else { break };
-            let (minor, wanted) = (class.minor, class.leaf.clone());
-            let kept = old_config.position(minor).and_then(|before| old.get_mut(before)?.take());
-            let leaf = match (kept, wanted) {
-                (Some(mut leaf), Some(wanted)) => {
-                    leaf.reconfigure(self.now, wanted, drops);
-                    Some(leaf)
-                }
-                (Some(leaf), None) => {
-                    self.remove(leaf, drops);
-                    None
-                }
-                (None, Some(wanted)) => Some(Leaf::new(wanted, minor, self.salt, &mut self.random)),
-                (None, None) => None,
-            };
-            self.leaves.push(leaf);
-        }
-        for leaf in old.into_iter().flatten() {
-            self.remove(leaf, drops);
-        }
-        self.forget(&old_config.minors());
-        self.len = self.direct.len() + self.leaves.iter().flatten().map(Leaf::len).sum::<usize>();
-        self.bytes = self.direct.bytes() + self.leaves.iter().flatten().map(Leaf::backlog).sum::<u64>();
-        for position in 0..self.leaves.len() {
-            let queued = self
-                .leaves
-                .get(position)
-                .is_some_and(|leaf| leaf.as_ref().is_some_and(|leaf| !leaf.is_empty()));
-            if let Some(index) = Index::try_from(position).ok().filter(|_| queued) {
-                self.activate(index);
-            }
-        }
-        while self.direct.len() > self.config.direct_qlen as usize
-            && self.drop_direct(DropReason::Overlimit, drops)
-        {}
     }
 
     fn config(&self) -> HtbConfig {
@@ -803,14 +749,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
             leaf.purge(clock, drops);
         }
         (self.len, self.bytes) = (0, 0);
-        self.forget(&self.config.minors());
-    }
-}
-
-impl<P: Packet + Flow> Htb<P> {
-    fn remove(&mut self, mut leaf: Leaf<P>, drops: &mut impl Drops<P>) {
-        leaf.purge(self.now, drops);
-        self.beside = self.beside.plus(&leaf.stats());
+        self.forget();
     }
 }
 

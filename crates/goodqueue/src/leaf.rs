@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 
-use crate::config::{Child, ConfigError, Configure, Link, Settings};
+use crate::config::{Child, ConfigError, Configure, Link, Settings, Value};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
 use crate::packet::{Flow, Packet};
@@ -154,6 +154,14 @@ impl<P: Packet + Flow> Leaf<P> {
             self.purge(now, drops);
             self.beside = self.beside.plus(&self.qdisc.stats());
         }
+        if let Some(Value::Packets(limit)) = config.to_settings().get("limit")
+            && DROPS_THE_NEXT.contains(&config.kind().name)
+            && self.len() as u64 > limit
+            && let Some(next) = self.ahead.take()
+        {
+            self.qdisc.set_taken_ahead(now, false);
+            self.discard(next, DropReason::Overlimit, drops);
+        }
         self.qdisc.reconfigure(now, config, drops);
     }
 
@@ -172,6 +180,10 @@ impl<P: Packet + Flow> Leaf<P> {
         drops.dropped(packet, why);
     }
 }
+
+/// Disciplines that in Linux make room for a lower limit from what they would send next: a packet that the parent took ahead
+/// of time is the first to go.
+const DROPS_THE_NEXT: [&str; 4] = ["codel", "fq_codel", "pie", "fq_pie"];
 
 /// A discipline in a class among very many. A `pfifo`, which is what is in a class unless something else is asked for, has
 /// its packets in a pool that all classes share, so that a thousand classes with a few packets cost a thousand small
@@ -338,13 +350,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         let limit = limit_of(&config);
         match &mut self.rest.leaf {
             Some(leaf) if limit == 0 => leaf.reconfigure(now, config, drops),
-            None if limit > 0 => {
-                self.limit = limit;
-                while self.queue.len() > limit {
-                    let Some(youngest) = pool.pop_back(&mut self.queue) else { break };
-                    self.lose(youngest, DropReason::Overlimit, drops);
-                }
-            }
+            None if limit > 0 => self.limit = limit,
             _ => {
                 self.purge(pool, now, drops);
                 let beside = self.stats();

@@ -66,6 +66,8 @@ mod distribution;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
+pub(crate) use config::is_kept_by_change;
+
 use crate::config::Build;
 use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
@@ -681,29 +683,12 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             self.bunch =
                 Bunch::first(config.slot, if config.slot.is_some() { self.now } else { Instant::ZERO });
         }
-        *self.config = config;
-        while self.len > self.config.limit as usize {
-            // The one that is due last; those inside the inner discipline are its own business, and the last to go.
-            let line_is_last = match (self.line.back(), self.tree.last_key_value()) {
-                (Some(line), Some((key, _))) => line.0 >= key.0,
-                (line, _) => line.is_some(),
-            };
-            let last = if line_is_last {
-                self.line.pop_back().map(|last| last.1)
-            } else {
-                self.tree.pop_last().map(|last| last.1)
-            };
-            if let Some(packet) = last.or_else(|| self.front.pop_back().map(|waiting| waiting.1)) {
-                self.drop_queued(packet, DropReason::Overlimit, drops);
-            } else if let Some(inner) = &mut self.inner {
-                let held = (inner.len(), inner.backlog());
-                inner.purge(self.now, drops);
-                self.settle(held);
-                break;
-            } else {
-                break;
-            }
+        // As in Linux: what is queued stays, and losses in bursts begin anew.
+        self.counter = 0;
+        if !matches!(config.loss, Loss::Random(_)) && config.loss != self.config.loss {
+            self.period = Period::Gap;
         }
+        *self.config = config;
     }
 
     fn config(&self) -> NetemConfig {

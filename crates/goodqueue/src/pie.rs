@@ -669,18 +669,10 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn reconfigure(&mut self, now: Instant, config: PieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         let old = core::mem::replace(&mut self.config, config);
-        if old.variant != config.variant
-            || old.on_off != config.on_off
-            || old.rate_estimator != config.rate_estimator
-            || old.threshold != config.threshold
-        {
+        if old.variant != config.variant || old.on_off != config.on_off || old.threshold != config.threshold {
             self.vars = config.fresh();
         }
-        if old.tupdate != config.tupdate {
-            let soon = config.next_update(self.now);
-            self.update_at = self.update_at.min(soon);
-        }
-        // As Linux does: the oldest go.
+        // As in Linux: the timer runs out as it was set, and the oldest go.
         while self.queue.len() > config.limit as usize && self.drop_oldest(DropReason::Overlimit, drops) {}
     }
 

@@ -7,9 +7,9 @@
 //! 2. **One fate.** Each packet leaves exactly once: returned by [`Qdisc::dequeue`], or given to [`Drops`] with a reason.
 //! 3. **Identities** hold at every return, in packets and in bytes: offered = enqueued + dropped before enqueue;
 //!    enqueued = queued + dequeued + dropped after enqueue.
-//! 4. **Order**: packets of one flow leave in the order they came.
-//! 5. **Bounds**: limits on length and memory hold at every return; the work of a call is bounded by a documented constant,
-//!    or by the number of packets it drops.
+//! 4. **Order**: packets of one flow leave in the order they came, unless a change put the later ones elsewhere.
+//! 5. **Bounds**: limits on length and memory hold at every return, and a queue that is beyond a limit that was lowered only
+//!    shrinks; the work of a call is bounded by a documented constant, or by the number of packets it drops.
 //! 6. **Work conservation**: with packets queued, `dequeue` returns one or drops one, unless [`Qdisc::next_event`] says
 //!    when it will.
 //! 7. **No hidden input**: the result depends on the calls, the configuration and the seed alone.
@@ -77,7 +77,8 @@ pub trait Qdisc<P> {
         let _ = (now, seen);
     }
 
-    /// Changes the configuration while packets are queued. What no longer fits is given to `drops`.
+    /// Changes the configuration while packets are queued. What no longer fits is given to `drops`, or stays until it is
+    /// sent, as in Linux for each discipline.
     fn reconfigure(&mut self, now: Instant, config: Self::Config, drops: &mut impl Drops<P>);
 
     /// The configuration in force: `reconfigure` with it changes nothing.

@@ -28,7 +28,7 @@
 //! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow, where Linux drops it; without
 //! classes there are `flows` of them with a `pfifo` of 1000 packets. A class whose discipline holds its packets back steps
 //! aside until they are due, where Linux stops serving. As there, a packet that comes to a class in use makes its discipline
-//! decide about the oldest one. A change of the classes starts virtual time anew.
+//! decide about the oldest one, and a change of the classes leaves the others their times.
 //!
 //! # Cost
 //! Constant per packet, beside the classes that have stepped aside.
@@ -88,8 +88,6 @@ struct Class<P> {
     aggregate: u32,
     deficit: i64,
     active: bool,
-    /// The longest packet that came.
-    longest: u32,
 }
 
 /// Configuration of [`Qfq`].
@@ -127,32 +125,57 @@ impl<P: Packet + Flow> Qfq<P> {
             beside: Stats::default(),
             config,
         };
-        qfq.make_classes(Vec::new());
+        for (index, class) in qfq.config.all_classes().into_iter().enumerate() {
+            qfq.insert(index, class);
+        }
         qfq
     }
 
-    /// Makes the classes of the configuration; disciplines that are left in `old`, in the order of their numbers, are taken
-    /// from there.
-    fn make_classes(&mut self, old: Vec<Class<P>>) {
-        let mut old = old.into_iter().peekable();
-        self.scheduler = Scheduler::new();
-        self.classes.clear();
-        self.aside.clear();
-        for class in self.config.all_classes() {
-            let aggregate = self.scheduler.join(class.weight, class.longest);
-            let (leaf, longest) = match old.next_if(|before| before.minor == class.minor) {
-                Some(before) => (before.leaf, before.longest),
-                None => (ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random), 0),
-            };
-            self.classes.push(Class {
-                minor: class.minor,
-                leaf,
-                aggregate,
-                deficit: 0,
-                active: false,
-                longest,
-            });
+    /// Makes class number `index`.
+    fn insert(&mut self, index: usize, class: QfqClass) {
+        self.renumber(|other| if other as usize >= index { other.saturating_add(1) } else { other });
+        let made = Class {
+            minor: class.minor,
+            aggregate: self.scheduler.join(class.weight, class.longest),
+            leaf: ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random),
+            deficit: 0,
+            active: false,
+        };
+        self.classes.insert(index.min(self.classes.len()), made);
+    }
+
+    /// Purges class number `index` and takes it out.
+    fn remove(&mut self, index: usize, drops: &mut impl Drops<P>) {
+        self.deactivate(index);
+        let mut gone = self.classes.remove(index);
+        (self.len, self.bytes) = (self.len - gone.leaf.len(), self.bytes - gone.leaf.backlog());
+        gone.leaf.purge(&mut self.pool, self.now, drops);
+        self.beside = self.beside.plus(&gone.leaf.stats());
+        self.scheduler.leave(gone.aggregate);
+        self.aside.retain(|&other| other as usize != index);
+        self.renumber(|other| if other as usize > index { other - 1 } else { other });
+    }
+
+    /// Gives class number `index` what `new` says, where that is not as it was.
+    fn change(&mut self, index: usize, old: &QfqClass, new: QfqClass, drops: &mut impl Drops<P>) {
+        if (old.weight, old.longest) != (new.weight, new.longest) {
+            self.change_aggregate(index, new.weight, new.longest);
         }
+        let Some(class) = self.classes.get_mut(index) else { return };
+        let before = (class.leaf.len(), class.leaf.backlog());
+        class.leaf.reconfigure(&mut self.pool, self.now, new.qdisc, drops);
+        let emptied = class.leaf.is_empty();
+        self.settle(index, before);
+        if emptied {
+            self.deactivate(index);
+            self.aside.retain(|&other| other as usize != index);
+        }
+    }
+
+    /// Classes have other numbers from now on.
+    fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        let listed = self.scheduler.listed().chain(&mut self.aside);
+        listed.for_each(|index| *index = number(*index));
     }
 
     fn classify(&self, packet: &P) -> usize {
@@ -196,13 +219,18 @@ impl<P: Packet + Flow> Qfq<P> {
     /// Moves a class to an aggregate for packets of `len` bytes.
     fn lengthen(&mut self, index: usize, len: u32) {
         let Some(class) = self.classes.get(index) else { return };
+        let weight = self.scheduler.aggregate(class.aggregate).map_or(1, |aggregate| aggregate.weight);
+        self.change_aggregate(index, u32::try_from(weight).unwrap_or(1), len);
+    }
+
+    fn change_aggregate(&mut self, index: usize, weight: u32, longest: u32) {
+        let Some(class) = self.classes.get(index) else { return };
         let (old, was_active) = (class.aggregate, class.active);
-        let weight = self.scheduler.aggregate(old).map_or(1, |aggregate| aggregate.weight);
         if was_active {
             self.deactivate(index);
         }
         self.scheduler.leave(old);
-        let place = self.scheduler.join(u32::try_from(weight).unwrap_or(1), len);
+        let place = self.scheduler.join(weight, longest);
         let Some(joined) = self.classes.get_mut(index) else { return };
         joined.aggregate = place;
         if was_active {
@@ -280,7 +308,6 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
             self.lengthen(index, len);
         }
         let Some(class) = self.classes.get_mut(index) else { return };
-        class.longest = class.longest.max(len);
         let before = (class.leaf.len(), class.leaf.backlog());
         class.leaf.enqueue(&mut self.pool, self.now, packet, drops);
         let active = class.active;
@@ -306,6 +333,8 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         if !self.aside.is_empty() {
             self.wake(drops);
         }
+        // A packet queued before its class was made for shorter ones goes with whatever budget its aggregate has in its turn.
+        let mut in_turn = false;
         loop {
             let serving = self.scheduler.serving?;
             let aggregate = self.scheduler.aggregate(serving)?;
@@ -318,7 +347,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
                 let empty = class.leaf.is_empty();
                 self.settle(index, before);
                 match next {
-                    Some(len) if u64::from(len) <= budget => {
+                    Some(len) if u64::from(len) <= budget || in_turn => {
                         let packet = self.take(index, len, drops);
                         if let Some(paid) = self.scheduler.aggregate(serving) {
                             paid.budget = paid.budget.saturating_sub(u64::from(len.max(1)));
@@ -344,6 +373,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
                 self.scheduler.schedule(serving);
             }
             self.scheduler.serving = self.scheduler.choose();
+            in_turn = true;
         }
     }
 
@@ -377,43 +407,25 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         }
     }
 
-    /// Classes that are no more are purged; the others keep their packets.
+    /// Classes that are no more are purged; the others keep their packets and their times.
     fn reconfigure(&mut self, now: Instant, config: QfqConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
             return;
         }
-        self.config = config;
+        let before = core::mem::replace(&mut self.config, config).all_classes();
         let wanted = self.config.all_classes();
-        let mut kept = Vec::new();
-        for mut class in core::mem::take(&mut self.classes) {
-            match wanted
-                .binary_search_by_key(&class.minor, |entry| entry.minor)
-                .ok()
-                .and_then(|at| wanted.get(at))
-            {
-                Some(entry) => {
-                    class.leaf.reconfigure(&mut self.pool, self.now, entry.qdisc.clone(), drops);
-                    kept.push(class);
-                }
-                None => {
-                    class.leaf.purge(&mut self.pool, self.now, drops);
-                    self.beside = self.beside.plus(&class.leaf.stats());
-                }
+        let known = |classes: &[QfqClass], minor| classes.binary_search_by_key(&minor, |class| class.minor);
+        for index in (0..self.classes.len()).rev() {
+            if self.classes.get(index).is_some_and(|class| known(&wanted, class.minor).is_err()) {
+                self.remove(index, drops);
             }
         }
-        self.make_classes(kept);
-        self.len = self.classes.iter().map(|class| class.leaf.len()).sum();
-        self.bytes = self.classes.iter().map(|class| class.leaf.backlog()).sum();
-        for index in 0..self.classes.len() {
-            let Some(class) = self.classes.get(index).filter(|class| !class.leaf.is_empty()) else {
-                continue;
-            };
-            let (longest, place) = (class.longest, class.aggregate);
-            if self.scheduler.aggregate(place).is_some_and(|aggregate| aggregate.longest < longest) {
-                self.lengthen(index, longest);
+        for (index, class) in wanted.into_iter().enumerate() {
+            match known(&before, class.minor).ok().and_then(|at| before.get(at)) {
+                Some(old) => self.change(index, old, class, drops),
+                None => self.insert(index, class),
             }
-            self.activate(index);
         }
     }
 
@@ -423,12 +435,13 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let mut classes = core::mem::take(&mut self.classes);
-        for class in &mut classes {
+        self.scheduler = Scheduler::new();
+        self.aside.clear();
+        for (class, wanted) in self.classes.iter_mut().zip(self.config.all_classes()) {
             class.leaf.purge(&mut self.pool, self.now, drops);
-            class.longest = 0;
+            class.aggregate = self.scheduler.join(wanted.weight, wanted.longest);
+            (class.deficit, class.active) = (0, false);
         }
-        self.make_classes(classes);
         (self.len, self.bytes) = (0, 0);
     }
 }

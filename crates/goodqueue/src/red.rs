@@ -434,7 +434,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         seen.number("other", 0);
     }
 
-    /// The average begins anew, as in Linux, since its scale depends on the configuration.
+    /// The average begins anew, as in Linux, since its scale depends on the configuration. Linux also makes the queue anew:
+    /// what was queued is dropped.
     fn reconfigure(&mut self, now: Instant, config: RedConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         if config == self.config {
@@ -442,6 +443,12 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         }
         self.config = config;
         self.algorithm = Algorithm::new(&config);
+        if config.variant == RedVariant::Linux {
+            while self.drop_oldest(DropReason::Purged, drops) {}
+            self.algorithm.departure(self.now, false, 0);
+            self.adapt_at = Some(config.next_look(self.now));
+            return;
+        }
         while self.queue.bytes() > u64::from(config.limit) {
             let Some(youngest) = self.queue.pop_back() else { break };
             self.stats.dropped_after.add(youngest.packet.len());

@@ -36,7 +36,7 @@
 //! gets its burst and then nothing.
 //!
 //! Flows are hashed by [`Flow::flow_hash`], where Linux has siphash with a random key; the two salts follow from the salt
-//! given, and nothing is drawn for them. `reconfigure` keeps what is queued and the bins; Linux purges both. The clock of
+//! given, and nothing is drawn for them. As there, `reconfigure` drops what is queued and empties the bins. The clock of
 //! `rehash` begins with the caller's. A packet that carries CE already is not counted as marked.
 //!
 //! # Cost
@@ -446,8 +446,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
 
     fn reconfigure(&mut self, now: Instant, config: SfbConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
+        self.purge(now, drops);
         self.config = config;
-        while self.queue.len() > config.limit as usize && self.drop_last(DropReason::Overlimit, drops) {}
+        (self.rehashed_at, self.tokens_at) = (self.jiffies(), self.jiffies());
+        (self.tokens, self.double_buffering) = (u64::from(config.penalty_burst), false);
     }
 
     fn config(&self) -> SfbConfig {

@@ -28,7 +28,8 @@
 //! # Deviations
 //! A packet longer than `burst` (or `mtu`) is dropped when it
 //! comes, as in Linux; one that was let in before `burst` shrank is dropped at the head, where Linux waits for ever. A
-//! change of the inner discipline keeps no packet of the old one.
+//! change of the inner discipline keeps no packet of the old one; in Linux a change of `limit` also becomes the limit of a
+//! FIFO inside, in whatever that counts.
 //!
 //! # Cost
 //! Constant, and that of the inner discipline.

@@ -20,12 +20,9 @@ impl Shaper {
         self.pace.scaled > 0
     }
 
-    /// When the next packet may go, if that is later than `now`.
+    /// When the next packet may go, if that is later than `now`: also after a rate that is no more, as in Linux.
     #[inline]
     pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
-        if !self.is_on() {
-            return None;
-        }
         let next = self.time_next.min(self.failsafe_next);
         (next > now).then_some(next)
     }

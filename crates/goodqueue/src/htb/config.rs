@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{HtbClass, HtbConfig, LEVELS, Terms};
+use super::{HtbClass, HtbConfig, Index, LEVELS, Terms};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::leaf;
@@ -16,12 +16,20 @@ impl HtbConfig {
         &self.classes
     }
 
-    pub(super) fn minors(&self) -> Vec<u32> {
-        self.classes.iter().map(|class| class.minor).collect()
-    }
-
     pub(super) fn position(&self, minor: u32) -> Option<usize> {
         self.classes.binary_search_by_key(&minor, |class| class.minor).ok()
+    }
+
+    pub(super) fn index(&self, minor: u32) -> Option<Index> {
+        Index::try_from(self.position(minor)?).ok()
+    }
+
+    /// Leaves are at level 0, classes with children at the highest if they have no parent, and below that one by one.
+    pub(super) fn level(&self, minor: u32) -> usize {
+        let class = |number| self.classes.get(self.position(number)?);
+        let Some(own) = class(minor).filter(|own| own.leaf.is_none()) else { return 0 };
+        let parents = core::iter::successors(class(own.parent), |above| class(above.parent));
+        (LEVELS - 1).saturating_sub(parents.take(LEVELS).count())
     }
 }
 

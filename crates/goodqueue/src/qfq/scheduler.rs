@@ -58,6 +58,11 @@ impl Scheduler {
         self.aggregates.get_mut(index as usize)
     }
 
+    /// The numbers of all active classes.
+    pub(super) fn listed(&mut self) -> impl Iterator<Item = &mut u32> {
+        self.aggregates.iter_mut().flat_map(|aggregate| &mut aggregate.active)
+    }
+
     fn set_state(&mut self, group: usize, state: usize) {
         if let Some(map) = self.maps.get_mut(state) {
             *map |= 1 << group;

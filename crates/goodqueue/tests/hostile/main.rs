@@ -50,7 +50,7 @@
 //! | H48 | malformed IP packets | this crate parses no packet: the caller says length, ECN field and flow |
 //! | H49 | memory above the limit | `no_allocation.rs` beside this folder |
 //! | H50 | log lines under attack | the crate writes no log |
-//! | H51 | reconfigured while full | `a_full_queue_may_become_anything_and_back`, `what_no_longer_fits_goes_at_once_and_is_accounted_for` |
+//! | H51 | reconfigured while full | `a_full_queue_may_become_anything_and_back`, `a_queue_beyond_its_new_limit_only_shrinks_and_is_accounted_for` |
 //! | H52 | invalid reconfiguration | `a_refused_configuration_names_its_parameter`: it fails before there is anything to hand to a queue |
 //! | H53 | purged when full, empty, twice | `a_purge_may_come_when_full_when_empty_and_twice` |
 //! | H54 | replaced, classes removed with packets in them | `any_discipline_may_take_the_place_of_any_other_with_packets_queued`, `a_tree_may_lose_its_branches_while_they_are_full` |

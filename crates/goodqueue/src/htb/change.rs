@@ -1,0 +1,114 @@
+//! Changes of the classes of `htb` while packets are queued: as in Linux, what stays keeps its buckets, its turn and its
+//! packets.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::{Class, Htb, HtbConfig, Index, Mode, Turn};
+use crate::leaf::Leaf;
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{DropReason, Drops};
+
+impl<P: Packet + Flow> Htb<P> {
+    pub(super) fn change(&mut self, config: HtbConfig, drops: &mut impl Drops<P>) {
+        for position in 0..self.classes.len() {
+            let Ok(index) = Index::try_from(position) else { break };
+            let Some(old) = self.config.classes.get(position) else { break };
+            let new = config.position(old.minor).and_then(|at| config.classes.get(at));
+            let (gone, is_inner) = (new.is_none(), new.is_some_and(|new| new.leaf.is_none()));
+            let was_inner = old.leaf.is_none();
+            if !was_inner && (gone || is_inner) {
+                self.close(index, drops);
+            }
+            if gone || is_inner != was_inner {
+                self.deactivate(index);
+                self.wait_no_more(index);
+            }
+        }
+        let old = core::mem::replace(&mut self.config, config);
+        self.renumber(&old);
+        for position in 0..self.classes.len() {
+            if let Ok(index) = Index::try_from(position) {
+                self.change_leaf(index, drops);
+            }
+        }
+        while self.direct.len() > self.config.direct_qlen as usize
+            && self.drop_direct(DropReason::Overlimit, drops)
+        {}
+    }
+
+    /// Purges what is in a leaf that is one no more.
+    fn close(&mut self, index: Index, drops: &mut impl Drops<P>) {
+        let Some(mut leaf) = self.leaves.get_mut(index as usize).and_then(Option::take) else { return };
+        (self.len, self.bytes) = (self.len - leaf.len(), self.bytes - leaf.backlog());
+        leaf.purge(self.now, drops);
+        self.beside = self.beside.plus(&leaf.stats());
+    }
+
+    /// Puts the classes in the places that they have in the configuration now; `old` has those that they had.
+    fn renumber(&mut self, old: &HtbConfig) {
+        let places: Vec<Option<Index>> =
+            old.classes.iter().map(|class| self.config.index(class.minor)).collect();
+        let place = |index: Index| places.get(index as usize).copied().flatten();
+        let turns = self.rows.iter_mut().flatten();
+        let feeds = self.classes.iter_mut().flat_map(|class| &mut class.feed);
+        for turn in turns.chain(feeds) {
+            *turn = Turn {
+                classes: turn.classes.iter().copied().filter_map(place).collect(),
+                at: turn.at.and_then(place),
+                left: turn.left.and_then(place),
+            };
+        }
+        for waiting in &mut self.waiting {
+            let moved = |&(due, number, index): &(u64, u64, Index)| Some((due, number, place(index)?));
+            *waiting = waiting.iter().filter_map(moved).collect::<BTreeSet<_>>();
+        }
+        let fresh = self.fresh_classes();
+        let mut before = core::mem::replace(&mut self.classes, fresh);
+        let mut leaves = core::mem::take(&mut self.leaves);
+        for (class, config) in self.classes.iter_mut().zip(&self.config.classes) {
+            let from = old.position(config.minor);
+            self.leaves.push(from.and_then(|from| leaves.get_mut(from)?.take()));
+            if let Some(known) = from.and_then(|from| before.get_mut(from)) {
+                class.carry_on(known);
+            }
+        }
+    }
+
+    /// Changes the discipline in a leaf, or makes one in a class that has become a leaf.
+    fn change_leaf(&mut self, index: Index, drops: &mut impl Drops<P>) {
+        let Some(class) = self.config.classes.get(index as usize) else { return };
+        let (minor, Some(wanted)) = (class.minor, class.leaf.clone()) else { return };
+        let Some(place) = self.leaves.get_mut(index as usize) else { return };
+        let Some(leaf) = place else {
+            *place = Some(Leaf::new(wanted, minor, self.salt, &mut self.random));
+            return;
+        };
+        let before = (leaf.len(), leaf.backlog());
+        leaf.reconfigure(self.now, wanted, drops);
+        let emptied = leaf.is_empty();
+        self.settle(index, before);
+        if emptied {
+            self.deactivate(index);
+        }
+    }
+}
+
+impl Class {
+    /// Goes on as `before`, on its own terms.
+    fn carry_on(&mut self, before: &mut Self) {
+        (self.lended, self.borrowed) = (before.lended, before.borrowed);
+        // One that had classes below it and has none any more begins anew, as in Linux.
+        if before.level > 0 && self.level == 0 {
+            return;
+        }
+        (self.tokens, self.ctokens, self.filled_at) = (before.tokens, before.ctokens, before.filled_at);
+        if before.level == self.level {
+            (self.mode, self.active, self.wait) = (before.mode, before.active, before.wait);
+            self.deficit = before.deficit;
+            core::mem::swap(&mut self.feed, &mut before.feed);
+        } else {
+            self.mode = Mode::CanSend;
+        }
+    }
+}

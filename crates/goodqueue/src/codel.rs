@@ -291,6 +291,27 @@ impl CodelVars {
         }
     }
 
+    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that empties it leaves the time since
+    /// which it is above target.
+    pub(crate) fn judge_bin<S: Source>(
+        &mut self,
+        now: Instant,
+        params: &CodelParams,
+        source: &mut S,
+    ) -> bool {
+        let first_above = self.first_above;
+        let is_left = self.judge(now, params, source);
+        if !is_left {
+            self.first_above = first_above;
+        }
+        is_left
+    }
+
+    /// A packet of so many bytes was seen, if not in this queue.
+    pub(crate) fn know_largest(&mut self, bytes: u32) {
+        self.max_packet = self.max_packet.max(bytes);
+    }
+
     /// A dequeue found the queue empty; `below` is `first_above` of a queue below target.
     #[inline]
     pub(crate) const fn emptied(&mut self, below: u64) {

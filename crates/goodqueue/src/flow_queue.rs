@@ -34,6 +34,11 @@ pub trait FlowAqm: Clone {
         let _ = params;
     }
 
+    /// The largest packet that any flow has sent so far, said before [`Self::decide`] in [`crate::sfq_codel`]'s round.
+    fn know_largest(&mut self, bytes: u32) {
+        let _ = bytes;
+    }
+
     /// Drops and marks at the head of `source`, which there is, until a packet may be sent: it is then at the head, and is
     /// sent. False if none is left.
     fn decide<S: Source>(&mut self, now: Instant, params: &Self::Params, source: &mut S) -> bool;

@@ -27,7 +27,8 @@
 //! # Deviations
 //! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by dropping the arriving
 //! packet. With `ns2_init_quirk` the first packet served from a bin is dropped if it waited for `target`, as in ns-2, where
-//! `first_above_time` begins at -1; without, a bin begins below the target. `cablelabs`: an overflow takes the youngest
+//! `first_above_time` begins at -1; without, a bin begins below the target. What counts as the largest packet is what any bin
+//! has seen, and a drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes the youngest
 //! packet of the bin with the most packets, the last of equals; that it is not the bin of the last time is not asked for,
 //! and CoDel is that of `ns2`. A packet of no bytes is charged for one.
 //!
@@ -47,8 +48,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{
-    CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, RECALL, Recall, Source,
-    Startup, TARGET, mark,
+    CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, Mark, RECALL, Recall, Source, Startup,
+    TARGET, mark,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, Largest};
@@ -86,7 +87,7 @@ pub(crate) struct Bin<A> {
     place: Place,
 }
 
-const _: () = assert!(size_of::<Bin<CodelVars>>() <= 64, "a thousand bins must stay in the cache");
+const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must stay in the cache");
 
 /// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and which bin comes behind
 /// it, in the others. In the round exactly if not 0.
@@ -299,6 +300,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 self.longest.set(mirrored, u64::from(bin.packets.len()));
                 return packet;
             }
+            bin.aqm.know_largest(self.tally.max_packet);
             let mut source = BinSource {
                 bin_packets: &mut bin.packets,
                 bin_bytes: &mut bin.bytes,
@@ -440,13 +442,40 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     }
 }
 
+/// CoDel in a bin: what the largest packet is, all bins know together.
+#[derive(Clone, Copy, Debug)]
+struct BinCodel(CodelVars);
+
+/// What it is told.
+#[derive(Clone, Copy, Debug)]
+struct BinLaw {
+    params: CodelParams,
+    is_cablelabs: bool,
+}
+
+impl FlowAqm for BinCodel {
+    type Params = BinLaw;
+
+    fn know_largest(&mut self, bytes: u32) {
+        self.0.know_largest(bytes);
+    }
+
+    fn decide<S: Source>(&mut self, now: Instant, law: &BinLaw, source: &mut S) -> bool {
+        if law.is_cablelabs {
+            self.0.judge(now, &law.params, source)
+        } else {
+            self.0.judge_bin(now, &law.params, source)
+        }
+    }
+}
+
 /// The discipline `sfq_codel`.
 #[derive(Clone, Debug)]
 pub struct SfqCodel<P> {
     config: SfqCodelConfig,
-    law: CodelLaw,
+    law: BinLaw,
     salt: u32,
-    bins: Bins<P, CodelVars>,
+    bins: Bins<P, BinCodel>,
     /// Packets lost to the limit.
     overflows: u64,
     now: Instant,
@@ -464,8 +493,12 @@ pub struct SfqCodelConfig {
 }
 
 impl SfqCodelConfig {
-    fn fresh(&self) -> CodelVars {
-        CodelVars::starting(&self.params)
+    fn fresh(&self) -> BinCodel {
+        BinCodel(CodelVars::starting(&self.params))
+    }
+
+    const fn law(&self) -> BinLaw {
+        BinLaw { params: self.params, is_cablelabs: self.cablelabs }
     }
 }
 
@@ -552,7 +585,7 @@ impl<P: Packet + Flow> SfqCodel<P> {
     pub fn new(config: SfqCodelConfig, salt: u32) -> Self {
         Self {
             config,
-            law: CodelLaw::of(config.params),
+            law: config.law(),
             salt,
             bins: Bins::new(config.flows, config.fresh()),
             overflows: 0,
@@ -616,11 +649,11 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.now = self.now.max(now);
         if config.flows != self.config.flows && self.bins.len() == 0 {
             self.bins.resize(config.flows, config.fresh());
-            (self.config, self.law) = (config, CodelLaw::of(config.params));
+            (self.config, self.law) = (config, config.law());
             return;
         }
         self.config = SfqCodelConfig { flows: self.config.flows, ..config };
-        self.law = CodelLaw::of(config.params);
+        self.law = config.law();
         while self.bins.len() > self.config.limit as usize
             && self.bins.drop_from_longest(DropReason::Overlimit, drops)
         {}

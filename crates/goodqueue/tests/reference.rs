@@ -516,6 +516,7 @@ fn sfq_codel_serves_and_drops_as_nichols_wrote_it() {
             .with("interval", Value::Time(Duration::from_nanos(interval)));
         let mut law = Law::new(Author::Ns2, target, interval, 1514);
         law.scales_large_counts = false;
+        law.keeps_first_above = true;
         let model = reference::sfq_codel::SfqCodel::new(usize::try_from(limit).unwrap(), 6, &law);
         agree(SfqCodel::new(configured::<SfqCodelConfig>(&settings), 0), model, events)
     });

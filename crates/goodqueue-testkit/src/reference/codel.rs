@@ -26,6 +26,8 @@ pub struct Law {
     pub largest: f64,
     /// ns-2 codel.cc, but not sfqcodel.cc: a recalled count above 126 is scaled instead.
     pub scales_large_counts: bool,
+    /// ns-2 sfqcodel.cc, but not codel.cc: a drop that empties the queue leaves the time since which it is above target.
+    pub keeps_first_above: bool,
     first_above: Option<u64>,
     drop_next: u64,
     /// Drops since dropping began.
@@ -45,6 +47,7 @@ impl Law {
             // ns-2 codel.cc starts with 256 bytes.
             largest: if author == Author::Rfc8289 { f64::from(mtu) } else { 256.0 },
             scales_large_counts: author == Author::Ns2,
+            keeps_first_above: false,
             first_above: None,
             drop_next: 0,
             count: 0,
@@ -114,7 +117,9 @@ impl Law {
 
     fn do_dequeue(&mut self, now: u64, queue: &mut Vec<Item>, beside: f64) -> (Option<Item>, bool) {
         if queue.is_empty() {
-            self.first_above = None;
+            if !self.keeps_first_above {
+                self.first_above = None;
+            }
             self.dropping = false;
             return (None, false);
         }

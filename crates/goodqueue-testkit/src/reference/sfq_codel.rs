@@ -58,7 +58,10 @@ impl SfqCodel {
                 continue;
             }
             let all: f64 = self.bins.iter().map(|bin| bytes(&bin.queue)).sum();
+            // The largest packet that any of them has seen.
+            let largest = self.bins.iter().map(|bin| bin.law.largest).fold(0.0, f64::max);
             let bin = &mut self.bins[number];
+            bin.law.largest = largest;
             bin.is_new = false;
             let beside = all - bytes(&bin.queue);
             let (lost, sent) = bin.law.dequeue(now, &mut bin.queue, beside);

@@ -256,6 +256,9 @@ impl Receiver {
         let filled_gap = !self.reassembly.is_empty();
         if filled_gap {
             self.rcv_nxt = self.reassembly.advance(last);
+            if self.config.ns2() {
+                self.reassembly.forget_reached();
+            }
         }
         if let Some(buffer) = &mut self.buffer {
             buffer.on_read(now, self.rcv_nxt);
@@ -279,7 +282,7 @@ impl Receiver {
         if filled_gap
             || pushed
             || self.quick > 0
-            || self.fin_received
+            || (self.fin_received && !self.config.ns2()) // ns-2's one-way agents have no FIN
             || self.unacknowledged >= self.config.delayed_ack.every
         {
             self.ack_due = true; // RFC 5681 §4.2
@@ -461,7 +464,12 @@ impl Receiver {
         }
         self.timer = None;
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
-            segment.sack = self.reassembly.blocks(self.rcv_nxt, self.duplicate.take());
+            segment.sack = if self.config.ns2() {
+                self.duplicate = None;
+                self.reassembly.recent_blocks(self.rcv_nxt)
+            } else {
+                self.reassembly.blocks(self.rcv_nxt, self.duplicate.take())
+            };
         }
         Some(segment)
     }

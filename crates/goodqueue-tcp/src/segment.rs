@@ -185,7 +185,9 @@ impl Segment {
     #[must_use]
     #[inline]
     pub fn wire_len(&self, config: &Config) -> u32 {
-        let options = if config.timestamps { TIMESTAMPS } else { 0 } + self.sack.wire_len();
+        // ns-2 counts eight bytes per block and nothing for the option itself (tcp-sink.cc).
+        let sack = if config.ns2() { 8 * u32::from(self.sack.count) } else { self.sack.wire_len() };
+        let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack;
         self.len.saturating_add(HEADER + options)
     }
 }

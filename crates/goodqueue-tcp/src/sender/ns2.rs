@@ -28,6 +28,8 @@ pub(super) struct Ns2 {
     one_due: bool,
     /// So many more may go out on the ACK at hand.
     burst: u32,
+    /// The ACK at hand began recovery: the oldest segment goes out and no other.
+    begins: bool,
     /// No duplicate counts until an ACK of new data comes.
     timed_out: bool,
     /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the oldest.
@@ -40,6 +42,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn on_ack_as_ns2(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
         let ack = segment.ack;
         let acked = ack - self.snd_una;
+        self.ns2.begins = false;
         self.window_edge = self.window_edge.max(ack + u64::from(segment.window));
         self.max_window = self.max_window.max(u64::from(segment.window));
         let mut news = News { acked, ..News::default() };
@@ -109,6 +112,7 @@ impl<C: CongestionControl> Sender<C> {
         let threshold = i64::try_from(DUP_THRESH).unwrap_or(0);
         self.ns2.pipe = self.segments(self.scoreboard.outstanding()) - threshold;
         self.ns2.inflation = DUP_THRESH;
+        self.ns2.begins = true;
         self.first_partial = true;
         self.ns2.timed = None;
         self.scoreboard.forget_lost();
@@ -217,9 +221,9 @@ impl<C: CongestionControl> Sender<C> {
         self.timer = (!self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
     }
 
-    /// How many segments so many bytes are.
+    /// How many segments so many bytes are. The FIN is a part of the last one.
     fn segments(&self, bytes: u64) -> i64 {
-        i64::try_from(bytes.div_ceil(self.mss)).unwrap_or(i64::MAX)
+        i64::try_from(bytes.saturating_sub(u64::from(self.fin_sent)).div_ceil(self.mss)).unwrap_or(i64::MAX)
     }
 
     /// A segment is sent for the first time.
@@ -236,10 +240,19 @@ impl<C: CongestionControl> Sender<C> {
         self.ns2 = Ns2 { timed_out: self.config.sack, next: self.scoreboard.first(), ..Ns2::default() };
     }
 
+    /// The SYN was lost: so the window begins at one segment and avoids congestion at once; the timeout stays backed off.
+    pub(super) fn begin_slowly_as_ns2(&mut self) {
+        self.cwnd = self.mss;
+        self.ssthresh = 2 * self.mss;
+    }
+
     /// What may be sent now, if anything.
     pub(super) fn send_as_ns2(&mut self, now: Instant) -> Option<Segment> {
         let whole = self.cwnd - self.cwnd % self.mss;
         if self.phase == Phase::Recovery && self.config.sack {
+            if self.ns2.begins {
+                return None;
+            }
             let room = self.segments(whole) - self.ns2.pipe;
             if room <= 0 {
                 return None;

@@ -80,6 +80,54 @@ fn a_round_trip_lasts_as_many_ticks_as_begin_in_it_by_the_clock_of_the_agent() {
 }
 
 #[test]
+fn the_third_duplicate_sends_the_oldest_segment_and_no_other_even_if_there_is_room() {
+    // Eight of a window of twenty: five are in the network when the third duplicate halves it to ten.
+    let config = window_of(20, "ns2_sack1");
+    let mut pair = Pair::with(config, config, "newreno_ns2");
+    pair.sender.write(8 * MSS);
+    pair.sender.close();
+    pair.sender.open(at(0));
+    let mut pair = pair.lose([1, 3]);
+    pair.finish();
+    assert_eq!(pair.sender.stats().timeouts, 0);
+    let resent: Vec<_> = pair.data.iter().filter(|(when, _)| *when >= at(200)).collect();
+    assert_eq!(resent.len(), 2);
+}
+
+#[test]
+fn the_last_segment_is_acknowledged_after_the_delay_as_there_is_no_fin() {
+    let mut pair = Pair::with(agent("ns2_sack1"), agent("ns2_sack1"), "newreno_ns2");
+    pair.sender.write(MSS);
+    pair.sender.close();
+    pair.sender.open(at(0));
+    pair.run_until(at(290));
+    assert!(!pair.sender.is_finished());
+    pair.run_until(at(310));
+    assert!(pair.sender.is_finished());
+}
+
+#[test]
+fn an_ack_is_eight_bytes_longer_for_each_block() {
+    let mut sack = goodqueue_tcp::SackBlocks::NONE;
+    for block in 1..=3 {
+        assert!(sack.push(0, 1000 * block, 1000 * block + 500));
+    }
+    let ack = goodqueue_tcp::Segment { sack, ..Default::default() };
+    assert_eq!(ack.wire_len(&agent("ns2_sack1")), 40 + 24);
+    assert_eq!(ack.wire_len(&agent("rfc")), 40 + 28);
+}
+
+#[test]
+fn after_a_lost_syn_the_window_begins_at_one_and_grows_slowly() {
+    let config = Config { iw: 3, delayed_ack: DelayedAck::OFF, ..agent("ns2_sack1") };
+    let mut pair = Pair::bulk_with(config, "newreno_ns2").lose([0]);
+    pair.run_until(at(3110));
+    assert_eq!((pair.sender.cwnd(), pair.sender.ssthresh()), (MSS, 2 * MSS));
+    pair.run_until(at(3310));
+    assert!(pair.sender.cwnd() < 3 * MSS, "not doubled");
+}
+
+#[test]
 fn a_retransmission_that_is_lost_waits_for_the_timer() {
     let mut pair = Pair::bulk_with(window_of(8, "ns2_sack1"), "newreno_ns2").lose_times(1, 2);
     pair.run_until(at(3000));

@@ -273,6 +273,7 @@ fn config(
                 traffic: group.traffic.to_sim(group.direction)?,
                 rtt: flow.rtt,
                 access: group.access,
+                access_rate: group.access_rate,
                 dscp: group.dscp,
                 client: group.client.saturating_sub(1),
                 server: group.server.saturating_sub(1),

@@ -85,6 +85,7 @@
 //! client = 1                    # number of the client at their end, for disciplines that isolate hosts
 //! server = 1                    # of the server at the other end, 255 at most
 //! access = "0s"                 # the part of it, each way, between a host and the first queue
+//! access_rate = "100mbit"       # of a link of its own by which each host sends; left out: sending takes no time
 //! dscp = "CS0"                  # code point of the packets, both ways: a name ("EF", "CS1", "AF41", "LE") or 0 to 63
 //! label = "voice"               # what results call the flows; none by default
 //!
@@ -405,6 +406,8 @@ pub struct FlowGroup {
     pub server: u8,
     /// The part of it, each way, between a host and the first queue that its packets come to.
     pub access: Duration,
+    /// Rate of the link of its own by which each host sends; `None`: it takes no time.
+    pub access_rate: Option<Rate>,
     /// Differentiated Services code point of the packets, both ways.
     pub dscp: u8,
     /// What results call the flows.
@@ -647,6 +650,7 @@ impl FlowGroup {
         if !self.access.is_zero() {
             flow["access"] = json!(self.access.to_string());
         }
+        put_some(&mut flow, "access_rate", self.access_rate.map(|rate| rate.to_string()).as_ref());
         if self.dscp != 0 {
             flow["dscp"] = dscp::name(self.dscp);
         }

@@ -225,7 +225,8 @@ impl Link {
     ) -> Option<Instant> {
         if let Some(free_at) = self.free_at
             && self.ask_at.is_none()
-            && free_at <= now
+            // What comes at the very end of a packet was on its way before that one was sent.
+            && free_at < now
             // With packets queued it did not go to sleep: it is blocked (rate 0).
             && self.is_idle()
         {

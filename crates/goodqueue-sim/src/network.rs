@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
 
-use goodqueue::{Count, Duration, Instant, Qdisc, Stats};
+use goodqueue::{Count, Duration, Instant, Qdisc, Rate, Stats};
 
 use crate::ahead::fetch_line;
 use crate::events::EventQueue;
@@ -37,7 +37,7 @@ pub struct Network {
     /// The delay lines of each flow, per direction: behind the last link; one entry if they are the same for all.
     line_of: Vec<[u32; 2]>,
     flows: Vec<FlowPath>,
-    /// Before the first link; empty if no flow has an access delay.
+    /// Before the first link; empty if no flow has an access delay, or a link of its own.
     access_of: Vec<[Option<u32>; 2]>,
     /// The hosts of each flow and the marking of its packets; empty if all are the same.
     ends_of: Vec<Ends>,
@@ -76,6 +76,18 @@ struct DelayLine {
     delay: Duration,
     packets: VecDeque<(Instant, Packet)>,
     end: End,
+    /// The host's own link in front of it: its rate, and when it has sent what it has.
+    host: Option<(Rate, Instant)>,
+}
+
+impl DelayLine {
+    /// When the last bit of a packet that is sent at `now` is on the line.
+    #[inline]
+    fn begin(&mut self, now: Instant, bytes: u32) -> Instant {
+        let Some((rate, free_at)) = &mut self.host else { return now };
+        *free_at = now.max(*free_at) + rate.serialization(bytes);
+        *free_at
+    }
 }
 
 /// What is at the end of a delay line.
@@ -96,6 +108,8 @@ pub(crate) struct Hosts {
     pub(crate) rtt: Duration,
     /// Time between a host and the first link that its packets enter, in either direction.
     pub(crate) access: Duration,
+    /// Rate of the link by which each of its hosts sends; `None`: it takes no time.
+    pub(crate) access_rate: Option<Rate>,
     /// Which hosts they are, and the marking of the packets both ways.
     pub(crate) ends: Ends,
     /// How its losses are looked at.
@@ -240,17 +254,18 @@ impl Network {
     }
 
     fn add_line(&mut self, delay: Duration, end: End) -> u32 {
-        self.lines.push(DelayLine { delay, packets: VecDeque::new(), end });
+        self.lines.push(DelayLine { delay, packets: VecDeque::new(), end, host: None });
         number(self.lines.len() - 1)
     }
 
-    /// Gives each flow its delay lines; those of equal delay share one.
+    /// Gives each flow its delay lines; those of equal delay share one, unless the host has a link of its own.
     fn connect(&mut self, flows: &[Hosts], on_the_way: Duration) {
         let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
             self.ends_of = flows.iter().map(|flow| flow.ends).collect();
         }
-        let has_access = flows.iter().any(|flow| !flow.access.is_zero());
+        let begins_away = |flow: &Hosts| !flow.access.is_zero() || flow.access_rate.is_some();
+        let has_access = flows.iter().any(begins_away);
         for flow in flows {
             // Half of the round-trip time each way; of an odd nanosecond the way down takes the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
@@ -273,7 +288,12 @@ impl Network {
                         (Direction::Up, Some(_)) => End::Wifi(direction),
                         _ => End::Link(self.entry[direction.index()]),
                     };
-                    (!flow.access.is_zero()).then(|| line(self, flow.access, entry))
+                    if let Some(rate) = flow.access_rate {
+                        let own = self.add_line(flow.access, entry);
+                        self.lines[own as usize].host = Some((rate, Instant::ZERO));
+                        return Some(own);
+                    }
+                    begins_away(flow).then(|| line(self, flow.access, entry))
                 });
                 self.access_of.push(access);
             }
@@ -320,7 +340,8 @@ impl Network {
         if !self.access_of.is_empty()
             && let Some(line) = self.access_of[flow as usize][direction.index()]
         {
-            self.travel(now, line, packet);
+            let begin = self.lines[line as usize].begin(now, packet.len);
+            self.travel(begin, line, packet);
             return;
         }
         if direction == Direction::Up && self.wifi.is_some() {

@@ -3,7 +3,7 @@
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
-use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant};
+use goodqueue::{AnyQdisc, ConfigError, Count, Duration, Instant, Rate};
 
 use crate::ahead::{Ahead, fetch_line};
 use crate::backlog::BacklogWatch;
@@ -63,6 +63,8 @@ pub struct FlowConfig {
     pub rtt: Duration,
     /// The part of it, each way, that lies between a host and the first queue that its packets come to.
     pub access: Duration,
+    /// Rate of the link of its own by which each of its hosts sends; `None`: it takes no time.
+    pub access_rate: Option<Rate>,
     /// Differentiated Services code point of its packets, 0 to 63.
     pub dscp: u8,
     /// The client at its end: disciplines that isolate hosts tell clients apart by this number.
@@ -103,6 +105,7 @@ impl FlowConfig {
             traffic,
             rtt,
             access: Duration::ZERO,
+            access_rate: None,
             dscp: 0,
             client: 0,
             server: 0,
@@ -243,6 +246,7 @@ impl<'a> Simulation<'a> {
             .map(|flow| Hosts {
                 rtt: flow.rtt,
                 access: flow.access,
+                access_rate: flow.access_rate,
                 ends: Ends::new(flow.client, flow.server, flow.dscp),
                 watched: Watched {
                     direction: flow.traffic.direction(),

@@ -302,6 +302,15 @@ fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
         "access is a part of the round-trip time"
     );
 
+    let slow = Rate::from_bps(1_000_000);
+    let own_link = FlowConfig { access: Duration::from_millis(13), access_rate: Some(slow), ..ping() };
+    let outcome = run(&config(vec![own_link])).expect("valid");
+    assert_eq!(
+        outcome.flows[0].round_trips[0].time,
+        Some(expected + slow.serialization(98) + slow.serialization(98)),
+        "both hosts send over links of their own"
+    );
+
     let behind = Config {
         after: vec![hop(10, 50, 0)],
         ..Config::new(

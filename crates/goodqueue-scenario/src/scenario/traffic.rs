@@ -13,7 +13,7 @@ mod transfers;
 mod voip;
 mod web;
 
-use goodqueue::Duration;
+use goodqueue::{Duration, Rate};
 use goodqueue_sim as sim;
 use serde_json::Value;
 
@@ -173,6 +173,7 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         client: 1,
         server: 1,
         access: Duration::ZERO,
+        access_rate: None,
         dscp: 0,
         label: None,
         traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None, local_congestion: false }),
@@ -207,6 +208,7 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
         server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
         access: table.time("access")?.unwrap_or_default(),
+        access_rate: read_access_rate(table)?,
         dscp: read_dscp(table)?,
         label: read_label(table)?,
         traffic,
@@ -239,6 +241,16 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         return Err(table.error("stop", message.allowed("later than start + start_jitter")));
     }
     Ok(group)
+}
+
+/// `access_rate`: at rate 0 nothing would ever be sent.
+fn read_access_rate(table: &Reader<'_>) -> Result<Option<Rate>, Diagnostic> {
+    let rate = table.rate("access_rate")?;
+    if rate.is_some_and(|rate| rate.as_bps() == 0) {
+        let message = Diagnostic::new("a host whose link has rate 0 sends nothing".to_owned());
+        return Err(table.error("access_rate", message.allowed("1bit or more; left out: no limit")));
+    }
+    Ok(rate)
 }
 
 /// What results call the flows; text for people, but short.
@@ -296,6 +308,7 @@ const FLOW_KEYS: &[&str] = &[
     "rtt",
     "rtt_step",
     "access",
+    "access_rate",
     "dscp",
     "client",
     "server",

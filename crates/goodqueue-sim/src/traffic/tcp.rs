@@ -65,7 +65,7 @@ const RECEIVING: Range<usize> = 1..offset_of!(Tcp, sender).div_ceil(CACHE_LINE);
 const SENDING: Range<usize> = offset_of!(Tcp, first_at) / CACHE_LINE..RECEIVING.end + 13;
 
 impl Tcp {
-    /// A connection as flow number `flow`, whose clock came up at a moment drawn from `random`.
+    /// A connection as flow number `flow`, whose clock came up at a moment drawn from `random` if the settings name none.
     ///
     /// # Errors
     /// The configuration is refused.
@@ -76,7 +76,7 @@ impl Tcp {
     ) -> Result<Self, ConfigError> {
         let TcpSettings { direction, size, mut config, congestion_control, local_congestion } =
             settings.clone();
-        if !config.tick.is_zero() {
+        if !config.tick.is_zero() && config.tick_phase.is_zero() {
             let tick_phase = Duration::from_nanos(random.next_u64() % config.tick.as_nanos());
             config = Arc::new(Config { tick_phase, ..*config });
         }
@@ -147,13 +147,21 @@ impl Source for Tcp {
     #[inline]
     fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
         let Payload::Tcp(segment) = &packet.payload else { return };
+        // A timer that is due at the same instant was set before the packet set out.
+        let is_due = |timer: Option<Instant>| timer.is_some_and(|due| due <= now);
         if direction == self.direction {
+            if is_due(self.receiver.next_event()) {
+                self.acknowledge(now, network);
+            }
             self.receiver.on_segment(now, segment);
             if self.first_at.is_none() && self.receiver.delivered() > 0 {
                 self.first_at = Some(now);
             }
             self.acknowledge(now, network);
         } else if !self.stopped {
+            if is_due(self.sender.next_event()) {
+                self.send_all(now, network);
+            }
             self.sender.on_segment(now, segment);
             self.send_all(now, network);
             if self.sender.is_finished() && self.completed_at.is_none() {

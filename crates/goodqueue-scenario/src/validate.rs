@@ -2,16 +2,20 @@
 //!
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
 //! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; single
-//! flows of both Linux and ns-2 in full, and ns-2.35 on two articles' experiments. Each says
+//! flows of both Linux and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
+//! packet. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!
-//! **When a figure agrees.** Within two standard deviations of the reference's seeds, or within a share of the reference,
+//! **When a figure agrees.** Within two standard deviations of the reference's seeds (of load transients, of which the
+//! reference has one set of a hundred random starts: of ten such sets simulated), or within a share of the reference,
 //! whichever is wider: 5 % of goodput, bytes and utilisation, 10 % of everything else. The mean over as many seeds as the
-//! reference had is compared. A window agrees if at every step of 20 ms it is within 10 % in the mean.
+//! reference had is compared. A window agrees if at every step of 20 ms it is within 10 % in the mean; a run packet by
+//! packet if each comes, leaves or is dropped at the same microsecond.
 
 mod articles;
 pub mod flow;
 mod linux;
+mod packets;
 mod single;
 
 use std::collections::BTreeMap;
@@ -38,11 +42,25 @@ enum Kind {
     Transients(articles::Transients),
     LongFlows(articles::LongFlows),
     Single(single::Flows),
+    Packets(packets::Recording),
 }
 
 /// A figure of the reference: its unit, its mean, its standard deviation over seeds (0: not known).
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 struct Figure(String, f64, f64);
+
+/// What was simulated.
+struct Measured {
+    figures: BTreeMap<String, f64>,
+    /// The standard deviation between sets of runs like the reference's, where that is not known of the reference.
+    spreads: BTreeMap<String, f64>,
+}
+
+impl From<BTreeMap<String, f64>> for Measured {
+    fn from(figures: BTreeMap<String, f64>) -> Self {
+        Self { figures, spreads: BTreeMap::new() }
+    }
+}
 
 /// One figure of one set-up, side by side.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -55,7 +73,8 @@ pub struct Row {
     pub unit: String,
     /// Mean of the reference.
     pub reference: f64,
-    /// Its standard deviation over seeds; 0: not known.
+    /// Its standard deviation over seeds; 0: not known. Of load transients, whose reference is one set of random starts: that
+    /// between such sets in the simulation.
     pub reference_sd: f64,
     /// What was simulated, mean over seeds; `None`: nothing came out.
     pub simulated: Option<f64>,
@@ -83,14 +102,16 @@ impl SetUp {
     /// # Errors
     /// A set-up that the simulator refuses.
     pub fn compare(&self) -> Result<Vec<Row>, Diagnostic> {
-        let found = match &self.kind {
-            Kind::Linux(load) => load.measure()?,
+        let Measured { figures: found, spreads } = match &self.kind {
+            Kind::Linux(load) => load.measure()?.into(),
             Kind::Transients(experiment) => experiment.measure()?,
             Kind::LongFlows(experiment) => experiment.measure()?,
-            Kind::Single(flows) => flows.measure()?,
+            Kind::Single(flows) => flows.measure()?.into(),
+            Kind::Packets(recording) => recording.measure()?.into(),
         };
         let row = |(name, Figure(unit, mean, sd)): (&String, &Figure)| {
             let simulated = found.get(name).copied();
+            let sd = spreads.get(name).copied().unwrap_or(*sd);
             let tolerance = (2.0 * sd).max(share(name) * mean.abs());
             // A window's distance is a share itself.
             let tolerance = if name.starts_with(single::DISTANCE) { share(name) } else { tolerance };
@@ -99,7 +120,7 @@ impl SetUp {
                 figure: name.clone(),
                 unit: unit.clone(),
                 reference: *mean,
-                reference_sd: *sd,
+                reference_sd: sd,
                 simulated,
                 tolerance,
                 agrees: simulated.is_some_and(|value| (value - mean).abs() <= tolerance),
@@ -111,6 +132,9 @@ impl SetUp {
 
 /// The share of the reference by which a figure may differ in any case.
 fn share(figure: &str) -> f64 {
+    if figure == packets::AGREEING {
+        return 0.0;
+    }
     let exact = ["goodput", "bytes", "utilisation", "share"].iter().any(|word| figure.starts_with(word));
     if exact { 0.05 } else { 0.10 }
 }
@@ -130,6 +154,11 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
         let figures = entry.what.figures();
         let kind = Kind::Single(entry.what);
         all.push(SetUp { name: entry.name, source: flows.source.clone(), figures, kind });
+    }
+    for file in packets::FILES {
+        let recording = packets::Recording::read(file)?;
+        let (name, source) = (recording.name().to_owned(), recording.source().to_owned());
+        all.push(SetUp { name, source, figures: recording.figures(), kind: Kind::Packets(recording) });
     }
     Ok(all)
 }

@@ -23,6 +23,15 @@ fn ns2s_agents_have_the_same_window_at_every_instant() {
 }
 
 #[test]
+fn whole_runs_of_ns2_agree_packet_by_packet() {
+    let rows = rows(&["packets"]);
+    assert!(rows.len() >= 12, "{}", rows.len());
+    for row in rows {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
 fn every_set_up_can_be_simulated_and_has_figures() {
     let all = validate::set_ups().expect("the references are well formed");
     assert!(all.len() > 150, "{}", all.len());

@@ -1,0 +1,198 @@
+//! Whole runs of ns-2, packet by packet: when each came to the bottleneck, and when it left or was dropped.
+//!
+//! A recording is compressed text. Its first line, JSON, says what was run; each other line is a packet in the order of
+//! arrival: its flow, its number in it (the SYN has 0), microseconds to its arrival, and from there to its departure, or with
+//! `d` in front to its drop.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use goodqueue::{Duration, Instant};
+use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::packet::Payload;
+use goodqueue_sim::{Direction, Observer, Traffic};
+use goodqueue_tcp::Config;
+use serde::Deserialize;
+
+use super::{Figure, jobs};
+use crate::diagnostic::Diagnostic;
+
+/// How many packets agree before the first that does not.
+pub(super) const AGREEING: &str = "packets before the first difference";
+/// ns-2 writes times to the microsecond.
+const ROUNDING: u64 = 1000;
+const MSS: u64 = 1460;
+
+/// The recordings.
+pub(super) const FILES: &[&[u8]] = &[
+    include_bytes!("../../reference/ns2-packets/codel-1+1.gz"),
+    include_bytes!("../../reference/ns2-packets/codel-2+2.gz"),
+    include_bytes!("../../reference/ns2-packets/codel-4+4.gz"),
+    include_bytes!("../../reference/ns2-packets/codel-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/droptail-1+1.gz"),
+    include_bytes!("../../reference/ns2-packets/droptail-2+2.gz"),
+    include_bytes!("../../reference/ns2-packets/droptail-4+4.gz"),
+    include_bytes!("../../reference/ns2-packets/droptail-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-1+1.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-2+2.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-4+4.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-6+6.gz"),
+];
+
+/// A recording.
+#[derive(Clone, Debug)]
+pub(super) struct Recording {
+    about: About,
+    packets: Vec<Seen>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+struct About {
+    name: String,
+    source: String,
+    qdisc: String,
+    profile: String,
+    flows: Vec<Flow>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+struct Flow {
+    /// When it opens, and by how much its clock is ahead: nanoseconds.
+    start: u64,
+    clock: u64,
+    /// Segments to send.
+    segments: u64,
+}
+
+/// A packet at the bottleneck; instants in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seen {
+    flow: u32,
+    number: u64,
+    came: u64,
+    gone: u64,
+    dropped: bool,
+}
+
+impl Recording {
+    /// Reads a file.
+    pub(super) fn read(compressed: &[u8]) -> Result<Self, Diagnostic> {
+        let malformed = |why: String| Diagnostic::new(format!("a recording of packets is malformed: {why}"));
+        let mut text = String::new();
+        GzDecoder::new(compressed).read_to_string(&mut text).map_err(|error| malformed(error.to_string()))?;
+        let (about, lines) = text.split_once('\n').ok_or_else(|| malformed("it is empty".to_owned()))?;
+        let about = serde_json::from_str(about).map_err(|error| malformed(error.to_string()))?;
+        let packet = |line: &str| Seen::read(line).ok_or_else(|| malformed(format!("`{line}`")));
+        Ok(Self { about, packets: lines.lines().map(packet).collect::<Result<_, _>>()? })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.about.name
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.about.source
+    }
+
+    pub(super) fn figures(&self) -> BTreeMap<String, Figure> {
+        [(AGREEING.to_owned(), Figure(String::new(), self.packets.len() as f64, 0.0))].into()
+    }
+
+    /// Simulates the same and counts the packets up to the first that differs.
+    pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
+        let mut seen = Log::default();
+        let mut all = jobs(&self.about.scenario())?;
+        let job = all.first_mut().ok_or_else(|| Diagnostic::new("a recording has no run"))?;
+        for (flow, recorded) in job.config.flows.iter_mut().zip(&self.about.flows) {
+            if let Traffic::Tcp(tcp) = &mut flow.traffic {
+                let tick_phase = Duration::from_nanos(recorded.clock);
+                tcp.config = Arc::new(Config { tick_phase, ..*tcp.config });
+            }
+        }
+        goodqueue_sim::run_observed(&job.config, |_| true, &mut seen)
+            .map_err(|error| Diagnostic::new(error.to_string()))?;
+        let ours = seen.sorted();
+        let agree = self.packets.iter().zip(&ours).take_while(|(theirs, ours)| theirs.is(ours)).count();
+        let more = ours.len() > self.packets.len() && agree == self.packets.len();
+        Ok([(AGREEING.to_owned(), agree as f64 + f64::from(u8::from(more)))].into())
+    }
+}
+
+impl About {
+    /// Järvinen and Kojo's set-up: 2 Mbit/s, 70 ms on the access link and 11 ms behind it, servers at 100 Mbit/s.
+    fn scenario(&self) -> String {
+        let Self { qdisc, profile, .. } = self;
+        let mut text = format!(
+            r#"
+duration = "60s"
+qdiscs = [{{ label = "set-up", down = "{qdisc}", up = "pfifo limit 1000" }}]
+[link]
+down = "2mbit"
+up = "2mbit"
+rtt = "162ms"
+framing = 0
+[tcp]
+profile = "{profile}"
+cc = "newreno"
+iw = 3
+"#
+        );
+        for Flow { start, segments, .. } in &self.flows {
+            let size = segments * MSS;
+            text += &format!(
+                "[[flows]]\nsize = \"{size}b\"\nstart = \"{start}ns\"\naccess = \"11ms\"\naccess_rate = \"100mbit\"\n"
+            );
+        }
+        text
+    }
+}
+
+impl Seen {
+    fn read(line: &str) -> Option<Self> {
+        let mut fields = line.split(' ');
+        let (flow, number) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let came = fields.next()?.parse::<u64>().ok()? * ROUNDING;
+        let last = fields.next()?;
+        let after: u64 = last.trim_start_matches('d').parse().ok()?;
+        Some(Self { flow, number, came, gone: came + after * ROUNDING, dropped: last.starts_with('d') })
+    }
+
+    /// The same packet, but for ns-2's rounding.
+    fn is(&self, other: &Self) -> bool {
+        let near = |a: u64, b: u64| a.abs_diff(b) <= ROUNDING;
+        (self.flow, self.number, self.dropped) == (other.flow, other.number, other.dropped)
+            && near(self.came, other.came)
+            && near(self.gone, other.gone)
+    }
+}
+
+/// What comes to the queue of data.
+#[derive(Default)]
+struct Log(Vec<Seen>);
+
+impl Log {
+    /// In the order of a recording: by arrival to the microsecond, then by flow.
+    fn sorted(mut self) -> Vec<Seen> {
+        self.0.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));
+        self.0
+    }
+}
+
+impl Observer for Log {
+    fn arrived(&mut self, _visit: &Visit) {}
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        let (Direction::Down, Payload::Tcp(segment)) = (visit.direction, &visit.packet.payload) else {
+            return;
+        };
+        self.0.push(Seen {
+            flow: visit.packet.flow,
+            number: segment.seq.div_ceil(MSS),
+            came: visit.packet.queued_at.as_nanos(),
+            gone: at.as_nanos(),
+            dropped: matches!(fate, Fate::Dropped(_)),
+        });
+    }
+}

@@ -135,21 +135,6 @@ impl Reassembly {
         blocks
     }
 
-    /// The blocks of an ACK of ns-2's sink, which knows only of the ranges that it last reported.
-    pub(crate) fn recent_blocks(&self, ack: u64) -> SackBlocks {
-        let mut blocks = SackBlocks::NONE;
-        for (start, end) in self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)) {
-            blocks.push(ack, start, end);
-        }
-        blocks
-    }
-
-    /// What is in order now makes room for others among the ranges last reported, as in ns-2.
-    pub(crate) fn forget_reached(&mut self) {
-        let mut left = self.recent.into_iter().flatten().filter(|&seq| self.range_of(seq).is_some());
-        self.recent = [left.next(), left.next(), left.next()];
-    }
-
     /// Puts the range at `index`, which the segment at `start` went into, to the front of those last reported.
     fn remember(&mut self, index: usize, start: u64) {
         let Some(&(low, high)) = self.ranges.get(index) else { return };

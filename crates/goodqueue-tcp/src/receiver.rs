@@ -127,7 +127,11 @@ impl Receiver {
             ts_recent: 0,
             arrived: None,
             window: if config.ns2_linux() { MAX_WINDOW } else { config.rwnd },
-            reassembly: if config.ns2_linux() { Reassembly::forgetful() } else { Reassembly::default() },
+            reassembly: if config.ns2() || config.ns2_linux() {
+                Reassembly::forgetful()
+            } else {
+                Reassembly::default()
+            },
             duplicate: None,
             quick: config.quick_acks,
             buffer: None,
@@ -256,9 +260,6 @@ impl Receiver {
         let filled_gap = !self.reassembly.is_empty();
         if filled_gap {
             self.rcv_nxt = self.reassembly.advance(last);
-            if self.config.ns2() {
-                self.reassembly.forget_reached();
-            }
         }
         if let Some(buffer) = &mut self.buffer {
             buffer.on_read(now, self.rcv_nxt);
@@ -464,12 +465,8 @@ impl Receiver {
         }
         self.timer = None;
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
-            segment.sack = if self.config.ns2() {
-                self.duplicate = None;
-                self.reassembly.recent_blocks(self.rcv_nxt)
-            } else {
-                self.reassembly.blocks(self.rcv_nxt, self.duplicate.take())
-            };
+            let duplicate = self.duplicate.take().filter(|_| !self.config.ns2()); // ns-2 generates no DSACK
+            segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
         }
         Some(segment)
     }

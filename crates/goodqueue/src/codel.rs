@@ -55,6 +55,7 @@
 //! assert_eq!(third, Instant::ZERO + Duration::from_nanos(57_735_026)); // 100 ms / sqrt(3)
 //! ```
 
+mod config;
 pub(crate) mod exact;
 mod linux;
 #[cfg(test)]
@@ -62,9 +63,11 @@ mod tests;
 
 use alloc::format;
 
+pub use config::{CE_THRESHOLD, INTERVAL, RECALL, STARTUP, TARGET};
+pub(crate) use config::{ECN, LIMIT};
 pub use exact::control_law;
 
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{Build, ConfigError};
 use crate::gauge::{Gauge, Observation};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -412,231 +415,13 @@ pub(crate) fn mark<P: Packet>(packet: &mut P, why: Mark, stats: &mut Stats, tall
     true
 }
 
-impl CodelConfig {
-    /// A configuration; `limit` in packets.
-    ///
-    /// # Errors
-    /// The limit or the interval is 0, or the interval is not representable in the variant.
-    pub fn new(limit: u32, params: CodelParams) -> Result<Self, ConfigError> {
-        if limit == 0 {
-            return Err(ConfigError::new("limit", "0", "1 to 4294967295 packets"));
-        }
-        params.check()?;
-        Ok(Self { limit, params })
-    }
-
-    /// The parameters of the control law.
-    #[must_use]
-    pub const fn params(&self) -> &CodelParams {
-        &self.params
-    }
-
-    /// Packets that the queue holds.
-    #[must_use]
-    pub const fn limit(&self) -> u32 {
-        self.limit
-    }
-}
-
 impl CodelParams {
-    /// The defaults of RFC 8289, for packets of at most `mtu` bytes.
-    #[must_use]
-    pub const fn new(mtu: u32) -> Self {
-        Self {
-            target: DEFAULT_TARGET,
-            interval: DEFAULT_INTERVAL,
-            ecn: false,
-            ce_threshold: None,
-            mtu,
-            variant: CodelVariant::Rfc8289,
-            recall: None,
-            startup: None,
-        }
-    }
-
-    /// The rule of recall in force.
-    #[must_use]
-    pub fn recall(&self) -> Recall {
-        self.recall.unwrap_or(match self.variant {
-            CodelVariant::Cacm2012 => Recall::A,
-            CodelVariant::Ns2 => Recall::B,
-            CodelVariant::Rfc8289 | CodelVariant::Linux => Recall::C,
-        })
-    }
-
     /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
     fn age(&self, came: Instant, now: Instant) -> Duration {
         match self.variant {
             CodelVariant::Linux => linux::age(came, now),
             _ => now.since(came),
         }
-    }
-
-    /// Checks ranges.
-    ///
-    /// # Errors
-    /// The interval is 0, or beyond what the variant's clock can hold.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        if self.interval.is_zero() {
-            return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
-        }
-        if self.variant == CodelVariant::Linux {
-            linux::check(self)?;
-        }
-        Ok(())
-    }
-
-    /// Reads those settings that every discipline with CoDel inside shares.
-    ///
-    /// # Errors
-    /// A value is out of range.
-    pub fn from_settings(
-        settings: &Settings,
-        link: &Link,
-        ecn: bool,
-        variant: CodelVariant,
-    ) -> Result<Self, ConfigError> {
-        let params = Self {
-            target: settings.time("target").unwrap_or(DEFAULT_TARGET),
-            interval: settings.time("interval").unwrap_or(DEFAULT_INTERVAL),
-            ecn: settings.flag("ecn").unwrap_or(ecn),
-            ce_threshold: settings.time("ce_threshold"),
-            mtu: link.mtu,
-            variant,
-            recall: settings.choice("recall").and_then(Recall::by_name),
-            startup: settings.choice("startup").and_then(Startup::by_name),
-        };
-        params.check()?;
-        Ok(params)
-    }
-
-    /// Adds the shared settings to `settings`.
-    #[must_use]
-    pub fn add_to_settings(&self, settings: Settings) -> Settings {
-        let mut all = settings
-            .with("target", Value::Time(self.target))
-            .with("interval", Value::Time(self.interval))
-            .with("ecn", Value::Flag(self.ecn));
-        if let Some(threshold) = self.ce_threshold {
-            all.set("ce_threshold", Value::Time(threshold));
-        }
-        if let Some(recall) = self.recall {
-            all.set("recall", Value::Choice(recall.name()));
-        }
-        if let Some(startup) = self.startup {
-            all.set("startup", Value::Choice(startup.name()));
-        }
-        all
-    }
-}
-
-impl Default for CodelConfig {
-    fn default() -> Self {
-        Self { limit: DEFAULT_LIMIT, params: CodelParams::new(Link::default().mtu) }
-    }
-}
-
-impl CodelVariant {
-    /// The variant called `name`.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Rfc8289, Self::Linux, Self::Cacm2012, Self::Ns2]
-            .into_iter()
-            .find(|variant| variant.name() == name)
-    }
-
-    /// Its name after the keyword `variant`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rfc8289 => "rfc8289",
-            Self::Linux => "linux",
-            Self::Cacm2012 => "cacm2012",
-            Self::Ns2 => "ns2",
-        }
-    }
-}
-
-impl Recall {
-    /// The rule called `name`.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::A, Self::B, Self::C].into_iter().find(|rule| rule.name() == name)
-    }
-
-    /// Its name after the keyword `recall`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::A => "a",
-            Self::B => "b",
-            Self::C => "c",
-        }
-    }
-}
-
-impl Startup {
-    /// The start called `name`.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Zero, Self::Ns2].into_iter().find(|start| start.name() == name)
-    }
-
-    /// Its name after the keyword `startup`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Zero => "zero",
-            Self::Ns2 => "ns2",
-        }
-    }
-}
-
-/// `limit` of a single queue of packets.
-pub(crate) const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "Linux sch_codel",
-    range: "1 to 4294967295",
-    doc: "packets that the queue holds",
-};
-
-/// `ecn` of one.
-pub(crate) const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "noecn",
-    source: "Linux sch_codel",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them",
-};
-
-impl Configure for CodelConfig {
-    const KIND: Kind = Kind {
-        name: "codel",
-        summary: "Controlled delay: drops at the head when packets have waited too long for a whole interval",
-        reference: "RFC 8289",
-        variants: &[
-            Variant { name: "rfc8289", doc: "RFC 8289 with exact arithmetic" },
-            Variant { name: "linux", doc: "Linux 6.1 sch_codel, bit for bit" },
-            Variant { name: "cacm2012", doc: "the pseudo-code of Nichols & Jacobson 2012" },
-            Variant { name: "ns2", doc: "Nichols' ns-2 code of May 2012" },
-        ],
-        children: crate::config::Children::None,
-        parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD, RECALL, STARTUP],
-    };
-
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
-        let variant =
-            settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
-        Self::new(limit.unwrap_or(DEFAULT_LIMIT), CodelParams::from_settings(settings, link, false, variant)?)
-    }
-
-    fn to_settings(&self) -> Settings {
-        let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit)));
-        self.params.add_to_settings(limit).with("variant", Value::Choice(self.params.variant.name()))
     }
 }
 
@@ -799,62 +584,6 @@ impl<P: Packet, D: Drops<P>> Source for FifoSource<'_, P, D> {
     }
 }
 
-/// `target` of every discipline with CoDel inside.
-pub const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Time,
-    default: "5ms",
-    source: "RFC 8289 §4.2",
-    range: "any; 5 to 10 % of interval, and at least the time of one packet on the link, is sensible",
-    doc: "acceptable standing sojourn time",
-};
-
-/// `interval` of every discipline with CoDel inside.
-pub const INTERVAL: Parameter = Parameter {
-    name: "interval",
-    unit: Unit::Time,
-    default: "100ms",
-    source: "RFC 8289 §4.3",
-    range: "more than 0; the longest round-trip time to be expected is sensible",
-    doc: "time in which the sojourn time must fall below target at least once",
-};
-
-/// `ce_threshold` of every discipline with CoDel inside.
-pub const CE_THRESHOLD: Parameter = Parameter {
-    name: "ce_threshold",
-    unit: Unit::Time,
-    default: "off",
-    source: "Linux sch_codel",
-    range: "any",
-    doc: "mark every ECN-capable packet that was queued for longer than this",
-};
-
-/// `recall` of every discipline that lets its user choose.
-pub const RECALL: Parameter = Parameter {
-    name: "recall",
-    unit: Unit::Choice(&["a", "b", "c"]),
-    default: "rfc8289, linux: c; cacm2012: a; ns2: b",
-    source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",
-    range: "a: count - 1 within 16 intervals; b: count - 2 within 8; c: what the last episode added, within 16",
-    doc: "where the count goes on from when dropping begins again",
-};
-
-/// `startup` of every discipline that lets its user choose.
-pub const STARTUP: Parameter = Parameter {
-    name: "startup",
-    unit: Unit::Choice(&["zero", "ns2"]),
-    default: "zero",
-    source: "RFC 8289 §5.3; ns-2 codel.cc",
-    range: "zero: below target; ns2: above it for long",
-    doc: "what a queue believes that has seen no packet",
-};
-
-/// RFC 8289 §4.2.
-const DEFAULT_TARGET: Duration = Duration::from_millis(5);
-/// RFC 8289 §4.3.
-const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
-/// Linux sch_codel.
-const DEFAULT_LIMIT: u32 = 1000;
 /// ns-2 codel.cc: the largest packet seen starts at 256 bytes.
 const FIRST_MAX_PACKET: u32 = 256;
 

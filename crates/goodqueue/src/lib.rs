@@ -35,6 +35,7 @@
 
 extern crate alloc;
 
+mod bins;
 pub mod blue;
 mod bucket;
 pub mod cake;

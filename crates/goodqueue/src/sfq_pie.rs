@@ -35,6 +35,7 @@
 
 use alloc::vec::Vec;
 
+use crate::bins::{Bin, Bins, FLOWS, LIMIT, shape};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::fq_pie::{
     ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
@@ -45,7 +46,6 @@ use crate::packet::{Flow, Packet};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::random::Random;
-use crate::sfq_codel::{Bin, Bins, FLOWS, LIMIT, shape};
 use crate::time::Instant;
 
 /// The discipline `sfq_pie`.

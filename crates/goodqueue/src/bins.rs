@@ -1,0 +1,429 @@
+//! ns-2's round of bins, whatever the AQM in them: the scheduler of `sfq_codel` and `sfq_pie`.
+//!
+//! Packets are hashed to bins, which are served in turn, a packet or a quantum each. A bin that becomes active goes in front of
+//! the first that is not new (K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::codel::{CodelTally, Head, Mark, Source, mark};
+use crate::config::{ConfigError, Parameter, Settings, Unit};
+use crate::flow_queue::{FlowAqm, Largest};
+use crate::packet::{Flow, Packet, scale_hash};
+use crate::qdisc::{DropReason, Drops, Stats};
+use crate::queue::{Chain, Passage, Pool};
+use crate::time::Instant;
+
+/// ns-2's round of bins, whatever the AQM in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Bins<P, A> {
+    bins: Vec<Bin<A>>,
+    /// The bin with the most packets, the last bin first: of equals the last is found.
+    longest: Largest,
+    pool: Pool<P>,
+    /// The bin to serve next.
+    turn: u32,
+    /// The one that comes last in the round; means nothing while that is empty.
+    last: u32,
+    passage: Passage,
+    /// Drops and marks; [`Bins::stats`] knows the rest.
+    pub(crate) stats: Stats,
+    /// What a CoDel in each bin has done.
+    pub(crate) tally: CodelTally,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Bin<A> {
+    packets: Chain,
+    bytes: u64,
+    /// What it may still send before the next one's turn.
+    deficit: i64,
+    aqm: A,
+    place: Place,
+}
+
+/// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and which bin comes behind
+/// it, in the others. In the round exactly if not 0.
+#[derive(Clone, Copy, Debug)]
+struct Place(u32);
+
+impl Place {
+    const NONE: Self = Self(0);
+    const LISTED: u32 = 1 << 31;
+    const NEW: u32 = 1 << 30;
+
+    /// In the round, before bin `next`.
+    const fn before(next: u32, new: bool) -> Self {
+        Self(next | Self::LISTED | if new { Self::NEW } else { 0 })
+    }
+
+    const fn next(self) -> u32 {
+        self.0 & !(Self::LISTED | Self::NEW)
+    }
+
+    const fn is_listed(self) -> bool {
+        self.0 & Self::LISTED != 0
+    }
+
+    const fn is_new(self) -> bool {
+        self.0 & Self::NEW != 0
+    }
+}
+
+const NIL: u32 = u32::MAX;
+
+impl<P: Packet, A: FlowAqm> Bins<P, A> {
+    pub(crate) fn new(bins: u32, aqm: A) -> Self {
+        let bin = Bin { packets: Chain::default(), bytes: 0, deficit: 0, aqm, place: Place::NONE };
+        Self {
+            bins: vec![bin; bins as usize],
+            longest: Largest::default(),
+            pool: Pool::default(),
+            turn: NIL,
+            last: NIL,
+            passage: Passage::default(),
+            stats: Stats::default(),
+            tally: CodelTally::default(),
+        }
+    }
+
+    /// The same with another number of bins; it must be empty.
+    pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
+        let (passage, stats, tally) = (self.passage, self.stats, self.tally);
+        *self = Self { passage, stats, tally, ..Self::new(bins, aqm) };
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.passage.packets()).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.passage.bytes()
+    }
+
+    /// What has happened so far.
+    pub(crate) const fn stats(&self) -> Stats {
+        self.passage.complete(self.stats)
+    }
+
+    /// The bin of `packet`: its class if that names one, else by hash.
+    #[inline]
+    pub(crate) fn classify(&self, packet: &P, salt: u32) -> u32
+    where
+        P: Flow,
+    {
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        match packet.class() {
+            Some(class) if (1..=bins).contains(&class) => class.saturating_sub(1),
+            _ => scale_hash(packet.flow_hash(salt), bins),
+        }
+    }
+
+    /// Bytes in bin `index`.
+    pub(crate) fn backlog(&self, index: u32) -> u64 {
+        self.bins.get(index as usize).map_or(0, |bin| bin.bytes)
+    }
+
+    /// Packets in bin `index`.
+    pub(crate) fn packets_of(&self, index: u32) -> u32 {
+        self.bins.get(index as usize).map_or(0, |bin| bin.packets.len())
+    }
+
+    /// Bins in the round.
+    pub(crate) fn active(&self) -> u64 {
+        self.bins.iter().filter(|bin| bin.place.is_listed()).count() as u64
+    }
+
+    pub(crate) fn aqm_mut(&mut self, index: u32) -> Option<&mut A> {
+        self.bins.get_mut(index as usize).map(|bin| &mut bin.aqm)
+    }
+
+    pub(crate) fn aqms(&mut self) -> impl Iterator<Item = &mut A> {
+        self.bins.iter_mut().map(|bin| &mut bin.aqm)
+    }
+
+    /// Queues `packet` in bin `index`.
+    #[inline]
+    pub(crate) fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
+        let mirrored = self.mirrored(index);
+        let bytes = packet.len();
+        let Some(bin) = self.bins.get_mut(index as usize) else { return };
+        self.passage.enters(bytes);
+        self.pool.push_back(&mut bin.packets, now, packet);
+        bin.bytes = bin.bytes.wrapping_add(u64::from(bytes));
+        self.longest.set(mirrored, u64::from(bin.packets.len()));
+        if !bin.place.is_listed() {
+            bin.deficit = i64::from(quantum);
+            self.join(index);
+        }
+    }
+
+    /// Puts a bin into the round: behind other new bins, ahead of the rest.
+    fn join(&mut self, index: u32) {
+        if self.turn == NIL {
+            (self.turn, self.last) = (index, index);
+            self.set_place(index, Place::before(index, true));
+            return;
+        }
+        let (mut before, mut at) = (self.last, self.turn);
+        while self.place(at).is_new() && self.place(at).next() != self.turn {
+            (before, at) = (at, self.place(at).next());
+        }
+        if self.place(at).next() == self.turn {
+            // It is the last one, new or not.
+            (before, at, self.last) = (at, self.turn, index);
+        } else if at == self.turn {
+            self.turn = index;
+        }
+        self.set_place(index, Place::before(at, true));
+        self.set_place(before, Place::before(index, self.place(before).is_new()));
+    }
+
+    fn place(&self, index: u32) -> Place {
+        self.bins.get(index as usize).map_or(Place::NONE, |bin| bin.place)
+    }
+
+    fn set_place(&mut self, index: u32, place: Place) {
+        if let Some(bin) = self.bins.get_mut(index as usize) {
+            bin.place = place;
+        }
+    }
+
+    /// Takes the bin whose turn it is out of the round.
+    fn leave(&mut self) {
+        let next = self.place(self.turn).next();
+        self.set_place(self.turn, Place::NONE);
+        if next == self.turn {
+            self.turn = NIL;
+            return;
+        }
+        self.set_place(self.last, Place::before(next, self.place(self.last).is_new()));
+        self.turn = next;
+    }
+
+    /// The next packet to send. A `quantum` of 0 serves packet by packet. With `whole`, the AQM is told the bytes left in all
+    /// bins.
+    #[inline]
+    pub(crate) fn pop(
+        &mut self,
+        now: Instant,
+        quantum: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        // The bin that was the first to be denied: when its turn comes again, a whole round was in vain.
+        let mut first_denied = NIL;
+        loop {
+            let index = self.turn;
+            let mirrored = self.mirrored(index);
+            let bin = self.bins.get_mut(index as usize)?;
+            let next = bin.place.next();
+            if bin.packets.is_empty() {
+                // An emptied bin stays for a round, so that its flow is not new again at once.
+                self.leave();
+                continue;
+            }
+            bin.place = Place::before(next, false);
+            if quantum > 0 && bin.deficit <= 0 {
+                bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
+                (self.last, self.turn) = (index, next);
+                if first_denied == index {
+                    self.skip_fruitless_rounds(quantum);
+                    first_denied = NIL;
+                } else if first_denied == NIL {
+                    first_denied = index;
+                }
+                continue;
+            }
+            let oldest = self.pool.oldest(&mut bin.packets)?;
+            let bytes = oldest.bytes();
+            let all = if whole { self.passage.bytes() } else { bin.bytes };
+            let head = Head { at: oldest.at(), bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
+            if bin.aqm.passes(now, params, head) {
+                self.tally.max_packet = self.tally.max_packet.max(bytes);
+                self.passage.leaves(bytes);
+                bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
+                if quantum == 0 {
+                    (self.last, self.turn) = (index, next);
+                } else {
+                    bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
+                }
+                let packet = oldest.take();
+                self.longest.set(mirrored, u64::from(bin.packets.len()));
+                return packet;
+            }
+            bin.aqm.know_largest(self.tally.max_packet);
+            let mut source = BinSource {
+                bin_packets: &mut bin.packets,
+                bin_bytes: &mut bin.bytes,
+                mirrored,
+                longest: &mut self.longest,
+                pool: &mut self.pool,
+                passage: &mut self.passage,
+                whole,
+                stats: &mut self.stats,
+                tally: &mut self.tally,
+                drops,
+            };
+            if bin.aqm.decide(now, params, &mut source) {
+                let sent = source.pass();
+                if quantum == 0 {
+                    (self.last, self.turn) = (index, next);
+                } else {
+                    bin.deficit = bin.deficit.wrapping_sub(i64::from(sent.max(1)));
+                }
+                return self.pool.pop_front(&mut bin.packets);
+            }
+            // The AQM dropped what there was.
+            self.leave();
+            if first_denied == index {
+                first_denied = NIL;
+            }
+        }
+    }
+
+    /// A packet many quanta long would be waited for round by round; the rounds in which no bin gets to send are done at
+    /// once. All bins in the round have packets: it has just been gone through.
+    #[cold]
+    fn skip_fruitless_rounds(&mut self, quantum: u32) {
+        let quantum = i64::from(quantum.max(1));
+        let mut rounds = i64::MAX;
+        let mut at = self.turn;
+        while let Some(bin) = self.bins.get(at as usize) {
+            rounds = rounds.min(bin.deficit.min(0).saturating_neg() / quantum);
+            at = bin.place.next();
+            if at == self.turn {
+                break;
+            }
+        }
+        while let Some(bin) = self.bins.get_mut(at as usize) {
+            if bin.deficit <= 0 {
+                bin.deficit = bin.deficit.saturating_add(rounds.saturating_mul(quantum));
+            }
+            at = bin.place.next();
+            if at == self.turn {
+                break;
+            }
+        }
+    }
+
+    /// The bin with the most packets loses its youngest.
+    pub(crate) fn drop_from_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let mirrored = self.longest.find(self.bins.iter().rev().map(|bin| u64::from(bin.packets.len())));
+        let index = self.mirrored(mirrored);
+        let Some(bin) = self.bins.get_mut(index as usize) else { return false };
+        let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
+        let bytes = lost.len();
+        bin.bytes = bin.bytes.wrapping_sub(u64::from(bytes));
+        self.longest.set(mirrored, u64::from(bin.packets.len()));
+        self.passage.leaves(bytes);
+        self.stats.dropped_after.add(bytes);
+        drops.dropped(lost, why);
+        true
+    }
+
+    /// Gives every packet to `drops` and begins anew, the statistics apart.
+    pub(crate) fn purge(&mut self, aqm: A, drops: &mut impl Drops<P>) {
+        for bin in &mut self.bins {
+            while let Some(packet) = self.pool.pop_front(&mut bin.packets) {
+                self.stats.dropped_after.add(packet.len());
+                drops.dropped(packet, DropReason::Purged);
+            }
+        }
+        self.passage.all_leave();
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        self.resize(bins, aqm);
+    }
+
+    /// The last bin first.
+    fn mirrored(&self, index: u32) -> u32 {
+        let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
+        bins.wrapping_sub(1).wrapping_sub(index)
+    }
+}
+
+/// One bin, as its AQM sees it.
+struct BinSource<'a, P, D> {
+    bin_packets: &'a mut Chain,
+    bin_bytes: &'a mut u64,
+    mirrored: u32,
+    longest: &'a mut Largest,
+    pool: &'a mut Pool<P>,
+    /// Of all bins.
+    passage: &'a mut Passage,
+    whole: bool,
+    stats: &'a mut Stats,
+    tally: &'a mut CodelTally,
+    drops: &'a mut D,
+}
+
+impl<P: Packet, D> BinSource<'_, P, D> {
+    /// Counts the packet at the head as gone and returns its bytes.
+    #[inline]
+    fn pass(&mut self) -> u32 {
+        let len = self.pool.front(self.bin_packets).map_or(0, |queued| queued.packet.len());
+        self.tally.max_packet = self.tally.max_packet.max(len);
+        // The packet is still there, and leaves next.
+        self.longest.set(self.mirrored, u64::from(self.bin_packets.len().saturating_sub(1)));
+        *self.bin_bytes = self.bin_bytes.wrapping_sub(u64::from(len));
+        self.passage.leaves(len);
+        len
+    }
+}
+
+impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
+    #[inline]
+    fn head(&self) -> Option<Head> {
+        let queued = self.pool.front(self.bin_packets)?;
+        let bytes = queued.packet.len();
+        let queued_bytes = if self.whole { self.passage.bytes() } else { *self.bin_bytes };
+        Some(Head { at: queued.at, bytes, bytes_behind: queued_bytes.saturating_sub(u64::from(bytes)) })
+    }
+
+    fn drop_head(&mut self) {
+        let bytes = self.pass();
+        if let Some(packet) = self.pool.pop_front(self.bin_packets) {
+            self.stats.dropped_after.add(bytes);
+            self.drops.dropped(packet, DropReason::Congested);
+        }
+    }
+
+    fn mark_head(&mut self, why: Mark) -> bool {
+        let Some(packet) = self.pool.front_mut(self.bin_packets) else { return false };
+        mark(packet, why, self.stats, self.tally)
+    }
+}
+
+/// `limit`, `flows` and `quantum` of the disciplines that serve bins.
+pub(crate) fn shape(settings: &Settings, quanta: bool) -> Result<(u32, u32, u32), ConfigError> {
+    let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
+        let given = settings.number(name, low, high)?;
+        Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
+    };
+    let quantum = number("quantum", 0, MAX_QUANTUM, 0)?;
+    if quantum > 0 && !quanta {
+        return Err(ConfigError::new("quantum", alloc::format!("{quantum}"), "0 but with variant cablelabs"));
+    }
+    Ok((number("limit", 1, MAX_LIMIT, 1000)?, number("flows", 1, 65_536, 1024)?, quantum))
+}
+
+pub(crate) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "ours; ns-2's scripts set it",
+    range: "1 to 16777216",
+    doc: "packets that all bins together hold",
+};
+pub(crate) const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "ns-2 sfqcodel",
+    range: "1 to 65536",
+    doc: "number of bins; fixed while packets are queued",
+};
+
+const MAX_LIMIT: u64 = 1 << 24;
+const MAX_QUANTUM: u64 = 1 << 30;

@@ -17,6 +17,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     );
     for result in results {
         let number = |value: &Value| value.as_f64().map(|value| with_unit(value, &result.unit));
+        let got = result.got.as_str().filter(|_| result.expected.is_number());
         let interval = result
             .interval
             .map(|(low, high)| format!("{}..{}", figures(low), figures(high)))
@@ -28,7 +29,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
             " {:width$}  {:>10}  {:>10}  {interval:>19}  {reference:>10}  {}",
             result.id,
             number(&result.expected).unwrap_or_default(),
-            number(&result.got).unwrap_or_default(),
+            number(&result.got).or(got.map(str::to_owned)).unwrap_or_default(),
             verdict(result.verdict)
         );
         if result.expected.is_string() {

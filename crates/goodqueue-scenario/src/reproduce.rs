@@ -236,7 +236,8 @@ impl<'p> Plan<'p> {
             values: (self.paper.metrics.iter())
                 .map(|metric| {
                     let of = expression::Expression::In(Box::new(metric.of.clone()), cell.clone());
-                    Some(evidence.measure(&of).ok()?.value * metric.scale)
+                    let value = evidence.measure(&of).ok()?.value * metric.scale;
+                    (!value.is_nan()).then_some(value)
                 })
                 .collect(),
         });
@@ -275,6 +276,7 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
         expected: number
             .map_or_else(|| Value::from(claim.says.as_str()), |(_, expected)| Value::from(expected)),
         got: match number {
+            Some((finding, _)) if finding.values[0].is_nan() => Value::from(NO_SAMPLE),
             Some((finding, _)) => Value::from(finding.values[0]),
             None if claim.not_run.is_some() => Value::Null,
             None => Value::from(in_words(&findings)),
@@ -313,6 +315,9 @@ fn in_words(findings: &[Finding]) -> String {
 /// A number in three or four significant figures.
 #[must_use]
 pub fn figures(value: f64) -> String {
+    if value.is_nan() {
+        return NO_SAMPLE.to_owned();
+    }
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -377,6 +382,8 @@ pub fn select<'p>(
     Ok(chosen.filter(|(_, claims)| !claims.is_empty()).collect())
 }
 
+/// Said where a figure was to be measured and no run had a sample of it.
+const NO_SAMPLE: &str = "no sample";
 /// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers that ask for them.
 const SPIKE_STEP: Duration = Duration::from_millis(1);
 

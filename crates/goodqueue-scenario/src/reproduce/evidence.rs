@@ -108,10 +108,10 @@ impl<'m> Evidence<'m> {
         self.cells.get(cell).map_or(0, |runs| runs.runs.len())
     }
 
-    /// Judges a check.
+    /// Judges a check; one of a figure without a sample does not hold.
     ///
     /// # Errors
-    /// It asks for what does not exist, or for a figure without a sample.
+    /// It asks for what does not exist.
     pub fn judge(&self, check: &Check) -> Result<Finding, Diagnostic> {
         let every = Weights(Vec::new());
         let whole = Context { cell: None, weights: &every };
@@ -149,10 +149,11 @@ impl<'m> Evidence<'m> {
     }
 
     /// The value of `expression`, and its interval by resampling the repetitions (the percentile bootstrap of Efron 1979):
-    /// the same resample for all cells, whose repetitions share their seeds.
+    /// the same resample for all cells, whose repetitions share their seeds. NaN where the runs know the figure but no run
+    /// has a sample of it, as when no page was complete by the end.
     ///
     /// # Errors
-    /// It asks for what does not exist, or for a figure without a sample.
+    /// It asks for what does not exist.
     pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
         let every = Weights(Vec::new());
         let value = self.value(expression, Context { cell: None, weights: &every })?;
@@ -172,6 +173,7 @@ impl<'m> Evidence<'m> {
                 }
                 self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()
             })
+            .filter(|value| !value.is_nan())
             .collect();
         values.sort_by(f64::total_cmp);
         let at = |share: usize| values.get(share * (values.len().saturating_sub(1)) / 1000).copied();
@@ -233,7 +235,8 @@ impl<'m> Evidence<'m> {
         if let Some(function) = FUNCTIONS.iter().find(|function| function.0 == name) {
             let values: Vec<f64> =
                 arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
-            return Ok((function.1)(&values));
+            let unknown = values.iter().any(|value| value.is_nan());
+            return Ok(if unknown { f64::NAN } else { (function.1)(&values) });
         }
         let Some(cell) = context.cell else {
             return Err(Diagnostic::new(format!("`{name}` is not said of which runs"))
@@ -251,13 +254,19 @@ impl<'m> Evidence<'m> {
             "steps" | "peak" | "trough" | "after" | "settled" => {
                 runs.steps(path)?.figure(name, &rest, context.weights)
             }
-            _ => statistic(name, &runs.samples(path), &rest, context.weights),
+            _ => statistic(name, &runs.samples(path), &rest, context.weights)
+                .or_else(|| (runs.know(path) && runs.samples(path).is_empty()).then_some(f64::NAN)),
         };
         figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
     }
 }
 
 impl Runs {
+    /// True if the runs have a place for the figure at `path`, with samples or without.
+    fn know(&self, path: &str) -> bool {
+        self.runs.iter().any(|run| !run.at(path).is_empty())
+    }
+
     fn samples(&self, path: &str) -> Rc<Vec<Sample>> {
         if let Some(known) = self.samples.borrow().get(path) {
             return Rc::clone(known);
@@ -445,7 +454,7 @@ mod tests {
     fn evidence(measures: &BTreeMap<String, Expression>) -> Evidence<'_> {
         let run = |n: u32| {
             json!({
-                "delay": [[0.01, 9], [0.02, 1]], "rate": n, "flows": [{"rate": 1}, {"rate": 3}],
+                "delay": [[0.01, 9], [0.02, 1]], "rate": n, "page": {"count": 0, "mean": null}, "flows": [{"rate": 1}, {"rate": 3}],
                 "series": {"step_s": 1.0, "delay": [0.1, 0.4, 0.2 * f64::from(n), null]},
             })
         };
@@ -496,7 +505,22 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_judged_and_figures_without_a_sample_are_errors() {
+    fn a_figure_that_has_no_sample_holds_in_no_check() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        for check in [
+            "mean(page.mean)[codel@x] < 1",
+            "mean(page.mean)[codel@x] > 1",
+            "mean(page.mean)[codel@x] = 1 +- 9",
+        ] {
+            let finding = evidence.judge(&checks(check).unwrap()[0]).unwrap();
+            assert!(!finding.holds && finding.values.iter().any(|value| value.is_nan()), "{finding:?}");
+        }
+        assert!(value("max(mean(page.mean)[codel@x], 1)").is_nan());
+    }
+
+    #[test]
+    fn checks_are_judged_and_figures_that_no_run_knows_are_errors() {
         let measures = BTreeMap::new();
         let evidence = evidence(&measures);
         let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0]);

@@ -56,6 +56,8 @@ folders! {
 pub struct Paper {
     /// Prefix of its ids.
     pub name: String,
+    /// Where its files are, for messages.
+    folder: String,
     /// Its scenario files, with their texts.
     files: Vec<(String, String)>,
     /// Its `claims.toml`.
@@ -234,7 +236,7 @@ pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
         .iter()
         .map(|folder| {
             let files = folder.scenarios.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-            Paper::read(folder.name, folder.claims, files.collect(), Vec::new())
+            Paper::read(&format!("papers/{}", folder.name), folder.claims, files.collect(), Vec::new())
         })
         .collect()
 }
@@ -269,8 +271,7 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
             }
         }
         let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Paper::read(&name, &text.unwrap_or_default(), files, Vec::new())
+        Paper::read(&path.display().to_string(), &text.unwrap_or_default(), files, Vec::new())
     };
     found.iter().map(read).collect()
 }
@@ -292,12 +293,12 @@ impl Paper {
         let label =
             |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
         let given = lines.iter().map(|line| Given { label: label(line), line: line.clone() });
-        Self::read(&self.name, &self.text, self.files.clone(), given.collect())
+        Self::read(&self.folder, &self.text, self.files.clone(), given.collect())
     }
 
-    fn check(&self, name: &str) -> Result<(), Diagnostic> {
-        if name != self.name {
-            return Err(Diagnostic::new(format!("the name `{name}` is not that of the folder")));
+    fn check(&self) -> Result<(), Diagnostic> {
+        if !Path::new(&self.folder).ends_with(&self.name) {
+            return Err(Diagnostic::new(format!("the name `{}` is not that of the folder", self.name)));
         }
         let mut seen = BTreeSet::new();
         for claim in &self.claims {
@@ -399,7 +400,7 @@ impl Paper {
                     ))
                 },
             )?;
-        let file = format!("papers/{}/{}", self.name, experiment.scenario);
+        let file = format!("{}/{}", self.folder, experiment.scenario);
         let mut document = Document::parse(&file, text, Path::new(""))?;
         let more = match effort {
             Effort::Quick => &experiment.quick,
@@ -575,6 +576,17 @@ mod tests {
         let refused =
             paper.scenarios(&paper.experiments[0], Effort::Quick, &BTreeSet::new()).unwrap_err().to_string();
         assert!(refused.contains("makes 0 combinations"), "{refused}");
+    }
+
+    #[test]
+    fn what_a_claims_file_may_not_have_is_shown_where_it_stands() {
+        let refused =
+            |text: &str| Paper::read("mine/x", text, Vec::new(), Vec::new()).unwrap_err().to_string();
+        let unknown = refused("name = \"x\"\n[[claims]]\nid = \"x-1\"\nplace = \"Fig. 1\"\n");
+        assert!(unknown.starts_with("mine/x/claims.toml:4:1: unknown field `place`, expected"), "{unknown}");
+        assert!(unknown.contains("\n  4 | place = \"Fig. 1\"\n"), "{unknown}");
+        let other = refused("name = \"y\"\ntitle = \"\"\nsource = \"\"\n");
+        assert_eq!(other, "mine/x/claims.toml: the name `y` is not that of the folder");
     }
 
     #[test]

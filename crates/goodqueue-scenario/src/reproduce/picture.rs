@@ -36,7 +36,7 @@ pub struct Trace {
     /// What the paper has, where it says so.
     pub paper: Option<f64>,
     /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
-    /// high likewise.
+    /// high likewise. Empty where no run has a sample.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -96,6 +96,9 @@ impl Figure {
             FigureForm::Bars => {
                 let expression = Expression::In(Box::new(Expression::parse(of(0)?)?), cell.clone());
                 let measured = evidence.measure(&expression)?;
+                if measured.value.is_nan() {
+                    return Ok(Vec::new());
+                }
                 let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
                 Ok([low, measured.value, high].map(|value| (value * self.scale, 0.0)).to_vec())
             }

@@ -55,7 +55,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Reference, one};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Source};
 use crate::reproduce::expression::{Check, Expression, checks};
 
 #[derive(Deserialize)]
@@ -186,16 +186,19 @@ enum Entry {
 }
 
 impl Paper {
-    /// Reads the text of a `claims.toml`; `given` are disciplines asked for in place of those for which `{aqm}` stands.
+    /// Reads the text of the `claims.toml` of `folder`; `given` are disciplines asked for in place of those for which `{aqm}`
+    /// stands.
     pub(super) fn read(
-        name: &str,
+        folder: &str,
         text: &str,
         files: Vec<(String, String)>,
         given: Vec<Given>,
     ) -> Result<Self, Diagnostic> {
-        let file_name = format!("papers/{name}/claims.toml");
-        let mut file: File = toml::from_str(text)
-            .map_err(|error| Diagnostic::new(error.to_string().trim().to_owned()).in_file(&file_name))?;
+        let file_name = format!("{folder}/claims.toml");
+        let mut file: File = toml::from_str(text).map_err(|error| {
+            let problem = error.message().lines().collect::<Vec<_>>().join(", ");
+            Diagnostic::new(problem).in_source(&Source::new(&file_name, text), error.span().unwrap_or(0..0))
+        })?;
         let labels: Vec<&str> = match given.as_slice() {
             [] => file.aqm.iter().map(String::as_str).collect(),
             given => given.iter().map(|given| given.label.as_str()).collect(),
@@ -226,7 +229,8 @@ impl Paper {
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
         let paper = Self {
-            name: name.to_owned(),
+            name: file.name,
+            folder: folder.to_owned(),
             files,
             text: text.to_owned(),
             given,
@@ -239,7 +243,7 @@ impl Paper {
             figures: file.figures,
             beyond: file.beyond.qdiscs,
         };
-        paper.check(&file.name).map_err(|error| error.in_file(&file_name))?;
+        paper.check().map_err(|error| error.in_file(&file_name))?;
         Ok(paper)
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Bins<P, A> {
     bins: Vec<Bin<A>>,
     /// The bin with the most packets, the last bin first: of equals the last is found.
     longest: Largest,
+    /// The bin that [`Self::drop_from_another_longest`] took from last.
+    last_robbed: u32,
     pool: Pool<P>,
     /// The bin to serve next.
     turn: u32,
@@ -30,6 +32,29 @@ pub(crate) struct Bins<P, A> {
     pub(crate) stats: Stats,
     /// What a CoDel in each bin has done.
     pub(crate) tally: CodelTally,
+}
+
+/// What an AQM counts as left behind a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Behind {
+    /// What its bin holds.
+    Bin,
+    /// What all bins hold.
+    All,
+    /// What all bins hold, but nothing if its bin holds no more.
+    AllIfAnyInBin,
+}
+
+impl Behind {
+    /// Bytes behind a packet of `bytes` in a bin of `bin` bytes and `packets` packets, with `all` bytes in all bins.
+    #[inline]
+    fn of(self, bytes: u32, (bin, packets): (u64, u32), all: u64) -> u64 {
+        match self {
+            Self::Bin => bin.saturating_sub(u64::from(bytes)),
+            Self::AllIfAnyInBin if packets <= 1 => 0,
+            Self::All | Self::AllIfAnyInBin => all.saturating_sub(u64::from(bytes)),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +103,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         Self {
             bins: vec![bin; bins as usize],
             longest: Largest::default(),
+            last_robbed: 0,
             pool: Pool::default(),
             turn: NIL,
             last: NIL,
@@ -190,7 +216,10 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     }
 
     /// Takes the bin whose turn it is out of the round.
-    fn leave(&mut self) {
+    fn leave(&mut self, params: &A::Params) {
+        if let Some(bin) = self.bins.get_mut(self.turn as usize) {
+            bin.aqm.emptied(params);
+        }
         let next = self.place(self.turn).next();
         self.set_place(self.turn, Place::NONE);
         if next == self.turn {
@@ -201,17 +230,18 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.turn = next;
     }
 
-    /// The next packet to send. A `quantum` of 0 serves packet by packet. With `whole`, the AQM is told the bytes left in all
-    /// bins.
+    /// The next packet to send. A `quantum` of 0 serves packet by packet; `behind` is what the AQM is told of.
     #[inline]
     pub(crate) fn pop(
         &mut self,
         now: Instant,
         quantum: u32,
         params: &A::Params,
-        whole: bool,
+        behind: Behind,
         drops: &mut impl Drops<P>,
     ) -> Option<P> {
+        // A bin was denied by its deficit: from then on empty ones are passed over.
+        let mut denied = false;
         // The bin that was the first to be denied: when its turn comes again, a whole round was in vain.
         let mut first_denied = NIL;
         loop {
@@ -220,14 +250,19 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             let bin = self.bins.get_mut(index as usize)?;
             let next = bin.place.next();
             if bin.packets.is_empty() {
-                // An emptied bin stays for a round, so that its flow is not new again at once.
-                self.leave();
+                if denied {
+                    (self.last, self.turn) = (index, next);
+                } else {
+                    // Packet by packet an emptied bin stays for a round, so that its flow is not new again at once.
+                    self.leave(params);
+                }
                 continue;
             }
             bin.place = Place::before(next, false);
             if quantum > 0 && bin.deficit <= 0 {
                 bin.deficit = bin.deficit.saturating_add(i64::from(quantum));
                 (self.last, self.turn) = (index, next);
+                denied = true;
                 if first_denied == index {
                     self.skip_fruitless_rounds(quantum);
                     first_denied = NIL;
@@ -236,10 +271,11 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 }
                 continue;
             }
+            let queued = bin.packets.len();
             let oldest = self.pool.oldest(&mut bin.packets)?;
             let bytes = oldest.bytes();
-            let all = if whole { self.passage.bytes() } else { bin.bytes };
-            let head = Head { at: oldest.at(), bytes, bytes_behind: all.saturating_sub(u64::from(bytes)) };
+            let bytes_behind = behind.of(bytes, (bin.bytes, queued), self.passage.bytes());
+            let head = Head { at: oldest.at(), bytes, bytes_behind };
             if bin.aqm.passes(now, params, head) {
                 self.tally.max_packet = self.tally.max_packet.max(bytes);
                 self.passage.leaves(bytes);
@@ -261,7 +297,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 longest: &mut self.longest,
                 pool: &mut self.pool,
                 passage: &mut self.passage,
-                whole,
+                behind,
                 stats: &mut self.stats,
                 tally: &mut self.tally,
                 drops,
@@ -276,7 +312,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 return self.pool.pop_front(&mut bin.packets);
             }
             // The AQM dropped what there was.
-            self.leave();
+            self.leave(params);
+            denied = false;
             if first_denied == index {
                 first_denied = NIL;
             }
@@ -284,21 +321,23 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     }
 
     /// A packet many quanta long would be waited for round by round; the rounds in which no bin gets to send are done at
-    /// once. All bins in the round have packets: it has just been gone through.
+    /// once. Empty bins have no part in them.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));
         let mut rounds = i64::MAX;
         let mut at = self.turn;
         while let Some(bin) = self.bins.get(at as usize) {
-            rounds = rounds.min(bin.deficit.min(0).saturating_neg() / quantum);
+            if !bin.packets.is_empty() {
+                rounds = rounds.min(bin.deficit.min(0).saturating_neg() / quantum);
+            }
             at = bin.place.next();
             if at == self.turn {
                 break;
             }
         }
         while let Some(bin) = self.bins.get_mut(at as usize) {
-            if bin.deficit <= 0 {
+            if bin.deficit <= 0 && !bin.packets.is_empty() {
                 bin.deficit = bin.deficit.saturating_add(rounds.saturating_mul(quantum));
             }
             at = bin.place.next();
@@ -310,8 +349,36 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// The bin with the most packets loses its youngest.
     pub(crate) fn drop_from_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let index = self.longest_bin();
+        self.drop_youngest(index, why, drops)
+    }
+
+    /// The bin with the most packets, the last of equals.
+    fn longest_bin(&mut self) -> u32 {
         let mirrored = self.longest.find(self.bins.iter().rev().map(|bin| u64::from(bin.packets.len())));
-        let index = self.mirrored(mirrored);
+        self.mirrored(mirrored)
+    }
+
+    /// The same, but of equals the bin of the last time comes last.
+    pub(crate) fn drop_from_another_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let mut index = self.longest_bin();
+        if index == self.last_robbed {
+            // Is another as long?
+            let most = self.packets_of(index);
+            let mirrored = self.mirrored(index);
+            self.longest.set(mirrored, 0);
+            let other = self.longest_bin();
+            self.longest.set(mirrored, u64::from(most));
+            if self.packets_of(other) >= most {
+                index = other;
+            }
+        }
+        self.last_robbed = index;
+        self.drop_youngest(index, why, drops)
+    }
+
+    fn drop_youngest(&mut self, index: u32, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let mirrored = self.mirrored(index);
         let Some(bin) = self.bins.get_mut(index as usize) else { return false };
         let Some(lost) = self.pool.pop_back(&mut bin.packets) else { return false };
         let bytes = lost.len();
@@ -352,7 +419,7 @@ struct BinSource<'a, P, D> {
     pool: &'a mut Pool<P>,
     /// Of all bins.
     passage: &'a mut Passage,
-    whole: bool,
+    behind: Behind,
     stats: &'a mut Stats,
     tally: &'a mut CodelTally,
     drops: &'a mut D,
@@ -377,8 +444,8 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     fn head(&self) -> Option<Head> {
         let queued = self.pool.front(self.bin_packets)?;
         let bytes = queued.packet.len();
-        let queued_bytes = if self.whole { self.passage.bytes() } else { *self.bin_bytes };
-        Some(Head { at: queued.at, bytes, bytes_behind: queued_bytes.saturating_sub(u64::from(bytes)) })
+        let bin = (*self.bin_bytes, self.bin_packets.len());
+        Some(Head { at: queued.at, bytes, bytes_behind: self.behind.of(bytes, bin, self.passage.bytes()) })
     }
 
     fn drop_head(&mut self) {

@@ -151,6 +151,9 @@ pub enum CodelVariant {
     Cacm2012,
     /// Nichols' ns-2 code of May 2012.
     Ns2,
+    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]): as [`Self::Ns2`], but a bin
+    /// that comes above target again waits for a whole interval.
+    Ns2CableLabs,
 }
 
 /// What the control law remembers between packets.
@@ -322,6 +325,11 @@ impl CodelVars {
         self.dropping = false;
     }
 
+    /// Dropping ends, whatever comes.
+    pub(crate) const fn stop(&mut self) {
+        self.dropping = false;
+    }
+
     /// Drops since dropping began, as the control law counts them.
     #[must_use]
     pub const fn count(&self) -> u32 {
@@ -384,7 +392,7 @@ impl CodelLaw {
             _ if params.ce_threshold.is_some() => Duration::ZERO,
             CodelVariant::Rfc8289 => params.target,
             CodelVariant::Linux => linux::surely_below(params.target),
-            CodelVariant::Cacm2012 | CodelVariant::Ns2 => Duration::ZERO,
+            CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
         };
         Self { params, spared, below: below(params.variant) }
     }

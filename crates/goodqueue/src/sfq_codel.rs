@@ -5,7 +5,7 @@
 //! that becomes active goes ahead of those that are served already, behind other new ones.
 //!
 //! # Reference
-//! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its later version at CableLabs; used by Järvinen & Kojo, LCN 2014.
+//! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its version for CableLabs of January 2013; used by Järvinen & Kojo, LCN 2014.
 //!
 //! # State
 //! ```text
@@ -28,9 +28,10 @@
 //! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by dropping the arriving
 //! packet. With `ns2_init_quirk` the first packet served from a bin is dropped if it waited for `target`, as in ns-2, where
 //! `first_above_time` begins at -1; without, a bin begins below the target. What counts as the largest packet is what any bin
-//! has seen, and a drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes the youngest
-//! packet of the bin with the most packets, the last of equals; that it is not the bin of the last time is not asked for,
-//! and CoDel is that of `ns2`. A packet of no bytes is charged for one.
+//! has seen, and a drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes, before the arrival
+//! is queued, the youngest packet of the bin with the most packets, the last of equals, but the bin of the last time only
+//! if none is as long. The last packet of a bin is never dropped, a bin that leaves the round stops dropping, and one that
+//! comes above target again waits for a whole `interval`. A packet of no bytes is charged for one.
 //!
 //! # Cost
 //! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at
@@ -44,7 +45,7 @@
 //! assert_eq!(config.to_settings().number("quantum", 0, 9), Ok(Some(0)), "packet by packet");
 //! ```
 
-use crate::bins::{Bin, Bins, FLOWS, LIMIT, shape};
+use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, Recall, Source, Startup, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::FlowAqm;
@@ -59,25 +60,20 @@ const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must st
 #[derive(Clone, Copy, Debug)]
 struct BinCodel(CodelVars);
 
-/// What it is told.
-#[derive(Clone, Copy, Debug)]
-struct BinLaw {
-    params: CodelParams,
-    is_cablelabs: bool,
-}
-
 impl FlowAqm for BinCodel {
-    type Params = BinLaw;
+    type Params = CodelParams;
 
     fn know_largest(&mut self, bytes: u32) {
         self.0.know_largest(bytes);
     }
 
-    fn decide<S: Source>(&mut self, now: Instant, law: &BinLaw, source: &mut S) -> bool {
-        if law.is_cablelabs {
-            self.0.judge(now, &law.params, source)
-        } else {
-            self.0.judge_bin(now, &law.params, source)
+    fn decide<S: Source>(&mut self, now: Instant, law: &CodelParams, source: &mut S) -> bool {
+        self.0.judge_bin(now, law, source)
+    }
+
+    fn emptied(&mut self, law: &CodelParams) {
+        if law.variant == CodelVariant::Ns2CableLabs {
+            self.0.stop();
         }
     }
 }
@@ -86,7 +82,6 @@ impl FlowAqm for BinCodel {
 #[derive(Clone, Debug)]
 pub struct SfqCodel<P> {
     config: SfqCodelConfig,
-    law: BinLaw,
     salt: u32,
     bins: Bins<P, BinCodel>,
     /// Packets lost to the limit.
@@ -101,7 +96,6 @@ pub struct SfqCodelConfig {
     flows: u32,
     quantum: u32,
     params: CodelParams,
-    cablelabs: bool,
     quirk: bool,
 }
 
@@ -110,8 +104,8 @@ impl SfqCodelConfig {
         BinCodel(CodelVars::starting(&self.params))
     }
 
-    const fn law(&self) -> BinLaw {
-        BinLaw { params: self.params, is_cablelabs: self.cablelabs }
+    fn cablelabs(&self) -> bool {
+        self.params.variant == CodelVariant::Ns2CableLabs
     }
 }
 
@@ -128,7 +122,7 @@ impl Configure for SfqCodelConfig {
             },
             Variant {
                 name: "cablelabs",
-                doc: "the later one: quantum, the longest bin loses its youngest packet",
+                doc: "that of 2013 for CableLabs: quantum, the longest bin loses its youngest packet",
             },
         ],
         parameters: &[
@@ -160,10 +154,11 @@ impl Configure for SfqCodelConfig {
         let cablelabs = settings.choice("variant") == Some("cablelabs");
         let (limit, flows, quantum) = shape(settings, cablelabs)?;
         let quirk = settings.flag("ns2_init_quirk").unwrap_or(false);
-        let mut params = CodelParams::from_settings(settings, link, false, CodelVariant::Ns2)?;
+        let variant = if cablelabs { CodelVariant::Ns2CableLabs } else { CodelVariant::Ns2 };
+        let mut params = CodelParams::from_settings(settings, link, false, variant)?;
         params.startup = quirk.then_some(Startup::Ns2);
         params.recall = params.recall.or(Some(Recall::B));
-        Ok(Self { limit, flows, quantum, params, cablelabs, quirk })
+        Ok(Self { limit, flows, quantum, params, quirk })
     }
 
     fn to_settings(&self) -> Settings {
@@ -175,7 +170,7 @@ impl Configure for SfqCodelConfig {
             .with("interval", Value::Time(self.params.interval))
             .with("recall", Value::Choice(self.params.recall().name()))
             .with("ns2_init_quirk", Value::Flag(self.quirk))
-            .with("variant", Value::Choice(if self.cablelabs { "cablelabs" } else { "ns2" }))
+            .with("variant", Value::Choice(if self.cablelabs() { "cablelabs" } else { "ns2" }))
     }
 }
 
@@ -183,14 +178,7 @@ impl<P: Packet + Flow> SfqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
     pub fn new(config: SfqCodelConfig, salt: u32) -> Self {
-        Self {
-            config,
-            law: config.law(),
-            salt,
-            bins: Bins::new(config.flows, config.fresh()),
-            overflows: 0,
-            now: Instant::ZERO,
-        }
+        Self { config, salt, bins: Bins::new(config.flows, config.fresh()), overflows: 0, now: Instant::ZERO }
     }
 }
 
@@ -206,24 +194,24 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let full = self.bins.len() >= self.config.limit as usize;
-        self.overflows = self.overflows.wrapping_add(u64::from(full));
-        if full && !self.config.cablelabs {
-            self.bins.stats.dropped_before.add(packet.len());
-            drops.dropped(packet, DropReason::Overlimit);
-            return;
+        if self.bins.len() >= self.config.limit as usize {
+            self.overflows = self.overflows.wrapping_add(1);
+            if !self.config.cablelabs() {
+                self.bins.stats.dropped_before.add(packet.len());
+                drops.dropped(packet, DropReason::Overlimit);
+                return;
+            }
+            self.bins.drop_from_another_longest(DropReason::Overlimit, drops);
         }
         let index = self.bins.classify(&packet, self.salt);
         self.bins.push(self.now, index, packet, self.config.quantum);
-        if full {
-            self.bins.drop_from_longest(DropReason::Overlimit, drops);
-        }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
-        self.bins.pop(self.now, self.config.quantum, &self.law, true, drops)
+        let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
+        self.bins.pop(self.now, self.config.quantum, &self.config.params, behind, drops)
     }
 
     fn len(&self) -> usize {
@@ -249,11 +237,10 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.now = self.now.max(now);
         if config.flows != self.config.flows && self.bins.len() == 0 {
             self.bins.resize(config.flows, config.fresh());
-            (self.config, self.law) = (config, config.law());
+            self.config = config;
             return;
         }
         self.config = SfqCodelConfig { flows: self.config.flows, ..config };
-        self.law = config.law();
         while self.bins.len() > self.config.limit as usize
             && self.bins.drop_from_longest(DropReason::Overlimit, drops)
         {}
@@ -358,6 +345,7 @@ mod tests {
         let later = settings.with("variant", Value::Choice("cablelabs"));
         assert_eq!(put(&mut queue(&later), &[0, 0, 0, 1, 2]), [0]);
         assert_eq!(put(&mut queue(&later), &[0, 0, 1, 1, 2]), [1], "of equals the last");
+        assert_eq!(put(&mut queue(&later), &[0, 0, 1, 1, 1, 1]), [1, 0], "but another than last time");
     }
 
     #[test]
@@ -368,6 +356,21 @@ mod tests {
             let mut lost = 0;
             queue.dequeue(Instant::ZERO + Duration::from_millis(6), &mut |_, _| lost += 1);
             assert_eq!(lost, expected, "{quirk}");
+        }
+    }
+
+    #[test]
+    fn cablelabs_never_drops_the_last_packet_of_a_bin() {
+        for (variant, expected) in [("ns2", 1), ("cablelabs", 0)] {
+            let settings = Settings::new()
+                .with("ns2_init_quirk", Value::Flag(true))
+                .with("variant", Value::Choice(variant));
+            let mut queue = queue(&settings);
+            put(&mut queue, &[0, 1, 1, 1]);
+            let mut lost = Vec::new();
+            let late = Instant::ZERO + Duration::from_millis(6);
+            queue.dequeue(late, &mut |packet: Of, _| lost.push(packet.0));
+            assert_eq!(lost.iter().filter(|flow| **flow == 0).count(), expected, "{variant}");
         }
     }
 

@@ -35,7 +35,7 @@
 
 use alloc::vec::Vec;
 
-use crate::bins::{Bin, Bins, FLOWS, LIMIT, shape};
+use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::fq_pie::{
     ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
@@ -195,7 +195,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
-        self.bins.pop(self.now, 0, &self.config.pie, false, drops)
+        self.bins.pop(self.now, 0, &self.config.pie, Behind::Bin, drops)
     }
 
     fn len(&self) -> usize {

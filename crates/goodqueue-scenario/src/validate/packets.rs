@@ -39,6 +39,14 @@ pub(super) const FILES: &[&[u8]] = &[
     include_bytes!("../../reference/ns2-packets/sfqcodel-2+2.gz"),
     include_bytes!("../../reference/ns2-packets/sfqcodel-4+4.gz"),
     include_bytes!("../../reference/ns2-packets/sfqcodel-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-0-1+1.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-0-2+2.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-0-4+4.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-0-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-1500-1+1.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-1500-2+2.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-1500-4+4.gz"),
+    include_bytes!("../../reference/ns2-packets/sfqcodel-cablelabs-1500-6+6.gz"),
 ];
 
 /// A recording.

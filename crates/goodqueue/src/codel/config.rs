@@ -51,7 +51,7 @@ impl CodelParams {
     pub fn recall(&self) -> Recall {
         self.recall.unwrap_or(match self.variant {
             CodelVariant::Cacm2012 => Recall::A,
-            CodelVariant::Ns2 => Recall::B,
+            CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Recall::B,
             CodelVariant::Rfc8289 | CodelVariant::Linux => Recall::C,
         })
     }
@@ -121,7 +121,7 @@ impl Default for CodelConfig {
 }
 
 impl CodelVariant {
-    /// The variant called `name`.
+    /// The variant of a single queue called `name`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Rfc8289, Self::Linux, Self::Cacm2012, Self::Ns2]
@@ -137,6 +137,7 @@ impl CodelVariant {
             Self::Linux => "linux",
             Self::Cacm2012 => "cacm2012",
             Self::Ns2 => "ns2",
+            Self::Ns2CableLabs => "cablelabs",
         }
     }
 }

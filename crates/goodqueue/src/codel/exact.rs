@@ -34,7 +34,7 @@ pub(super) fn dequeue<S: Source>(
         }
         while vars.dropping && now.as_nanos() >= vars.drop_next {
             // ns-2 counts a drop only if the packet behind it is above target too.
-            let counts_first = params.variant != CodelVariant::Ns2;
+            let counts_first = !matches!(params.variant, CodelVariant::Ns2 | CodelVariant::Ns2CableLabs);
             if counts_first {
                 vars.count = vars.count.wrapping_add(1);
             }
@@ -107,7 +107,7 @@ pub(crate) fn judge(
     bytes_left: u64,
 ) -> bool {
     let small = match params.variant {
-        CodelVariant::Cacm2012 | CodelVariant::Ns2 => {
+        CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => {
             vars.max_packet = vars.max_packet.max(bytes);
             vars.max_packet
         }

@@ -122,7 +122,7 @@
 //! kind = "tcp"                  # a connection with data one way
 //! size = "360kb"                # bytes to transfer; default: without end
 //! total = "360kb"               # instead of `size`: of all flows of the table together, in equal parts
-//! local_congestion = false      # the first queue is on the sender's host, which tells TCP at once what it drops (Linux)
+//! local_congestion = false      # the first queue is on the sender's host, which tells TCP at once what it drops or refuses (Linux)
 //!
 //! kind = "ping"                 # requests that are answered at once
 //! interval = "200ms"            # time between requests

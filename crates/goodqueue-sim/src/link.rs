@@ -121,6 +121,9 @@ pub(crate) struct Link {
     ring: Option<Box<Ring>>,
     /// Packets given to the discipline.
     entered: Count,
+    /// Packets that it did not take: all, and those for which there was no room.
+    not_taken: u64,
+    refused: u64,
     pub(crate) monitor: LinkMonitor,
     /// What was seen since somebody last took it away, if anybody looks on.
     pub(crate) notes: Option<Vec<Note>>,
@@ -188,6 +191,8 @@ impl Link {
             framing,
             ring,
             entered: Count::default(),
+            not_taken: 0,
+            refused: 0,
             monitor,
             notes: None,
         }
@@ -240,11 +245,13 @@ impl Link {
             self.entered.add(packet.len);
         }
         let (monitor, notes) = (&mut self.monitor, &mut self.notes);
+        let mut last_drop = None;
         monitor.advance(now);
         if let Some(notes) = notes {
             note(notes, &packet, None);
         }
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
+            last_drop = Some(why);
             monitor.dropped(why);
             if let Some(notes) = notes {
                 note(notes, &lost, Some(Fate::Dropped(why)));
@@ -253,6 +260,9 @@ impl Link {
         });
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
+        if let Some(why) = last_drop {
+            self.note_refusal(why);
+        }
         if self.ring.is_some() {
             self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
         }
@@ -266,6 +276,20 @@ impl Link {
         let when = self.next_service(now);
         self.ask_at = when;
         when
+    }
+
+    /// After a drop for this reason: the packet may not have been taken at all.
+    #[cold]
+    fn note_refusal(&mut self, why: DropReason) {
+        let not_taken = self.qdisc.stats().dropped_before.packets;
+        let is_new = core::mem::replace(&mut self.not_taken, not_taken) != not_taken;
+        // An AQM that drops what comes took it, as Linux's RED, CHOKe and SFB say (`NET_XMIT_CN`).
+        self.refused += u64::from(is_new && !matches!(why, DropReason::Congested | DropReason::Lost));
+    }
+
+    /// Packets that the discipline did not take, as there was no room for them.
+    pub(crate) const fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// When the server can take a packet, at `now` or later.

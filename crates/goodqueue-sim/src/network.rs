@@ -364,6 +364,11 @@ impl Network {
         self.leave_wifi(now);
     }
 
+    /// Packets that the first queue in this direction did not take, as there was no room.
+    pub(crate) fn refused(&self, direction: Direction) -> u64 {
+        self.links[self.entry[direction.index()] as usize].refused()
+    }
+
     /// True if the host at which `flow` begins takes more of it now. If not, the flow is woken when it does.
     #[inline]
     pub fn has_room(&self, direction: Direction, flow: u32) -> bool {

@@ -377,3 +377,27 @@ fn a_sender_whose_own_host_drops_hears_of_it_at_once_and_loses_next_to_nothing()
     assert!(told >= 1, "the queue is full now and then");
     assert!(told * 4 < not_told, "{told} {not_told}");
 }
+
+#[test]
+fn linux_offers_again_what_its_own_full_queue_refuses_and_sends_again_what_its_aqm_drops() {
+    let retransmits = |discipline: &str, limit: Value, profile: &str| {
+        let profile = goodqueue_tcp::Profile::by_name(profile).expect("listed");
+        let traffic = Traffic::Tcp(TcpSettings {
+            direction: Direction::Down,
+            size: None,
+            config: profile.settings.into(),
+            congestion_control: profile.controller("reno").expect("listed"),
+            local_congestion: true,
+        });
+        let settings = Settings::new().with("limit", limit);
+        let down = AnyConfig::from_settings(discipline, &settings, &Link::default()).expect("listed");
+        let down = LinkConfig::new(Capacity::Constant(Rate::from_bps(1_000_000)), down.expect("valid"));
+        let outcome = simulate(down, vec![flow(traffic, 50, Instant::ZERO)], 30);
+        assert!(outcome.flows[0].counters.dropped >= 1, "{discipline}");
+        assert!(outcome.links[0].sent.bytes * 8 > 25 * 1_000_000, "{discipline}");
+        outcome.flows[0].tally.retransmits
+    };
+    assert_eq!(retransmits("pfifo", Value::Packets(50), "linux32"), 0);
+    assert!(retransmits("pfifo", Value::Packets(50), "rfc") >= 1, "it counts as lost");
+    assert!(retransmits("red", Value::Bytes(200_000), "linux32") >= 1);
+}

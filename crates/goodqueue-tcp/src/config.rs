@@ -62,8 +62,9 @@ pub enum UndoRule {
     /// They stay.
     #[default]
     Never,
-    /// Those of a fast recovery. After a timeout nothing more is sent again, but the window is that of the reduction
-    /// (`tcp_frto_response` 0 of Linux up to 3.9).
+    /// As Linux did up to 3.9 (`tcp_frto` 2, `tcp_frto_response` 0): after a timeout nothing is taken for lost at first; the
+    /// oldest segment goes again, the first ACK that advances lets out two new ones, and the next one tells (RFC 4138 appendix B).
+    /// A timeout that was wrong halves the rate over a round trip. Other reductions are taken back whole.
     Halved,
     /// The window and the threshold are as before.
     Whole,
@@ -132,6 +133,9 @@ pub struct Config {
     /// window for each second ACK, and an ACK that tells of anything unusual leaves no more room than for three segments (Linux
     /// up to 3.6). Default off.
     pub rate_halving: bool,
+    /// What the host's own queue refuses was not sent: it is offered again with the next ACK, or by the timer (Linux). Default
+    /// off: it counts as sent, and is found lost.
+    pub offers_again: bool,
     /// New data on the first two duplicate ACKs (RFC 3042). Default on.
     pub limited_transmit: bool,
     /// Proportional Rate Reduction (RFC 9937) in recovery by SACK. Default on. Off: the window is cut at once
@@ -155,7 +159,7 @@ pub struct Config {
     /// §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs [`LossDetection::Fack`].
     pub early_retransmit: bool,
     /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and
-    /// F-RTO after a timeout (RFC 5682). Default never; needs RACK or FACK.
+    /// F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs RACK or FACK.
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
@@ -209,6 +213,7 @@ impl Default for Config {
             limited_transmit: true,
             prr: true,
             rate_halving: false,
+            offers_again: false,
             idle_restart: true,
             rwnd: MAX_WINDOW,
             initial_ssthresh: u64::MAX,
@@ -322,6 +327,7 @@ impl Config {
                 "only with SACK, and not as ns-2",
             ),
             ("early_retransmit", self.fack() || !self.early_retransmit, "only with FACK"),
+            ("offers_again", self.fack() || !self.offers_again, "only with FACK"),
             ("undo", self.linux() || !self.undoes(), "only with RACK or FACK"),
             ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
         ];
@@ -357,7 +363,7 @@ impl Config {
             "rwnd" => self.rwnd.to_string(),
             "loss_detection" if self.linux() => String::from("RACK or FACK without SACK"),
             "loss_detection" => String::from("ns-2's Linux without SACK"),
-            "tail_loss_probe" | "early_retransmit" => String::from("true"),
+            "tail_loss_probe" | "early_retransmit" | "offers_again" => String::from("true"),
             "undo" => String::from("not never"),
             "quick_acks" => self.quick_acks.to_string(),
             _ => self.initial_ssthresh.to_string(),

@@ -94,7 +94,8 @@ const PROFILES: &[Profile] = &[
             "read in Linux 3.2.71, the same files; nothing was recorded of it",
             "early retransmit came with 3.5, tail loss probes with 3.10, RTT samples from SACKs with 3.12: each ACK that advances is timed by its stamp",
             "marks and drops by the host itself halve the rate (tcp_cwnd_down), the window is moderated to three segments beyond the flight (tcp_moderate_cwnd)",
-            "a spurious timeout leaves half of the window: tcp_frto 2 and tcp_frto_response 0; F-RTO itself is that of RFC 5682",
+            "F-RTO with SACK (tcp_enter_frto, tcp_process_frto): tcp_frto 2; a spurious timeout halves the rate, tcp_frto_response 0",
+            "what the host's own queue refuses is offered again (tcp_write_xmit, tcp_retransmit_timer), also in 3.14",
         ],
     },
     Profile {
@@ -169,6 +170,7 @@ const RFC: Config = Config {
     limited_transmit: true,
     prr: true,
     rate_halving: false,
+    offers_again: false,
     idle_restart: true,
     rwnd: crate::config::MAX_WINDOW,
     initial_ssthresh: u64::MAX,
@@ -215,6 +217,7 @@ const LINUX: Config = Config {
 const LINUX_314: Config = Config {
     loss_detection: LossDetection::Fack,
     early_retransmit: true,
+    offers_again: true,
     growth: Growth::SlowStart,
     bursts: false,
     timers: Timers::Ticks,

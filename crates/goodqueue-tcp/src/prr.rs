@@ -65,4 +65,9 @@ impl Prr {
     pub(crate) fn on_sent(&mut self, len: u64) {
         self.out += len;
     }
+
+    /// It was not sent after all.
+    pub(crate) fn take_back(&mut self, len: u64) {
+        self.out = self.out.saturating_sub(len);
+    }
 }

@@ -227,6 +227,11 @@ impl RttEstimator {
         }
     }
 
+    /// The last doubling was for nothing: what it was for was not sent.
+    pub(crate) fn take_back_off(&mut self) {
+        self.rto = Duration::from_nanos(self.rto.as_nanos() / 2).max(self.base);
+    }
+
     /// Data transmission begins after a SYN that timed out and gave no sample (RFC 6298 §5.7).
     pub(crate) fn restart_after_syn_timeout(&mut self) {
         if self.srtt.is_none() {

@@ -18,6 +18,8 @@ use crate::segment::{Flags, SackBlocks, Segment};
 
 mod bursts;
 mod fack;
+mod frto;
+mod local;
 mod ns2;
 mod ns2_linux;
 mod rack;
@@ -27,6 +29,7 @@ mod send_buffer;
 mod view;
 
 use bursts::Burst;
+use frto::Test;
 use ns2::Ns2;
 use ns2_linux::Ns2Linux;
 use rates::Rates;
@@ -84,6 +87,8 @@ struct Rack {
     timeout_in_doubt: bool,
     /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682 §3.1 step 2b).
     new_data_first: bool,
+    /// The same, as Linux had it up to 3.9.
+    test: Option<Test>,
     /// Reordering was seen; then losses wait for a quarter of the least RTT, times `steps`.
     reordered: bool,
     /// Was the window what limited sending, and the most that was out, in this round trip; it ends at `round_end`.
@@ -152,6 +157,10 @@ pub struct Sender<C = AnyCongestionControl> {
     paced_out: bool,
     /// A burst waits for the next ACK, whoever asks before.
     awaits_ack: bool,
+    /// The host's own queue refused a segment: the next ACK or timer is awaited. Nothing is out, and what would have been was
+    /// refused.
+    refused: bool,
+    refused_alone: bool,
     ts_recent: u32,
     config: Arc<Config>,
     /// SND.UNA and SND.NXT (RFC 9293 §3.3.1).
@@ -264,6 +273,7 @@ impl<C: CongestionControl> Sender<C> {
                 resent_since: None,
                 timeout_in_doubt: false,
                 new_data_first: false,
+                test: None,
                 limited: false,
                 most_out: 0,
                 round_end: 0,
@@ -280,6 +290,8 @@ impl<C: CongestionControl> Sender<C> {
             late_by: Duration::ZERO,
             paced_out: false,
             awaits_ack: false,
+            refused: false,
+            refused_alone: false,
             burst: 0,
             burst_of_several: false,
             send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
@@ -314,6 +326,7 @@ impl<C: CongestionControl> Sender<C> {
         if !self.closing {
             self.data_end = self.data_end.saturating_add(bytes);
             self.awaits_ack = false;
+            self.refused = false;
         }
     }
 
@@ -354,6 +367,9 @@ impl<C: CongestionControl> Sender<C> {
             self.ack_due = false;
             return Some(self.segment(now, self.snd_nxt, 0, Flags::ACK));
         }
+        if self.refused {
+            return None;
+        }
         if self.front_due {
             self.front_due = false;
             if let Some((position, record)) = self.scoreboard.front() {
@@ -370,7 +386,9 @@ impl<C: CongestionControl> Sender<C> {
             return self.send_tail_probe(now, new);
         }
         let pipe = self.scoreboard.pipe();
-        if let Some((position, record)) = self.scoreboard.next_lost() {
+        if let Some((position, record)) = self.scoreboard.next_lost()
+            && !self.tests_timeout()
+        {
             if self.rack.new_data_first
                 && let Some(answer) = self.test_with_new_data(now, pipe)
             {
@@ -411,30 +429,6 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(rates) = &mut self.rates {
             let has_all = self.snd_nxt >= self.data_end;
             rates.note_app_limited(has_all && !limited && pipe < self.cwnd, pipe);
-        }
-    }
-
-    /// The host's own queue dropped what was just sent, and says so: congestion, as a mark of ECN is (Linux `tcp_enter_cwr`).
-    /// The segment counts as sent, and is found lost in the usual way.
-    #[cold]
-    pub fn on_local_drop(&mut self, now: Instant) {
-        // One reduction per window of data, whatever told of it.
-        let is_new = self.phase == Phase::Open && self.snd_una >= self.reduction_point;
-        if self.state != State::Established || !is_new || self.controls_all {
-            return;
-        }
-        let (cwnd, is_due) = (self.cwnd, self.cwr_due);
-        self.ssthresh = self.reduced_window(now, Signal::Ecn, 0);
-        self.cwr_due = is_due;
-        self.rack.undo = None;
-        if self.config.linux() && self.config.prr {
-            self.prr = Prr::begin_whole(cwnd);
-            self.phase = Phase::Reduction;
-            self.recovery_point = self.snd_nxt;
-            self.rack.odd = false;
-            self.cwnd = cwnd.min(self.scoreboard.pipe() + self.mss);
-        } else {
-            self.cwnd = cwnd.min(self.ssthresh);
         }
     }
 
@@ -686,6 +680,7 @@ impl<C: CongestionControl> Sender<C> {
     fn on_timer(&mut self, now: Instant) {
         self.timer = None;
         self.awaits_ack = false;
+        self.refused = false;
         let purpose = core::mem::replace(&mut self.purpose, Purpose::Timeout);
         if purpose == Purpose::Probe && self.probe_tail(now) {
             return;
@@ -718,10 +713,24 @@ impl<C: CongestionControl> Sender<C> {
             self.time_out_as_ns2_linux(now);
         } else if self.config.ns2() {
             self.time_out_as_ns2(now);
+        } else if self.config.undo == UndoRule::Halved {
+            self.begin_test(now, first);
         } else if self.timeout_reduces(first) {
             self.remember_window();
             self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
         }
+        if !self.tests_timeout() {
+            self.lose_all(now, first);
+        }
+        self.duplicate_acks = 0;
+        self.limited = 0;
+        self.front_due = !self.config.ns2();
+        self.rtt.back_off();
+        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
+    }
+
+    /// What is out is lost with the timeout.
+    fn lose_all(&mut self, now: Instant, first: bool) {
         if self.config.fack() {
             self.doubt_reordering();
         }
@@ -738,11 +747,6 @@ impl<C: CongestionControl> Sender<C> {
             self.cwnd += self.scoreboard.pipe();
         }
         self.recovery_point = self.snd_nxt;
-        self.duplicate_acks = 0;
-        self.limited = 0;
-        self.front_due = !self.config.ns2();
-        self.rtt.back_off();
-        self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }
 
     /// Asks the controller for the slow-start threshold and notes that the window was reduced. What was in flight is

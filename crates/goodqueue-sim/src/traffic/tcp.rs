@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{ConfigError, Duration, Instant};
-use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
+use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
 use super::{Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
@@ -25,7 +25,7 @@ pub struct TcpSettings {
     pub config: Arc<Config>,
     /// The sender's congestion control.
     pub congestion_control: AnyCongestionControl,
-    /// The first queue is on the sender's own host, which tells TCP what it drops as it is sent.
+    /// The first queue is on the sender's own host, which tells TCP what it drops, and what it refuses, as it is sent.
     pub local_congestion: bool,
 }
 
@@ -102,11 +102,10 @@ impl Tcp {
         let mut has_room = network.has_room(self.direction, self.flow);
         while has_room && let Some(segment) = self.sender.poll_transmit(now) {
             let bytes = segment.wire_len(&self.config);
-            let dropped = |path: &Network| path.counters(self.flow as usize).dropped;
-            let before = self.local_congestion.then(|| dropped(network));
-            network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
-            if before.is_some_and(|before| dropped(network) > before) {
-                self.sender.on_local_drop(now);
+            if self.local_congestion {
+                self.offer(now, bytes, segment, network);
+            } else {
+                network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
             }
             has_room = network.has_room(self.direction, self.flow);
         }
@@ -115,6 +114,19 @@ impl Tcp {
             && (has_room || when > now)
         {
             network.wake(self.flow, when.max(now));
+        }
+    }
+
+    /// Sends through a queue of the sender's own host, which tells TCP what it does.
+    #[cold]
+    fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
+        let dropped = |path: &Network| path.counters(self.flow as usize).dropped;
+        let before = (dropped(network), network.refused(self.direction));
+        network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
+        if network.refused(self.direction) > before.1 {
+            self.sender.on_refused(now, &segment);
+        } else if dropped(network) > before.0 {
+            self.sender.on_local_drop(now, &segment);
         }
     }
 

@@ -3,7 +3,6 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Phase, Purpose, Sender, Undo, ticks};
-use crate::config::UndoRule;
 use crate::congestion::CongestionControl;
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Found, Record};
@@ -280,12 +279,8 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn undo(&mut self, unmark: bool) {
         if let Some(undo) = self.rack.undo.take() {
             self.stats.undone += 1;
-            if self.phase == Phase::Loss && self.config.undo == UndoRule::Halved {
-                self.cwnd = self.cwnd.max(undo.cwnd.min(self.ssthresh));
-            } else {
-                self.cwnd = self.cwnd.max(undo.cwnd);
-                self.ssthresh = self.ssthresh.max(undo.ssthresh);
-            }
+            self.cwnd = self.cwnd.max(undo.cwnd);
+            self.ssthresh = self.ssthresh.max(undo.ssthresh);
             if unmark {
                 self.scoreboard.unmark_lost();
             }

@@ -52,6 +52,11 @@ impl Rates {
         self.snapshots.push_back(snapshot);
     }
 
+    /// The segment that was the last to be sent for the first time was not sent after all.
+    pub(super) fn take_back(&mut self) {
+        self.snapshots.pop_back();
+    }
+
     /// The segment at `position` is sent again.
     pub(super) fn on_resent(&mut self, now: Instant, position: u64) {
         let snapshot = self.snapshot(now);

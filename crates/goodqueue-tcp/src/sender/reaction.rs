@@ -42,6 +42,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.stats.acks += 1;
         self.awaits_ack = false;
+        self.refused = false;
+        self.refused_alone = false;
         self.ts_recent = segment.ts_val;
         let is_syn = segment.flags.contains(Flags::SYN);
         match self.state {
@@ -181,12 +183,16 @@ impl<C: CongestionControl> Sender<C> {
         let echo = self.ecn && segment.flags.contains(Flags::ECE);
         let reduces = echo && !self.controls_all;
         self.rack.new_data_first = false;
+        let tested = self.tests_timeout();
+        if tested {
+            self.go_on_testing(&news, duplicate_reported);
+        }
         if grows_first {
             // Before anything that the ACK tells changes what is going on (Linux up to 4.5).
             if self.feedback {
                 self.tell(now, segment, &mut news, pipe_before, echo);
             }
-            if news.acked > 0 && !was_reducing {
+            if news.acked > 0 && !was_reducing && !tested {
                 let may_grow = pipe_before + MAX_BURST * self.mss >= self.cwnd;
                 let acked = self.counted(&news);
                 self.grow(now, &news, acked, may_grow, echo);
@@ -209,6 +215,7 @@ impl<C: CongestionControl> Sender<C> {
         let begins = match self.phase {
             Phase::Recovery => false,
             Phase::Loss => found.retransmission && !forward,
+            Phase::Open if self.tests_timeout() => false,
             Phase::Open | Phase::Reduction if forward => self.is_loss_likely(),
             Phase::Open | Phase::Reduction => self.scoreboard.lost() > 0,
         };
@@ -229,6 +236,7 @@ impl<C: CongestionControl> Sender<C> {
             self.mark_forward(true);
         }
         if self.phase == Phase::Open
+            && !self.tests_timeout()
             && self.rack.resent_since.is_some()
             && !self.scoreboard.has_resent()
             && !self.scoreboard.is_front_resent()

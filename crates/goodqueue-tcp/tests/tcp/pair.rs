@@ -16,6 +16,9 @@ pub(crate) enum Fate {
     Lose,
     Mark,
     Copy,
+    /// The sender's own host has no room for it, and says so; or takes it and drops it, and says so.
+    Refuse,
+    DropAtHost,
     /// Later than it should, by so many milliseconds.
     Delay(u64),
 }
@@ -33,6 +36,10 @@ pub(crate) struct Pair {
     /// Everything that each end sent, and when.
     pub(crate) data: Vec<(Instant, Segment)>,
     pub(crate) acks: Vec<(Instant, Segment)>,
+    /// What the sender's host refused, and when; it is not in `data`, nor does it count as a transmission.
+    pub(crate) refused: Vec<(Instant, Segment)>,
+    /// The sender's host refuses everything until then.
+    pub(crate) refuses_until: Instant,
     /// Fates of transmissions of the n-th full segment: (n from 1, which transmission from 1). The SYN is number 0.
     pub(crate) fates: BTreeMap<(u64, u32), Fate>,
     /// Fates by order on the wire, for what `fates` does not name.
@@ -74,6 +81,8 @@ impl Pair {
             receiver: Receiver::new(receives).expect("valid"),
             data: Vec::new(),
             acks: Vec::new(),
+            refused: Vec::new(),
+            refuses_until: Instant::ZERO,
             fates: BTreeMap::new(),
             data_fates: Vec::new(),
             ack_fates: Vec::new(),
@@ -186,6 +195,10 @@ impl Pair {
     fn exchange(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let number = number(&segment);
+            if self.now < self.refuses_until {
+                self.refuse(segment);
+                continue;
+            }
             let fate = if segment.len > 0 || segment.flags.contains(Flags::SYN) {
                 let count = self.transmissions.entry(number).or_default();
                 *count += 1;
@@ -193,9 +206,18 @@ impl Pair {
             } else {
                 None
             };
-            let fate = fate.or(self.data_fates.get(self.data.len()).copied()).unwrap_or(Fate::Deliver);
+            let fate = fate
+                .or(self.data_fates.get(self.data.len() + self.refused.len()).copied())
+                .unwrap_or(Fate::Deliver);
+            if fate == Fate::Refuse {
+                self.refuse(segment);
+                continue;
+            }
             self.data.push((self.now, segment));
             self.put(To::Receiver, segment, fate);
+            if fate == Fate::DropAtHost {
+                self.sender.on_local_drop(self.now, &segment);
+            }
         }
         while let Some(segment) = self.receiver.poll_transmit(self.now) {
             let fate = self.ack_fates.get(self.acks.len()).copied().unwrap_or(Fate::Deliver);
@@ -204,12 +226,17 @@ impl Pair {
         }
     }
 
+    fn refuse(&mut self, segment: Segment) {
+        self.refused.push((self.now, segment));
+        self.sender.on_refused(self.now, &segment);
+    }
+
     fn put(&mut self, to: To, mut segment: Segment, fate: Fate) {
         let mut due = self.now + ms(ONE_WAY);
         let mut copies = 1;
         match fate {
             Fate::Deliver => {}
-            Fate::Lose => copies = 0,
+            Fate::Lose | Fate::Refuse | Fate::DropAtHost => copies = 0,
             Fate::Copy => copies = 2,
             Fate::Delay(by) => due += ms(by),
             Fate::Mark if segment.ecn.is_capable() => segment.ecn = Ecn::Ce,

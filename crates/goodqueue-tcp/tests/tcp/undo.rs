@@ -168,19 +168,6 @@ fn linux_3_14_undoes_a_timeout_whole() {
 }
 
 #[test]
-fn linux_3_2_keeps_half_the_window_after_a_spurious_timeout_and_sends_nothing_again() {
-    let mut pair = held_up(older("linux32"), 600);
-    pair.run_until(at(799));
-    assert_eq!((pair.sender.stats().timeouts, pair.sender.cwnd()), (1, MSS));
-    pair.run_while(|pair| pair.sender.bytes_acked() == 0);
-    assert_eq!(pair.sender.stats().undone, 1);
-    assert_eq!(pair.sender.ssthresh(), 5 * MSS);
-    assert!((5 * MSS..=6 * MSS).contains(&pair.sender.cwnd()), "{}", pair.sender.cwnd());
-    pair.run_until(at(1500));
-    assert!((2..=10).all(|segment| pair.times_of(segment).len() == 1));
-}
-
-#[test]
 fn linux_3_14_probes_a_lost_tail_and_linux_3_2_waits_for_the_timeout() {
     let of = |name: &str| {
         let mut pair = Pair::with(older(name), older(name), "newreno");

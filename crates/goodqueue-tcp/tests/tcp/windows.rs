@@ -106,21 +106,3 @@ fn what_waits_for_a_closed_window_can_be_taken_back() {
     pair.finish();
     assert_eq!(pair.receiver.delivered(), 5 * MSS);
 }
-
-#[test]
-fn what_the_hosts_own_queue_drops_halves_the_window_at_once_and_once_only() {
-    use crate::profiles::{settings, window_of};
-    for profile in ["linux", "linux32"] {
-        let mut pair = Pair::bulk(window_of(20, settings(profile)));
-        pair.run_until(at(500));
-        let (window, pipe) = (pair.sender.cwnd(), pair.sender.pipe());
-        pair.sender.on_local_drop(pair.now);
-        assert!(pair.sender.ssthresh() <= window / 2, "{profile}");
-        assert!(pair.sender.cwnd() <= pipe + MSS, "{profile}");
-        let ssthresh = pair.sender.ssthresh();
-        pair.sender.on_local_drop(pair.now);
-        assert_eq!(pair.sender.ssthresh(), ssthresh, "{profile}: the reduction is under way");
-        pair.run_until(pair.now + ms(300));
-        assert!(pair.sender.cwnd() >= ssthresh, "{profile}");
-    }
-}

@@ -1,0 +1,131 @@
+//! What the sender's own host drops as it is sent: Linux hears of it at once, and offers again what was refused.
+
+use goodqueue::Instant;
+use goodqueue_tcp::Config;
+
+use crate::pair::{Fate, MSS, Pair, at};
+use crate::profiles::{settings, window_of};
+use crate::undo::older;
+
+fn reno(config: Config) -> Pair {
+    Pair::bulk_with(config, "reno")
+}
+
+#[test]
+fn what_the_hosts_own_queue_drops_halves_the_window_once_over_a_round_trip() {
+    for profile in ["linux", "linux314", "linux32"] {
+        let mut pair = reno(window_of(20, older(profile)));
+        pair.fates.insert((30, 1), Fate::DropAtHost);
+        pair.fates.insert((31, 1), Fate::DropAtHost);
+        pair.run_while(|pair| pair.sender.ssthresh() == 20 * MSS);
+        let (window, ssthresh) = (pair.sender.cwnd(), pair.sender.ssthresh());
+        assert!((10 * MSS..=12 * MSS).contains(&ssthresh), "{profile}: {}", ssthresh / MSS);
+        assert!(window > ssthresh, "{profile}: it shrinks by and by");
+        pair.run_until(at(2000));
+        assert!((2..=3).contains(&pair.times_of(30).len()), "{profile}: it counts as sent, and as lost");
+        assert_eq!(pair.sender.stats().fast_recoveries, 1, "{profile}");
+        assert_eq!(pair.sender.ssthresh(), ssthresh, "{profile}: one reduction for all of it");
+    }
+}
+
+#[test]
+fn in_linux_3_2_a_drop_at_the_host_leaves_no_more_than_what_is_in_flight() {
+    // Before the segment that is dropped counts as sent, and one more.
+    let mut pair = reno(window_of(20, older("linux32")));
+    pair.fates.insert((16, 1), Fate::DropAtHost);
+    pair.run_while(|pair| pair.sender.ssthresh() == 20 * MSS);
+    assert_eq!(pair.sender.cwnd(), 16 * MSS);
+    assert_eq!(pair.sender.pipe(), 16 * MSS, "nothing after it leaves");
+}
+
+#[test]
+fn a_refused_segment_was_not_sent_and_goes_with_the_next_ack() {
+    for profile in ["linux314", "linux32"] {
+        let mut pair = reno(window_of(20, older(profile)));
+        pair.fates.insert((16, 1), Fate::Refuse);
+        pair.run_until(at(150));
+        assert_eq!((pair.sender.in_flight(), pair.refused.len()), (15 * MSS, 1), "{profile}: 16 to 20 wait");
+        assert_eq!(pair.sender.stats().data_segments, 15, "{profile}");
+        assert!(pair.sender.ssthresh() <= 10 * MSS, "{profile}: it is congestion all the same");
+        pair.run_until(at(2000));
+        let stats = pair.sender.stats();
+        assert_eq!((stats.retransmits, stats.timeouts, stats.fast_recoveries), (0, 0, 0), "{profile}");
+        let times = pair.times_of(16);
+        assert!(times.len() == 1 && times[0] >= at(200) && times[0] < at(300), "{profile}: {times:?}");
+    }
+}
+
+#[test]
+fn other_senders_count_it_as_sent_and_lost() {
+    let mut pair = Pair::bulk(window_of(20, settings("rfc")));
+    pair.fates.insert((16, 1), Fate::Refuse);
+    pair.run_until(at(150));
+    assert_eq!(pair.sender.in_flight(), 16 * 1460, "with the window that is left nothing more goes");
+    pair.run_until(at(2000));
+    assert_eq!(pair.sender.stats().retransmits, 1);
+}
+
+#[test]
+fn with_nothing_in_flight_it_is_offered_again_after_a_timeout_and_then_every_half_second() {
+    let mut pair = Pair::with(older("linux32"), older("linux32"), "reno");
+    pair.sender.write(3 * MSS);
+    pair.sender.open(Instant::ZERO);
+    pair.run_until(at(99));
+    pair.refuses_until = at(3000);
+    pair.run_until(at(3200));
+    let at_ms: Vec<_> = pair.refused.iter().map(|(when, _)| when.as_nanos() / 1_000_000).collect();
+    // The ACK of the handshake is refused as well; then the RTO is 300 ms.
+    assert_eq!(&at_ms[..4], [100, 100, 400, 700], "{at_ms:?}");
+    assert_eq!(pair.sender.stats().timeouts, 0);
+    pair.sender.close();
+    pair.finish();
+    assert_eq!(pair.receiver.delivered(), 3 * MSS);
+    assert_eq!(pair.sender.stats().retransmits, 0);
+}
+
+#[test]
+fn a_timeout_whose_retransmission_is_refused_does_not_back_off() {
+    let mut pair = Pair::with(older("linux32"), older("linux32"), "reno");
+    pair.sender.write(2 * MSS);
+    pair.sender.open(Instant::ZERO);
+    let mut pair = pair.lose([1, 2]);
+    pair.run_until(at(200));
+    pair.refuses_until = at(1500);
+    pair.run_until(at(1650));
+    let at_ms: Vec<_> = pair.refused.iter().map(|(when, _)| when.as_nanos() / 1_000_000).collect();
+    assert_eq!(at_ms, [400, 700, 1000, 1300], "each 300 ms, which is the timeout");
+    assert_eq!(pair.times_of(1), [at(100), at(1600)]);
+    assert_eq!(pair.sender.stats().retransmits, 1);
+    pair.sender.close();
+    pair.finish();
+    assert_eq!(pair.receiver.delivered(), 2 * MSS);
+}
+
+#[test]
+fn whatever_is_refused_all_of_it_arrives_once_and_in_order() {
+    for (seed, profile) in (1..40_u64).zip(["linux314", "linux32"].into_iter().cycle()) {
+        let mut pair = Pair::with(older(profile), older(profile), "cubic");
+        pair.sender.write(300 * MSS);
+        pair.sender.close();
+        pair.sender.open(Instant::ZERO);
+        let mut state = seed;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % 10
+        };
+        pair.data_fates = (0..3000)
+            .map(|_| match draw() {
+                0 => Fate::Lose,
+                1 | 2 => Fate::Refuse,
+                3 => Fate::DropAtHost,
+                _ => Fate::Deliver,
+            })
+            .collect();
+        pair.data_fates[..2].fill(Fate::Deliver);
+        pair.finish();
+        assert_eq!(pair.receiver.delivered(), 300 * MSS, "{profile} {seed}");
+        let sent = pair.data.iter().filter(|(_, data)| data.len > 0).count() as u64;
+        let stats = pair.sender.stats();
+        assert_eq!(stats.data_segments + stats.retransmits, sent, "{profile} {seed}");
+    }
+}

@@ -1,9 +1,11 @@
 //! One direction of the bottleneck: a queue discipline in front of a rate, a schedule of rates, or a recorded trace.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Qdisc, Rate};
 
+use crate::ahead::fetch_line;
 use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note};
@@ -409,6 +411,16 @@ impl Link {
                 Some(opportunities.time_of(*next))
             };
             return Progress { sent: Some((now, packet)), call_at: self.ask_at };
+        }
+    }
+
+    /// Fetches a packet that probably is sent soon.
+    #[inline]
+    pub(crate) fn fetch_upcoming(&self) {
+        if let Some(place) = self.qdisc.upcoming() {
+            // It lies in two cache lines.
+            fetch_line(from_ref(place), 0);
+            fetch_line(from_ref(place), 1);
         }
     }
 

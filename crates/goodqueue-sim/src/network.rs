@@ -565,6 +565,14 @@ impl Network {
         line.packets.get(behind).map(|(_, packet)| (packet.flow, direction))
     }
 
+    /// Fetches a packet that waits for a link.
+    #[inline]
+    pub(crate) fn fetch_upcoming(&self, link: u32) {
+        if let Some(link) = self.links.get(link as usize) {
+            link.fetch_upcoming();
+        }
+    }
+
     /// Fetches what the path knows of a flow.
     #[inline]
     pub(crate) fn fetch(&self, flow: u32) {

@@ -341,7 +341,12 @@ impl<'a> Simulation<'a> {
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
             match event {
-                Event::Serve(link) => network.serve(now, link),
+                Event::Serve(link) => {
+                    network.serve(now, link);
+                    if sources.len() > Ahead::FLOWS {
+                        network.fetch_upcoming(link);
+                    }
+                }
                 Event::Arrive(line) => {
                     if sources.len() > Ahead::FLOWS {
                         fetch_ahead(network, sources, line);

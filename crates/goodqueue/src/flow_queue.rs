@@ -189,6 +189,13 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         None
     }
 
+    /// Where the packet lies that the flow after the one at hand would send.
+    #[inline]
+    pub fn upcoming(&self) -> Option<&Option<P>> {
+        let index = self.old_flows.nth(1)?;
+        self.pool.place_of_front(&self.flows.get(index as usize)?.packets)
+    }
+
     /// Whether flow `index` has bytes left in this round; else it gets those of the next.
     #[inline]
     fn may_send(&mut self, index: u32, quantum: u32) -> Option<bool> {

@@ -375,6 +375,10 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.make_room();
     }
 
+    fn upcoming(&self) -> Option<&Option<P>> {
+        self.queues.upcoming()
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -495,6 +499,21 @@ mod tests {
         core::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut |_, _| ()))
             .map(|packet| packet.flow)
             .collect()
+    }
+
+    #[test]
+    fn the_packet_that_is_upcoming_is_the_one_sent_after_the_next_flows_turn_begins() {
+        let mut queue = fq_codel(&Settings::new());
+        for flow in 0..3 {
+            put(&mut queue, flow, 1514, 9);
+        }
+        // After their first packets the flows are old ones.
+        let mut next = || queue.dequeue(Instant::ZERO, &mut |_, _| ()).zip(Some(queue.upcoming().copied()));
+        let turns: Vec<_> = core::iter::from_fn(&mut next).take(9).collect();
+        for (turn, (sent, _)) in turns.iter().enumerate().skip(4) {
+            let (_, foreseen) = turns[turn - 1];
+            assert_eq!(foreseen.flatten(), Some(*sent), "turn {turn}");
+        }
     }
 
     #[test]

@@ -400,6 +400,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.taken_ahead = taken;
     }
 
+    fn upcoming(&self) -> Option<&Option<P>> {
+        self.queues.upcoming()
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }

@@ -58,6 +58,13 @@ pub trait Qdisc<P> {
         let _ = (now, taken);
     }
 
+    /// Where a packet lies that probably is sent soon, for who fetches memory ahead of its use: with thousands of packets
+    /// queued the next one is out of the cache. It is an address and no promise. `None` (the default): the packets lie in a
+    /// row, or none is known.
+    fn upcoming(&self) -> Option<&Option<P>> {
+        None
+    }
+
     /// Packets queued.
     fn len(&self) -> usize;
 

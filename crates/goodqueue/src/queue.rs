@@ -322,6 +322,13 @@ impl<P> Pool<P> {
         if chain.packets == 0 { None } else { self.at(chain.head) }
     }
 
+    /// Where the oldest of `chain` lies; nothing of it is looked at.
+    #[must_use]
+    #[inline]
+    pub fn place_of_front(&self, chain: &Chain) -> Option<&Option<P>> {
+        self.nodes.get(chain.head as usize).map(|node| &node.packet)
+    }
+
     /// The oldest of `chain`, left where it is, to be marked.
     #[must_use]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {

@@ -122,6 +122,13 @@ macro_rules! disciplines {
             }
 
             #[inline]
+            fn upcoming(&self) -> Option<&Option<P>> {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::upcoming(qdisc)),+
+                }
+            }
+
+            #[inline]
             fn len(&self) -> usize {
                 match self {
                     $(Self::$name(qdisc) => Qdisc::<P>::len(qdisc)),+

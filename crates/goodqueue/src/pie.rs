@@ -33,8 +33,8 @@
 //! | `bandwidth` | rate | the link rate | RFC 8034 | 8 bit/s and more; `docsis` only |
 //! | `onoff` | flag | off | FreeBSD ipfw(8); RFC 8033 §5.3 calls it optional | `rfc8033` only |
 //!
-//! Other variants, other defaults: `draft00`, `linux314` and `ns2` have target 20 ms, tupdate 30 ms, max_burst 100 ms and
-//! the estimator over 10000 (`ns2`: 15000) bytes (draft-pan-aqm-pie-00; Linux 3.14; Järvinen and Kojo 2014); `docsis` has
+//! Other variants, other defaults: `draft00`, `linux314`, `ns2` and `ns2_2014` have target 20 ms, tupdate 30 ms, max_burst
+//! 100 ms and the estimator over 10000 (`ns2`, `ns2_2014`: 15000) bytes (draft-pan-aqm-pie-00; Linux 3.14; Järvinen and Kojo 2014); `docsis` has
 //! 10 ms, 16 ms, 142 ms, alpha 4, beta 40 and `bytemode` (RFC 8034).
 //!
 //! # Deviations
@@ -58,7 +58,12 @@
 //! probability and the delay are zero, even if none has succeeded, so that with default values PIE is a FIFO at 2 Mbit/s:
 //! ten packets take longer than `tupdate` (Järvinen and Kojo 2014). The probability moves while burst allowance is left, as
 //! the draft says, and rises by 2 % more beyond 250 ms, as in Linux at that time. Reconstructed from what is known of
-//! that code; a later one, of 2014, has 200 ms there.
+//! that code.
+//!
+//! `ns2_2014`: the later code of P. Natarajan and others for ns-2, outside its DOCSIS mode: three levels of steps, and twice the step from
+//! a probability of 0.1 on, which may go beyond 1; the probability stays at 0 while burst allowance is left, which is armed by the
+//! first arrival and again by the first after 1.5 s of quiet; 2 % more beyond 200 ms. `limit` counts packets, not bytes by their
+//! mean size, and that mean, of which two may wait before any is dropped, is RFC 8033's.
 //!
 //! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A third of `limit` packets
 //! stands for a third of the buffer. `ecn` marks up to 10 %, where RFC 8034 knows no ECN.
@@ -149,6 +154,8 @@ pub enum PieVariant {
     Linux314,
     /// The code for ns-2 whose measurement is reset without a guard.
     Ns2,
+    /// The code for ns-2 of 2014.
+    Ns2Of2014,
     /// RFC 8034.
     Docsis,
 }
@@ -212,6 +219,8 @@ enum Restart {
     AfterSuccess,
     /// Yes, even before the first has succeeded, which then may never happen.
     Always,
+    /// They begin anew by themselves, once one has succeeded; the allowance is re-armed after 1.5 s of quiet, by an arrival.
+    AfterQuiet,
 }
 
 /// What the variants differ in.
@@ -224,8 +233,10 @@ struct Rules {
     tick: u32,
     /// Steps of auto-tuning: below 10^-1, 10^-2, ... the increment shrinks.
     levels: u32,
-    /// Larger steps also above probability 1, which byte mode can reach.
+    /// Larger steps from a probability of 0.1 on, and beyond 1.
     above_one: bool,
+    /// The highest probability; below 19 times 1.
+    most: u64,
     /// No jumps of the probability once many packets are dropped.
     capped: bool,
     /// With both delays zero, one part in this many of the probability goes at each update; 0: none.
@@ -261,13 +272,17 @@ struct Rules {
     clear_on_mark: bool,
 }
 
+/// Makes every threshold exact, and 8.5 times it still fits in 64 bits.
+const ONE: u64 = 1_000_000_000_000_000_000;
+
 const RFC8033: Rules = Rules {
     arithmetic: Arithmetic::Exact,
-    // RFC 8033 works in reals. 10^18 makes every threshold exact, and 8.5 times it still fits in 64 bits.
-    one: 1_000_000_000_000_000_000,
+    // RFC 8033 works in reals.
+    one: ONE,
     tick: 0,
     levels: 6,
     above_one: false,
+    most: ONE,
     capped: true,
     decay: 50,
     negligible: Duration::ZERO,
@@ -291,6 +306,8 @@ const RFC8033: Rules = Rules {
 const LINUX: Rules = Rules {
     arithmetic: Arithmetic::Linux64,
     one: u64::MAX >> 8,
+    // Linux only notices when 64 bits overflow, which is 256 times probability 1.
+    most: u64::MAX,
     tick: 6,
     decay: 64,
     surcharge: Some(Duration::from_millis(250)),
@@ -323,6 +340,7 @@ const DRAFT00: Rules = Rules {
 const LINUX314: Rules = Rules {
     arithmetic: Arithmetic::Linux32,
     one: u32::MAX as u64,
+    most: u32::MAX as u64,
     decay: 50,
     levels: 2,
     spaced: false,
@@ -342,8 +360,21 @@ const NS2: Rules = Rules {
     ..DRAFT00
 };
 
+const NS2_2014: Rules = Rules {
+    levels: 3,
+    above_one: true,
+    most: u64::MAX,
+    surcharge: Some(Duration::from_millis(200)),
+    burst_first: true,
+    burst_by_departure: false,
+    restart: Restart::AfterQuiet,
+    ..NS2
+};
+
 const DOCSIS: Rules = Rules {
     above_one: true,
+    // RFC 8034: what a packet of MIN_PKTSIZE still feels.
+    most: ONE / 100 * 85 * (law::MEAN_PACKET / 64),
     // RFC 8034: LATENCY_LOW, LATENCY_HIGH.
     negligible: Duration::from_millis(5),
     surcharge: Some(Duration::from_millis(200)),
@@ -357,6 +388,10 @@ const DOCSIS: Rules = Rules {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Vars {
     active: bool,
+    /// How far the burst allowance is from being re-armed ([`Restart::AfterQuiet`]).
+    allowance: Allowance,
+    /// The measurement under way was begun anew in ns-2's way, which counts from -1.
+    one_short: bool,
     probability: u64,
     accumulated: u64,
     delay: u64,
@@ -369,6 +404,17 @@ pub(crate) struct Vars {
     departed: u64,
     /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
     estimate: u64,
+}
+
+/// The burst allowance of [`Restart::AfterQuiet`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Allowance {
+    /// The next arrival arms it.
+    Due,
+    /// It was armed.
+    Armed,
+    /// So many updates have been quiet since.
+    Quiet(u16),
 }
 
 /// In [`Vars`]: no time, no measurement.
@@ -413,7 +459,7 @@ impl Tally {
 impl PieVariant {
     /// Looked up and not decided on, since every packet asks.
     const fn rules(self) -> &'static Rules {
-        const RULES: [Rules; 6] = [RFC8033, LINUX, DRAFT00, LINUX314, NS2, DOCSIS];
+        const RULES: [Rules; 7] = [RFC8033, LINUX, DRAFT00, LINUX314, NS2, NS2_2014, DOCSIS];
         &RULES[self as usize]
     }
 
@@ -424,16 +470,19 @@ impl PieVariant {
             Self::Draft00 => "draft00",
             Self::Linux314 => "linux314",
             Self::Ns2 => "ns2",
+            Self::Ns2Of2014 => "ns2_2014",
             Self::Docsis => "docsis",
         }
     }
 
     fn named(name: &'static str) -> Result<Self, ConfigError> {
-        [Self::Rfc8033, Self::Linux, Self::Draft00, Self::Linux314, Self::Ns2, Self::Docsis]
+        use PieVariant::*;
+        [Rfc8033, Linux, Draft00, Linux314, Ns2, Ns2Of2014, Docsis]
             .into_iter()
             .find(|variant| variant.name() == name)
             .ok_or_else(|| {
-                ConfigError::new("variant", name, "rfc8033, linux, draft00, linux314, ns2 or docsis")
+                let all = "rfc8033, linux, draft00, linux314, ns2, ns2_2014 or docsis";
+                ConfigError::new("variant", name, all)
             })
     }
 
@@ -450,7 +499,7 @@ impl PieVariant {
             // draft-pan-aqm-pie-00; Linux 3.14: 10000 bytes.
             Self::Draft00 | Self::Linux314 => Defaults { threshold: 10_000, ..of(20, 30, 100) },
             // Järvinen and Kojo 2014, table I: ten packets.
-            Self::Ns2 => Defaults { threshold: 15_000, ..of(20, 30, 100) },
+            Self::Ns2 | Self::Ns2Of2014 => Defaults { threshold: 15_000, ..of(20, 30, 100) },
             // RFC 8034 appendix A: A = 0.25, B = 2.5.
             Self::Docsis => Defaults { gains: (4, 40), ..of(10, 16, 142) },
         }
@@ -604,6 +653,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             self.refuse(packet, DropReason::Overlimit, drops);
             return;
         }
+        self.vars.arm(&self.config);
         if self.vars.may_signal() && self.signals(&mut packet) {
             self.refuse(packet, DropReason::Congested, drops);
             return;

@@ -111,6 +111,7 @@ const KIND: Kind = Kind {
         Variant { name: "draft00", doc: "draft-pan-aqm-pie-00 of 2013" },
         Variant { name: "linux314", doc: "Linux 3.14 of 2014, in its 32-bit arithmetic" },
         Variant { name: "ns2", doc: "the code for ns-2, which may never leave its burst allowance" },
+        Variant { name: "ns2_2014", doc: "the later code for ns-2 of 2014" },
         Variant { name: "docsis", doc: "RFC 8034, the PIE of cable modems" },
     ],
     children: crate::config::Children::None,
@@ -126,7 +127,7 @@ const KIND: Kind = Kind {
         Parameter {
             name: "target",
             unit: Unit::Time,
-            default: "15ms; draft00, linux314, ns2: 20ms; docsis: 10ms",
+            default: "15ms; draft00, linux314, ns2, ns2_2014: 20ms; docsis: 10ms",
             source: "RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "1ns to 4294s",
             doc: "queue delay aimed at",
@@ -134,7 +135,7 @@ const KIND: Kind = Kind {
         Parameter {
             name: "tupdate",
             unit: Unit::Time,
-            default: "15ms; draft00, linux314, ns2: 30ms; docsis: 16ms",
+            default: "15ms; draft00, linux314, ns2, ns2_2014: 30ms; docsis: 16ms",
             source: "RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "1us to 4294s",
             doc: "time between updates of the drop probability",
@@ -158,7 +159,7 @@ const KIND: Kind = Kind {
         Parameter {
             name: "max_burst",
             unit: Unit::Time,
-            default: "150ms; draft00, linux314, ns2: 100ms; docsis: 142ms",
+            default: "150ms; draft00, linux314, ns2, ns2_2014: 100ms; docsis: 142ms",
             source: "RFC 8033 §4.4; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034",
             range: "0 to 4294s",
             doc: "burst that passes before the first drop",
@@ -182,9 +183,9 @@ const KIND: Kind = Kind {
         Parameter {
             name: "dq_rate_estimator",
             unit: Unit::Flag { off: Some("no_dq_rate_estimator") },
-            default: "no_dq_rate_estimator; draft00, linux314, ns2: dq_rate_estimator",
+            default: "no_dq_rate_estimator; draft00, linux314, ns2, ns2_2014: dq_rate_estimator",
             source: "Linux sch_pie since 5.6",
-            range: "draft00, linux314, ns2: always on; docsis: always off",
+            range: "draft00, linux314, ns2, ns2_2014: always on; docsis: always off",
             doc: "delay from the measured departure rate instead of from timestamps",
         },
         Parameter {
@@ -198,7 +199,7 @@ const KIND: Kind = Kind {
         Parameter {
             name: "dq_threshold",
             unit: Unit::Bytes,
-            default: "16384; draft00, linux314: 10000; ns2: 15000",
+            default: "16384; draft00, linux314: 10000; ns2, ns2_2014: 15000",
             source: "RFC 8033 §5.2; Linux; draft-pan-aqm-pie-00; Järvinen and Kojo 2014",
             range: "1 to 4294967295",
             doc: "bytes over which the departure rate is measured",

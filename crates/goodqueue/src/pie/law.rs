@@ -1,14 +1,18 @@
 //! The controller: how the probability moves, whom it hits, and what departures are measured for.
 
-use super::{Arithmetic, Averaging, DelayFrom, Departure, NONE, PieConfig, PieVariant, Restart, Rules, Vars};
+use super::{
+    Allowance, Arithmetic, Averaging, DelayFrom, Departure, NONE, PieConfig, PieVariant, Restart, Rules, Vars,
+};
 use crate::jiffies;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 
 impl Vars {
-    pub(super) const fn new(burst: u64, active: bool) -> Self {
+    pub(super) const fn new(burst: u64, allowance: Allowance, active: bool) -> Self {
         Self {
             active,
+            allowance,
+            one_short: false,
             probability: 0,
             accumulated: 0,
             delay: 0,
@@ -59,6 +63,8 @@ impl Vars {
         let quiet = vars.probability == 0 && delay < calm && old < calm;
         if rules.quiescent {
             vars.rest(config, quiet && vars.burst == 0);
+        } else if rules.restart == Restart::AfterQuiet {
+            vars.calm_down(config, quiet);
         } else if quiet {
             // RFC 8033 §4.4: the congestion is over, the next burst may pass.
             let estimated = config.delay_from() == DelayFrom::Estimator;
@@ -106,6 +112,35 @@ impl Vars {
         if self.since != NONE && self.since > config.ticks(QUIET) {
             *self = config.fresh();
         }
+    }
+
+    /// The first burst, and the first after 1.5 s of quiet, may pass.
+    #[inline]
+    pub(crate) fn arm(&mut self, config: &PieConfig) {
+        if self.allowance == Allowance::Due && self.burst == 0 {
+            self.allowance = Allowance::Armed;
+            self.burst = config.ticks(config.max_burst);
+        }
+    }
+
+    /// What follows an update at which the queue was `quiet`, or not.
+    fn calm_down(&mut self, config: &PieConfig, quiet: bool) {
+        if quiet && self.estimate > 0 {
+            self.estimate = 0;
+            if self.departed != NONE {
+                (self.departed, self.one_short) = (0, true);
+            }
+        }
+        self.allowance = match self.allowance {
+            Allowance::Armed if quiet && self.burst == 0 => Allowance::Quiet(0),
+            Allowance::Quiet(updates) if quiet && self.burst == 0 => {
+                let enough = BURST_RESET.as_nanos() / config.tupdate.as_nanos().max(1);
+                let updates = updates.saturating_add(1);
+                if u64::from(updates) > enough { Allowance::Due } else { Allowance::Quiet(updates) }
+            }
+            Allowance::Quiet(_) => Allowance::Quiet(0),
+            as_it_was => as_it_was,
+        };
     }
 
     /// False while no packet can be hit: before control begins and while burst allowance is left.
@@ -219,12 +254,15 @@ impl Vars {
         }
         if vars.departed != NONE {
             vars.departed = vars.departed.saturating_add(u64::from(bytes));
+            let departed = vars.departed.saturating_sub(u64::from(vars.one_short));
             let span = now.saturating_sub(vars.since);
-            if vars.departed >= config.threshold && span > 0 {
+            if departed >= config.threshold && span > 0 {
                 elapsed = span;
-                vars.estimate = config.averaged(vars.estimate, vars.departed, span);
-                vars.departed = if backlog < config.threshold { NONE } else { 0 };
-                if backlog >= config.threshold {
+                vars.estimate = config.averaged(vars.estimate, departed, span);
+                vars.one_short = false;
+                let least = config.threshold + u64::from(config.rules().restart == Restart::AfterQuiet);
+                vars.departed = if backlog < least { NONE } else { 0 };
+                if backlog >= least {
                     vars.since = now;
                 }
             }
@@ -362,7 +400,10 @@ impl PieConfig {
     }
 
     pub(crate) const fn fresh(&self) -> Vars {
-        Vars::new(self.ticks(self.max_burst), !self.waits())
+        match self.rules().restart {
+            Restart::AfterQuiet => Vars::new(0, Allowance::Due, !self.waits()),
+            _ => Vars::new(self.ticks(self.max_burst), Allowance::Armed, !self.waits()),
+        }
     }
 
     /// When an update is due first after `now`, for a queue made at the origin of the clock.
@@ -433,17 +474,11 @@ impl PieConfig {
     pub(super) fn moved(&self, probability: u64, delta: i128) -> (u64, bool) {
         let one = self.rules().one;
         let moved = i128::from(probability) + delta;
-        let most = match self.rules().arithmetic {
-            // RFC 8034: what a packet of MIN_PKTSIZE still feels.
-            Arithmetic::Exact if self.rules().above_one => one / 100 * 85 * (MEAN_PACKET / 64),
-            Arithmetic::Exact => one,
-            // Linux only notices when 64 bits overflow, which is 256 times probability 1.
-            Arithmetic::Linux64 => u64::MAX,
-            Arithmetic::Linux32 => u64::from(u32::MAX),
-        };
+        let most = self.rules().most;
+        let exact = self.rules().arithmetic == Arithmetic::Exact;
         match u64::try_from(moved) {
             Ok(fits) if fits <= most => (fits, false),
-            Ok(_) if self.rules().arithmetic == Arithmetic::Exact => (most, false),
+            _ if exact && delta > 0 => (most, false),
             Ok(_) => (one, true),
             Err(_) if delta > 0 => (one, true),
             Err(_) => (0, false),
@@ -472,6 +507,8 @@ fn scale_64(drawn: u64, one: u64) -> u64 {
 
 /// RFC 8034: BURST_RESET_TIMEOUT.
 const QUIET: Duration = Duration::from_secs(1);
+/// The same in the code for ns-2 of 2014.
+const BURST_RESET: Duration = Duration::from_millis(1500);
 /// RFC 8033 appendix A: MEAN_PKTSIZE.
-const MEAN_PACKET: u64 = 1_024;
+pub(super) const MEAN_PACKET: u64 = 1_024;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;

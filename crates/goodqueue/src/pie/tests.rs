@@ -334,6 +334,24 @@ fn at_two_megabits_the_pie_of_ns2_is_a_fifo_unless_it_measures_fewer_packets_or_
 }
 
 #[test]
+fn the_pie_of_ns2_of_2014_lets_a_burst_pass_when_it_comes_and_again_after_a_second_and_a_half_of_quiet() {
+    let mut queue = pie(variant("ns2_2014"));
+    let quiet_until = |queue: &mut Queue<_>, ms: u64| {
+        queue.update(Instant::ZERO + Duration::from_millis(ms));
+        queue.vars.allowance
+    };
+    assert_eq!(quiet_until(&mut queue, 3_000), Allowance::Due, "nothing has come");
+    assert!(offer(&mut queue, PLAIN).is_empty());
+    assert_eq!((queue.vars.allowance, queue.vars.burst), (Allowance::Armed, 100_000_000));
+    queue.dequeue(Instant::ZERO, &mut |_, _| ());
+    assert_eq!(quiet_until(&mut queue, 3_120), Allowance::Quiet(0), "four updates used it up");
+    assert_eq!(quiet_until(&mut queue, 4_620), Allowance::Quiet(50));
+    assert_eq!(quiet_until(&mut queue, 4_650), Allowance::Due);
+    offer(&mut queue, PLAIN);
+    assert_eq!(queue.vars.burst, 100_000_000);
+}
+
+#[test]
 fn cable_modems_sleep_till_a_third_of_the_buffer_is_used_and_after_a_second_of_quiet() {
     let mut queue = pie(variant("docsis").with("limit", Value::Packets(60)));
     let mut ignore = |_: Datagram, _: DropReason| {};
@@ -394,6 +412,7 @@ fn every_variant_is_configured_by_itself() {
     assert_eq!(values("draft00"), of("20ms", "30ms", "100ms", 10_000));
     assert_eq!(values("linux314"), of("20ms", "30ms", "100ms", 10_000));
     assert_eq!(values("ns2"), of("20ms", "30ms", "100ms", 15_000));
+    assert_eq!(values("ns2_2014"), values("ns2"));
     assert_eq!(values("docsis"), of("10ms", "16ms", "142ms", 16_384));
     let refused = |name, flag| {
         let settings = variant(name).with("dq_rate_estimator", Value::Flag(flag));

@@ -200,47 +200,50 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            mss: 1460,
-            iw: 10,
-            delayed_ack: DelayedAck::default(),
-            sack: true,
-            ecn: false,
-            timestamps: false,
-            min_rto: Duration::from_secs(1),
-            initial_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(60),
-            limited_transmit: true,
-            prr: true,
-            rate_halving: false,
-            offers_again: false,
-            idle_restart: true,
-            rwnd: MAX_WINDOW,
-            initial_ssthresh: u64::MAX,
-            hystart: HyStart::Own,
-            loss_detection: LossDetection::Sacked,
-            tail_loss_probe: false,
-            early_retransmit: false,
-            undo: UndoRule::Never,
-            rto_rule: RtoRule::Rfc6298,
-            rearm_in_recovery: true,
-            tick: Duration::ZERO,
-            tick_phase: Duration::ZERO,
-            growth: Growth::Abc,
-            whole_segments: false,
-            bursts: false,
-            adaptive_acks: false,
-            timers: Timers::Exact,
-            quick_acks: 0,
-            sack_delay: Duration::ZERO,
-            forget_on_timeout: false,
-            accurate_ecn_echo: false,
-            stamps_arrival: false,
-        }
+        Self::RFC
     }
 }
 
 impl Config {
+    /// What the RFCs recommend: each setting says which. The profile `rfc`, and the default.
+    pub const RFC: Self = Self {
+        mss: 1460,
+        iw: 10,
+        delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
+        sack: true,
+        ecn: false,
+        timestamps: false,
+        min_rto: Duration::from_secs(1),
+        initial_rto: Duration::from_secs(1),
+        max_rto: Duration::from_secs(60),
+        limited_transmit: true,
+        prr: true,
+        rate_halving: false,
+        offers_again: false,
+        idle_restart: true,
+        rwnd: MAX_WINDOW,
+        initial_ssthresh: u64::MAX,
+        hystart: HyStart::Own,
+        loss_detection: LossDetection::Sacked,
+        tail_loss_probe: false,
+        early_retransmit: false,
+        undo: UndoRule::Never,
+        rto_rule: RtoRule::Rfc6298,
+        rearm_in_recovery: true,
+        tick: Duration::ZERO,
+        tick_phase: Duration::ZERO,
+        growth: Growth::Abc,
+        whole_segments: false,
+        bursts: false,
+        adaptive_acks: false,
+        timers: Timers::Exact,
+        quick_acks: 0,
+        sack_delay: Duration::ZERO,
+        forget_on_timeout: false,
+        accurate_ecn_echo: false,
+        stamps_arrival: false,
+    };
+
     /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the timestamps option, which every
     /// segment carries (RFC 9293 §3.7.1).
     #[must_use]

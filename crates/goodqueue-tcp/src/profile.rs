@@ -4,7 +4,6 @@
 use goodqueue::Duration;
 
 use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
-use crate::hystart::HyStart;
 use crate::registry::AnyCongestionControl;
 use crate::timers::Timers;
 
@@ -52,7 +51,7 @@ const PROFILES: &[Profile] = &[
     Profile {
         name: "rfc",
         summary: "what the RFCs recommend",
-        settings: RFC,
+        settings: Config::RFC,
         controllers: &[],
         sources: &["each setting cites its RFC, see Config"],
     },
@@ -157,44 +156,6 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-const RFC: Config = Config {
-    mss: 1460,
-    iw: 10,
-    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
-    sack: true,
-    ecn: false,
-    timestamps: false,
-    min_rto: Duration::from_secs(1),
-    initial_rto: Duration::from_secs(1),
-    max_rto: Duration::from_secs(60),
-    limited_transmit: true,
-    prr: true,
-    rate_halving: false,
-    offers_again: false,
-    idle_restart: true,
-    rwnd: crate::config::MAX_WINDOW,
-    initial_ssthresh: u64::MAX,
-    hystart: HyStart::Own,
-    loss_detection: LossDetection::Sacked,
-    tail_loss_probe: false,
-    early_retransmit: false,
-    undo: UndoRule::Never,
-    rto_rule: RtoRule::Rfc6298,
-    rearm_in_recovery: true,
-    tick: Duration::ZERO,
-    tick_phase: Duration::ZERO,
-    growth: Growth::Abc,
-    whole_segments: false,
-    bursts: false,
-    adaptive_acks: false,
-    timers: Timers::Exact,
-    quick_acks: 0,
-    sack_delay: Duration::ZERO,
-    forget_on_timeout: false,
-    accurate_ecn_echo: false,
-    stamps_arrival: false,
-};
-
 const LINUX: Config = Config {
     timestamps: true,
     min_rto: Duration::from_millis(200),
@@ -211,7 +172,7 @@ const LINUX: Config = Config {
     timers: Timers::Wheel,
     quick_acks: 16,
     sack_delay: Duration::from_millis(1),
-    ..RFC
+    ..Config::RFC
 };
 
 const LINUX_314: Config = Config {
@@ -245,7 +206,7 @@ const LIBUTP: Config = Config {
     idle_restart: false,
     rto_rule: RtoRule::Libutp,
     stamps_arrival: true,
-    ..RFC
+    ..Config::RFC
 };
 
 const NS2: Config = Config {
@@ -260,7 +221,7 @@ const NS2: Config = Config {
     tick: Duration::from_millis(10),
     growth: Growth::PerAck,
     forget_on_timeout: true,
-    ..RFC
+    ..Config::RFC
 };
 
 const NS2_LINUX: Config = Config {
@@ -279,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_profile_is_valid_and_found_by_its_name_and_the_default_is_the_rfcs() {
+    fn every_profile_is_valid_and_found_by_its_name_and_that_of_the_rfcs_comes_first() {
         for profile in profiles() {
             assert!(profile.settings.check().is_ok(), "{}", profile.name);
             assert_eq!(Profile::by_name(profile.name).map(|found| found.name), Some(profile.name));
@@ -291,6 +252,6 @@ mod tests {
             }
         }
         assert!(Profile::by_name("windows95").is_none());
-        assert_eq!(profiles()[0].settings, Config::default());
+        assert_eq!(profiles()[0].name, "rfc");
     }
 }

@@ -187,6 +187,9 @@ pub struct Config {
     pub timers: Timers,
     /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
     pub quick_acks: u32,
+    /// So many follow each segment out of order, too, and the first mark (Linux up to 4.17, `tcp_enter_quickack_mode` in
+    /// `tcp_data_queue`). Default off.
+    pub quick_after_gap: bool,
     /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default 0: they do not.
     pub sack_delay: Duration,
     /// What was SACKed is forgotten on a timeout (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
@@ -238,6 +241,7 @@ impl Config {
         adaptive_acks: false,
         timers: Timers::Exact,
         quick_acks: 0,
+        quick_after_gap: false,
         sack_delay: Duration::ZERO,
         forget_on_timeout: false,
         accurate_ecn_echo: false,

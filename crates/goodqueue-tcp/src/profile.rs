@@ -74,7 +74,8 @@ const PROFILES: &[Profile] = &[
         settings: LINUX_314,
         controllers: LINUX_CONTROLLERS,
         sources: &[
-            "read in Linux 3.14.1, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, tcp_cong.c, tcp_cubic.c; nothing was recorded of it",
+            "read in Linux 3.14.1, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, tcp_cong.c, tcp_cubic.c; checked against loads of that kernel",
+            "each segment out of order makes the next 16 ACKs quick (tcp_data_queue, until 4.17)",
             "tcp_fack 1 until reordering is seen, a retransmission passed by newer data is lost (tcp_mark_lost_retrans); RACK came with 4.4",
             "slow start counts acknowledged segments since 3.13 and goes on at the threshold; avoidance grows with the ACK after tcp_cong_avoid_ai's count",
             "the window counts as used with three segments to spare (tcp_is_cwnd_limited without offloads); PRR always with the slow-start bound",
@@ -182,6 +183,7 @@ const LINUX_314: Config = Config {
     growth: Growth::SlowStart,
     bursts: false,
     timers: Timers::Ticks,
+    quick_after_gap: true,
     sack_delay: Duration::ZERO,
     ..LINUX
 };

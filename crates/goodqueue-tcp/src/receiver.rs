@@ -218,7 +218,9 @@ impl Receiver {
         } else if self.ecn && segment.ecn == Ecn::Ce {
             self.stats.marked += 1;
             if !self.echo && self.config.quick_acks > 0 {
-                self.quick = self.quick.max(2); // Linux answers the first marks at once
+                // Linux answers the first marks at once.
+                let answers = if self.config.quick_after_gap { self.config.quick_acks } else { 2 };
+                self.quick = self.quick.max(answers);
             }
             self.echo = true;
         }
@@ -358,6 +360,10 @@ impl Receiver {
     /// Keeps a segment that came too early; such an ACK is never delayed (RFC 5681 §4.2).
     fn store(&mut self, now: Instant, segment: &Segment, start: u64, end: u64) {
         self.stats.out_of_order += 1;
+        if self.config.quick_after_gap {
+            self.quick = self.quick.max(self.config.quick_acks);
+            self.patience = self.config.delayed_ack.timeout;
+        }
         match self.reassembly.insert(start, end) {
             Stored::New => {}
             Stored::Duplicate => {

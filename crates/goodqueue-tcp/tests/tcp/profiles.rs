@@ -161,6 +161,24 @@ fn a_duplicate_makes_acks_quick_again() {
 }
 
 #[test]
+fn until_linux_4_17_a_gap_makes_acks_quick_again() {
+    for (quick_after_gap, answered) in [(true, [true, true, true, false]), (false, [true, true, false, true])]
+    {
+        let mut receiver = connected(Config { quick_acks: 3, quick_after_gap, ..Config::default() });
+        for number in 0..5 {
+            receiver.on_segment(at(number), &data(number));
+            receiver.poll_transmit(at(number));
+        }
+        for (number, answered) in [6, 5, 7, 8].into_iter().zip(answered) {
+            receiver.on_segment(at(10), &data(number));
+            assert_eq!(receiver.poll_transmit(at(10)).is_some(), answered, "segment {number}");
+        }
+    }
+    assert!(settings("linux314").quick_after_gap && settings("linux32").quick_after_gap);
+    assert!(!settings("linux").quick_after_gap);
+}
+
+#[test]
 fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_timers_slack() {
     for (rtt, micros) in [(10, 600), (50, 1100)] {
         let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..Config::default() }).expect("valid");

@@ -70,6 +70,17 @@ pub enum UndoRule {
     Whole,
 }
 
+/// How a receive buffer follows the rate, with [`Config::adaptive_acks`] and timestamps.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum BufferTuning {
+    /// As in Linux 6.1: 64 kB are announced at first.
+    #[default]
+    Linux61,
+    /// As in Linux 3.14: 20 segments are announced at first, and two more with each that comes, up to 175 kB before anything is
+    /// measured (`tcp_fixup_rcvbuf`); the window grows by half or doubles where the rate did.
+    Linux314,
+}
+
 /// How the retransmission timeout follows from the RTT samples.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum RtoRule {
@@ -183,6 +194,8 @@ pub struct Config {
     /// rate, as the application reads at once; how long an ACK may be delayed follows the gaps between segments, from
     /// [`DelayedAck::timeout`] up to the RTT of the handshake (Linux). Default off.
     pub adaptive_acks: bool,
+    /// How the receive buffer follows the rate. Default: as in Linux 6.1.
+    pub buffer_tuning: BufferTuning,
     /// When timers fire. Default: when they are asked to.
     pub timers: Timers,
     /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
@@ -239,6 +252,7 @@ impl Config {
         whole_segments: false,
         bursts: false,
         adaptive_acks: false,
+        buffer_tuning: BufferTuning::Linux61,
         timers: Timers::Exact,
         quick_acks: 0,
         quick_after_gap: false,

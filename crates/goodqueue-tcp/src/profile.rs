@@ -3,7 +3,7 @@
 
 use goodqueue::Duration;
 
-use crate::config::{Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
+use crate::config::{BufferTuning, Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
 use crate::registry::AnyCongestionControl;
 use crate::timers::Timers;
 
@@ -81,7 +81,7 @@ const PROFILES: &[Profile] = &[
             "the window counts as used with three segments to spare (tcp_is_cwnd_limited without offloads); PRR always with the slow-start bound",
             "tail loss probes and early retransmit with its delay (tcp_early_retrans 3), F-RTO as in RFC 5682, which takes what was SACKed before for original",
             "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
-            "no segments in bursts: the testbeds of its time had offloads off; receive buffers as in 6.1: dynamic right-sizing was mended with 3.14",
+            "no segments in bursts: the testbeds of its time had offloads off; receive buffers as tcp_fixup_rcvbuf and tcp_rcv_space_adjust have them",
         ],
     },
     Profile {
@@ -177,6 +177,7 @@ const LINUX: Config = Config {
 };
 
 const LINUX_314: Config = Config {
+    buffer_tuning: BufferTuning::Linux314,
     loss_detection: LossDetection::Fack,
     early_retransmit: true,
     offers_again: true,
@@ -189,6 +190,7 @@ const LINUX_314: Config = Config {
 };
 
 const LINUX_32: Config = Config {
+    buffer_tuning: BufferTuning::Linux61,
     growth: Growth::PerAck,
     tail_loss_probe: false,
     early_retransmit: false,

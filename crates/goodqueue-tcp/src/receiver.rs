@@ -173,7 +173,7 @@ impl Receiver {
                 self.sack_patience = self.config.sack_delay.min(share) + slack;
                 self.most_patience = rtt.max(self.config.delayed_ack.timeout).min(LONGEST_DELAY);
                 if let Some(buffer) = &mut self.buffer {
-                    **buffer = ReceiveBuffer::new(self.config.payload(), now);
+                    **buffer = ReceiveBuffer::new(self.config.payload(), self.config.buffer_tuning, now);
                 }
             }
             State::SynReceived => return,
@@ -189,7 +189,9 @@ impl Receiver {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
             if self.config.adaptive_acks && self.config.timestamps {
-                self.buffer = Some(Box::new(ReceiveBuffer::new(self.config.payload(), Instant::ZERO)));
+                let tuning = self.config.buffer_tuning;
+                let buffer = ReceiveBuffer::new(self.config.payload(), tuning, Instant::ZERO);
+                self.buffer = Some(Box::new(buffer));
             }
             self.edge = self.rcv_nxt.saturating_add(self.free_window());
             // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).

@@ -282,7 +282,7 @@ impl IdleDecay {
         }
         // Within the first cell the fall is linear, at most to a half.
         let fall = u64::try_from((u128::from(average) * u128::from(idle)) >> self.cell).unwrap_or(u64::MAX);
-        average - fall.min(average - (average >> 1))
+        if fall < average >> 1 { average - fall } else { average >> 1 }
     }
 }
 

@@ -39,13 +39,13 @@
 //! looks like a slow path. Set `limit` to more than the packets of one delay.
 //!
 //! # Deviations
-//! From Linux: the tables of `distribution` are computed from the distributions (`pareto` has the shape 3, and `paretonormal`
-//! is three parts of it and one of `normal`), not cut off at four times the jitter as tc's are; a corrupted packet without
+//! From Linux: tc's table `experimental`, which was measured, is not there; a corrupted packet without
 //! bytes ([`Packet::corrupt`]) is lost. As there, the time of the next bunch is chosen anew whenever the link asks before a
 //! packet is due, delay and jitter are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds
 //! room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet
-//! that cannot be copied ([`Packet::duplicate`]) is not made. A copy counts as offered, and as dropped where it finds no
-//! room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
+//! that cannot be copied ([`Packet::duplicate`]) is not made. In Linux the two share their bytes, so that whoever marks one
+//! marks both; here only what `ecn` does to the copy befalls the original too. A copy counts as offered, and as dropped
+//! where it finds no room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
 //! 2.1 s works.
 //!
 //! # Cost
@@ -259,8 +259,11 @@ impl Distribution {
             Self::ParetoNormal => &distribution::PARETO_NORMAL,
         };
         let deviations = table.get(drawn as usize % table.len()).copied().unwrap_or(0);
-        let wide = i128::from(sigma) * i128::from(deviations) / i128::from(distribution::ONE);
-        mean.saturating_add(i64::try_from(wide).unwrap_or(i64::MAX))
+        // Rounded, away from the mean in the middle.
+        let wide = i128::from(sigma) * i128::from(deviations);
+        let half = i128::from(distribution::ONE / 2) * wide.signum();
+        let offset = (wide + half) / i128::from(distribution::ONE);
+        mean.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX))
     }
 }
 
@@ -370,30 +373,26 @@ impl<P: Packet + Flow> Netem<P> {
         self.len + usize::from(self.taken_ahead) >= self.config.limit as usize
     }
 
-    /// The packet and, if `may_copy`, perhaps a copy of it.
-    fn take_in(&mut self, mut packet: P, may_copy: bool, drops: &mut impl Drops<P>) {
+    /// The packet and, if `may_copy`, perhaps a copy of it. True if it was marked.
+    fn take_in(&mut self, mut packet: P, may_copy: bool, drops: &mut impl Drops<P>) -> bool {
         let bytes = packet.len();
         self.stats.offered.add(bytes);
         let doubled =
             may_copy && happens(&mut self.random, &mut self.correlations.duplicate, &self.config.duplicate);
         let mut lost = self.is_lost();
-        let marked_before = packet.ecn() == Ecn::Ce;
-        if lost && self.config.ecn && packet.set_ce() {
-            if !marked_before {
-                self.stats.marked.add(bytes);
-            }
-            lost = false;
-        }
+        let marked = lost && self.config.ecn && self.mark(&mut packet);
+        lost &= !marked;
         // One of two lost leaves one.
         if lost && !doubled {
             self.tally.lost = self.tally.lost.wrapping_add(1);
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Lost);
-            return;
+            return marked;
         }
         // The copy is made before the original is corrupted.
         let copy = if doubled && !lost { packet.duplicate() } else { None };
-        if happens(&mut self.random, &mut self.correlations.corrupt, &self.config.corrupt) {
+        let corrupted = happens(&mut self.random, &mut self.correlations.corrupt, &self.config.corrupt);
+        if corrupted {
             self.tally.corrupted = self.tally.corrupted.wrapping_add(1);
             // As there, the bit first, with a number of eight bits.
             let bit = (self.random.next_u32() & 255) >> 5;
@@ -401,7 +400,7 @@ impl<P: Packet + Flow> Netem<P> {
             if !packet.corrupt(byte, u8::try_from(bit).unwrap_or(0)) {
                 self.stats.dropped_before.add(bytes);
                 drops.dropped(packet, DropReason::Lost);
-                return;
+                return marked;
             }
         }
         if self.is_full() {
@@ -412,12 +411,16 @@ impl<P: Packet + Flow> Netem<P> {
             }
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, DropReason::Overlimit);
-            return;
+            return marked;
         }
         // Both find room where there was room for one, as in Linux.
         if let Some(copy) = copy {
             self.tally.duplicated = self.tally.duplicated.wrapping_add(1);
-            self.take_in(copy, false, drops);
+            let copy_marked = self.take_in(copy, false, drops);
+            // There they share their bytes, unless one was corrupted.
+            if copy_marked && !corrupted {
+                self.mark(&mut packet);
+            }
         }
         self.stats.enqueued.add(bytes);
         self.len += 1;
@@ -440,6 +443,17 @@ impl<P: Packet + Flow> Netem<P> {
             self.tally.reordered = self.tally.reordered.wrapping_add(1);
             self.front.push_front((self.now, packet));
         }
+        marked
+    }
+
+    /// True if the packet carries CE now.
+    fn mark(&mut self, packet: &mut P) -> bool {
+        let before = packet.ecn() == Ecn::Ce;
+        let carries = packet.set_ce();
+        if carries && !before {
+            self.stats.marked.add(packet.len());
+        }
+        carries
     }
 
     /// When a packet that comes now is due.

@@ -1,4 +1,4 @@
-//! Tables of distributions, as standard deviations from the mean: entry `i` of `n` is the quantile at `(i + 1/2) / n`.
+//! Tables of distributions, in 8192nds of the deviation from the mean: entry by entry those that tc hands to Linux.
 //!
 //! They are computed when this is compiled, by additions, multiplications and divisions alone, so that they are the same
 //! everywhere.
@@ -6,88 +6,133 @@
 /// One standard deviation.
 pub(super) const ONE: i64 = 8192;
 const SIZE: usize = 4096;
+/// tc's tables have 16 bits an entry.
+const LEAST: i32 = i16::MIN as i32;
+const MOST: i32 = i16::MAX as i32;
 
 /// The normal distribution.
-pub(super) static NORMAL: [i32; SIZE] = scaled(&normal());
-/// The Pareto distribution of shape 3: `1 - x^-3` from 1 on, mean 3/2, variance 3/4.
-pub(super) static PARETO: [i32; SIZE] = scaled(&pareto());
+pub(super) static NORMAL: [i32; SIZE] = {
+    let mut table = normal();
+    // Only the first entry is out of range.
+    if table[0] < LEAST {
+        table[0] = LEAST;
+    }
+    table
+};
+/// The Pareto distribution of shape 3.
+pub(super) static PARETO: [i32; SIZE] = pareto();
 /// Three parts of the Pareto and one of the normal distribution, quantile by quantile.
 pub(super) static PARETO_NORMAL: [i32; SIZE] = {
     let (mut mixed, normal) = (pareto(), normal());
     let mut index = 0;
     while index < SIZE {
-        mixed[index] = 0.75 * mixed[index] + 0.25 * normal[index];
+        mixed[index] = (3 * mixed[index] + normal[index]) / 4;
         index += 1;
     }
-    scaled(&mixed)
+    mixed
 };
 
-#[expect(clippy::cast_possible_truncation, reason = "a few dozen deviations at most")]
-const fn scaled(quantiles: &[f64; SIZE]) -> [i32; SIZE] {
+/// Entry `i` is the quantile at `(i + 1/8) / 4096`, an eighth of the way into its share of the probability, rounded down to a
+/// whole number of 20,000ths of a deviation.
+const fn normal() -> [i32; SIZE] {
     let mut table = [0; SIZE];
+    let (mut above, mut below) = (Walk::new(), Walk::new());
     let mut index = 0;
-    while index < SIZE {
-        let wide = quantiles[index] * ONE as f64;
-        table[index] = (if wide < 0.0 { wide - 0.5 } else { wide + 0.5 }) as i32;
+    while index < SIZE / 2 {
+        let up = above.to((index as f64 + 0.125) / SIZE as f64);
+        let down = below.to((index as f64 + 0.875) / SIZE as f64);
+        table[SIZE / 2 + index] = rounded(floor(up * GRAIN) / GRAIN * ONE as f64);
+        table[SIZE / 2 - 1 - index] = rounded(floor(-down * GRAIN) / GRAIN * ONE as f64);
         index += 1;
     }
     table
 }
 
-/// The density is summed up from the middle outwards in small steps.
-const fn normal() -> [f64; SIZE] {
-    const STEP: f64 = 1.0 / 2048.0;
-    // 1 / sqrt(2 pi)
-    const PEAK: f64 = 0.398_942_280_401_432_7;
-    // The density at x + h is that at x times e^(-h x - h^2/2); this factor shrinks by e^(-h^2) per step.
-    let shrink = exp_of_small(-STEP * STEP);
-    let mut factor = exp_of_small(-STEP * STEP / 2.0);
-    let (mut x, mut density, mut sum) = (0.0, PEAK, 0.0);
-    let mut table = [0.0; SIZE];
-    let mut index = SIZE / 2;
-    while index < SIZE {
-        let wanted = (index as f64 + 0.5) / SIZE as f64 - 0.5;
+/// A walk along the normal density, from the middle outwards.
+struct Walk {
+    x: f64,
+    density: f64,
+    /// The probability of what lies between the middle and `x`.
+    passed: f64,
+}
+
+impl Walk {
+    const STEP: f64 = 1.0 / 512.0;
+
+    const fn new() -> Self {
+        // 1 / sqrt(2 pi)
+        Self { x: 0.0, density: 0.398_942_280_401_432_7, passed: 0.0 }
+    }
+
+    /// The probability of the next `t`, by the Taylor series of the integral.
+    const fn ahead(&self, t: f64) -> f64 {
+        let x = self.x;
+        let cubic = (x * x - 1.0) / 6.0;
+        let quartic = -(x * x - 3.0) * x / 24.0;
+        let quintic = ((x * x - 6.0) * x * x + 3.0) / 120.0;
+        self.density * t * (1.0 + t * (-x / 2.0 + t * (cubic + t * (quartic + t * quintic))))
+    }
+
+    /// Where `probability` lies between the middle and that place; not less than at the call before.
+    const fn to(&mut self, probability: f64) -> f64 {
         loop {
-            let next = density * factor;
-            let part = (density + next) / 2.0 * STEP;
-            if sum + part >= wanted {
-                table[index] = x + STEP * (wanted - sum) / part;
-                table[SIZE - 1 - index] = -table[index];
+            let step = self.ahead(Self::STEP);
+            if self.passed + step > probability {
                 break;
             }
-            sum += part;
-            density = next;
-            factor *= shrink;
-            x += STEP;
+            self.passed += step;
+            self.density *= exp_of_small(-Self::STEP * (self.x + Self::STEP / 2.0));
+            self.x += Self::STEP;
         }
-        index += 1;
+        // Newton's iteration; the density hardly changes within a step.
+        let wanted = probability - self.passed;
+        let (mut t, mut turn) = (0.0, 0);
+        while turn < 5 {
+            let here = self.density * exp_of_small(-t * (self.x + t / 2.0));
+            t += (wanted - self.ahead(t)) / here;
+            turn += 1;
+        }
+        self.x + t
     }
-    table
 }
 
-/// `(1 - u)^(-1/3)`, less the mean, over the deviation.
-const fn pareto() -> [f64; SIZE] {
-    // sqrt(3) / 2
-    const DEVIATION: f64 = 0.866_025_403_784_438_6;
-    let mut table = [0.0; SIZE];
+/// Entry `i` is the quantile at `i / 4096`, less the mean of 3/2, over 3/4, which is the variance: tc divides by that, so
+/// that the deviation is .87 of what it is called.
+const fn pareto() -> [i32; SIZE] {
+    let mut table = [0; SIZE];
     let mut root = 1.0;
     let mut index = 0;
     while index < SIZE {
-        let cube = 1.0 / (1.0 - (index as f64 + 0.5) / SIZE as f64);
+        let cube = SIZE as f64 / (SIZE - index) as f64;
         // Newton's iteration from the root before; the last few are far apart.
-        let mut step = 0;
-        while step < 12 {
+        let mut turn = 0;
+        while turn < 12 {
             root = (2.0 * root + cube / (root * root)) / 3.0;
-            step += 1;
+            turn += 1;
         }
-        table[index] = (root - 1.5) / DEVIATION;
+        let entry = rounded((root - 1.5) / 0.75 * ONE as f64);
+        table[index] = if entry > MOST { MOST } else { entry };
         index += 1;
     }
     table
 }
 
+/// tc's grain of the normal distribution, per deviation.
+const GRAIN: f64 = 20_000.0;
+
 const fn exp_of_small(x: f64) -> f64 {
-    1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0)))
+    1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a few hundred thousand at most")]
+const fn rounded(x: f64) -> i32 {
+    (if x < 0.0 { x - 0.5 } else { x + 0.5 }) as i32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a few hundred thousand at most")]
+const fn floor(x: f64) -> f64 {
+    let cut = x as i32 as f64;
+    if cut > x { cut - 1.0 } else { cut }
 }
 
 #[cfg(test)]
@@ -103,6 +148,22 @@ mod tests {
         (mean, (of(2) - mean * mean).sqrt())
     }
 
+    /// FNV-1a over the entries as numbers of 16 bits, the low byte first.
+    fn checksum(table: &[i32; SIZE]) -> u64 {
+        let bytes = table.iter().flat_map(|entry| i16::try_from(*entry).unwrap().to_le_bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    }
+
+    #[test]
+    fn every_entry_is_that_of_the_tables_of_iproute2() {
+        // Of normal.dist, pareto.dist and paretonormal.dist of iproute2 6.1.
+        assert_eq!([checksum(&NORMAL), checksum(&PARETO), checksum(&PARETO_NORMAL)], TC);
+        let sampled = |table: &[i32; SIZE]| [0, 1, 1000, 2048, 3000, 4095].map(|index| table[index]);
+        assert_eq!(sampled(&NORMAL), SAMPLES[0]);
+        assert_eq!(sampled(&PARETO), SAMPLES[1]);
+        assert_eq!(sampled(&PARETO_NORMAL), SAMPLES[2]);
+    }
+
     #[test]
     fn quantiles_of_the_normal_distribution_are_those_of_the_books() {
         // 4096 times 0.5, 0.841, 0.977, 0.99865 and 0.025.
@@ -115,13 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn pareto_has_a_mean_of_nothing_no_left_tail_and_a_long_right_one() {
+    fn pareto_has_no_left_tail_and_less_than_the_deviation_it_is_called() {
         let (mean, deviation) = moments(&PARETO);
-        // Half of the variance beyond 4096 quantiles is missing.
-        assert!(mean.abs() < 0.01 && (0.9..1.0).contains(&deviation), "{mean} {deviation}");
-        assert_eq!(PARETO[0], -4729, "the least is 1: half below the mean, over 0.866");
-        assert!(PARETO[SIZE - 1] > 20 * 8192);
-        assert_eq!(PARETO_NORMAL[10], (PARETO[10] * 3 + NORMAL[10] + 2) / 4);
+        assert!((-0.04..0.0).contains(&mean), "cut off at four deviations: {mean}");
+        assert!((0.8..0.87).contains(&deviation), "{deviation}");
+        assert_eq!(PARETO[0], -5461, "the least is 1: half below the mean, over 3/4");
     }
 
     #[test]
@@ -130,4 +189,11 @@ mod tests {
             assert!(table.windows(2).all(|pair| pair[0] <= pair[1]));
         }
     }
+
+    const TC: [u64; 3] = [0x3f19_8b60_14c3_b3b8, 0x209e_1d3c_8618_19fa, 0x468c_e9c9_62a5_ecf9];
+    const SAMPLES: [[i32; 6]; 3] = [
+        [-32768, -28307, -5677, 0, 5081, 28858],
+        [-5461, -5460, -4393, -2622, 566, 32767],
+        [-12305, -11171, -4714, -1966, 1694, 31789],
+    ];
 }

@@ -33,7 +33,8 @@
 //! # Deviations
 //! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2 runs CoDel on each queue).
 //! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the kernel's; the packets
-//!   of one overflow are reported last first, the order in which the kernel frees them.
+//!   of one overflow are reported last first, the order in which the kernel frees them. An arrival makes one batch of drops
+//!   at most, also if that does not bring the memory below its limit.
 //! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and CoDel does not count it.
 //!   Linux 3.14's other differences (the largest packet seen in place of the MTU, `first_above_time` kept by an empty
 //!   queue) are not there, while `memory_limit`, which it did not have, is.
@@ -326,9 +327,9 @@ impl<P: Packet + Flow> FqCodel<P> {
 
     #[inline(never)]
     fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
+        let last_first = self.config.variant.is_linux();
         while let Some(why) = self.excess() {
             // The kernel frees a batch from its last packet to its first.
-            let last_first = self.config.variant.is_linux();
             let (index, dropped) = self.queues.drop_from_fattest(batch, why, last_first, drops);
             let [all, of_memory] = &mut self.overflows;
             *all = all.wrapping_add(u64::from(dropped));
@@ -339,6 +340,10 @@ impl<P: Packet + Flow> FqCodel<P> {
                 && let Some(codel) = self.queues.aqm_mut(index)
             {
                 codel.overflowed(dropped);
+            }
+            // Linux leaves it at one batch, also if that does not suffice.
+            if self.config.variant == FqCodelVariant::Linux {
+                break;
             }
         }
     }

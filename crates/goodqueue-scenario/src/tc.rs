@@ -125,7 +125,9 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
     while let Some((&word, after)) = words.split_first() {
         if let Some(keyword) = registry::keywords(kind.name).iter().find(|keyword| keyword.name == word.text)
         {
-            implied.extend(apply(keyword, &mut settings));
+            let stands_for = sets(keyword, &settings);
+            settings = replaced(kind, &settings, &implied, &stands_for);
+            implied.extend(stands_for.iter().map(|(name, _)| name));
             words = after;
             continue;
         }
@@ -136,25 +138,33 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
                 .at(word.span())
                 .help("remove one of the two"));
         }
-        settings.set(name, value);
+        settings = replaced(kind, &settings, &implied, &Settings::new().with(name, value));
         words = read_followers(kind, name, rest, &mut settings)?;
     }
     Ok(settings)
 }
 
-/// Sets what `keyword` stands for; the names of what it set.
-fn apply(keyword: &Keyword, settings: &mut Settings) -> Vec<&'static str> {
-    let mut set = Vec::new();
+/// What `keyword` stands for behind `settings`.
+fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
+    let mut set = Settings::new();
     for &(name, value) in keyword.sets {
-        settings.set(name, value);
-        set.push(name);
+        set.set(name, value);
     }
     if let Some((name, more)) = keyword.adds {
         let before = if let Some(Value::Signed(number)) = settings.get(name) { number } else { 0 };
-        settings.set(name, Value::Signed(before.saturating_add(more)));
-        set.push(name);
+        set.set(name, Value::Signed(before.saturating_add(more)));
     }
     set
+}
+
+/// `settings` with `later`, which takes the place of what it excludes among those that are only `implied`.
+fn replaced(kind: &Kind, settings: &Settings, implied: &[&str], later: &Settings) -> Settings {
+    let stays = |name| !implied.contains(&name) || registry::is_kept_by_change(kind.name, name, later);
+    let mut all = Settings::new();
+    for (name, value) in settings.iter().filter(|(name, _)| stays(name)).chain(later.iter()) {
+        all.set(name, value);
+    }
+    all
 }
 
 /// Values that tc writes behind that of `name` without names of their own.

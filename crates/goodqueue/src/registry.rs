@@ -253,6 +253,13 @@ pub fn is_kept_by_change(name: &str, parameter: &str, given: &Settings) -> bool 
     }
 }
 
+/// What `tc qdisc change` of the discipline called `name`, which is told `changed`, also sets in the one called `inner`
+/// inside it.
+#[must_use]
+pub fn handed_down(name: &str, inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
+    if name == "tbf" { crate::tbf::handed_down(inner, changed) } else { None }
+}
+
 /// A name for a discipline with certain settings, which may stand where the discipline's own name stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Preset {

@@ -27,9 +27,9 @@
 //!
 //! # Deviations
 //! A packet longer than `burst` (or `mtu`) is dropped when it
-//! comes, as in Linux; one that was let in before `burst` shrank is dropped at the head, where Linux waits for ever. A
-//! change of the inner discipline keeps no packet of the old one; in Linux a change of `limit` also becomes the limit of a
-//! FIFO inside, in whatever that counts.
+//! comes, as in Linux; one that was let in before `burst` or `mtu` shrank is dropped at the head, where Linux waits for ever. A
+//! change of the inner discipline keeps no packet of the old one. In Linux a change of `limit` also becomes the limit of a
+//! FIFO inside, in whatever that counts; here that is so for commands of tc, not for [`Qdisc::reconfigure`].
 //!
 //! # Cost
 //! Constant, and that of the inner discipline.
@@ -210,6 +210,16 @@ impl Configure for TbfConfig {
             Inner::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
             Inner::Given(config) => settings.with_child(leaf::child(1, Settings::new(), config)),
         }
+    }
+}
+
+/// Linux gives the limit of `tbf`, at a change, to a FIFO inside, as many bytes or packets as that counts.
+pub(crate) fn handed_down(inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
+    let limit = TbfConfig::from_settings(changed, &Link::default()).ok()?.limit()?;
+    match inner {
+        "bfifo" => Some(("limit", Value::Bytes(u64::from(limit)))),
+        "pfifo" | "pfifo_head_drop" => Some(("limit", Value::Packets(u64::from(limit)))),
+        _ => None,
     }
 }
 

@@ -218,6 +218,12 @@ impl<'a> Builder<'a> {
         }
         node.settings = settings;
         node.given = given.to_vec();
+        let (kind, inner) = (node.kind, node.children.first().and_then(|slot| slot.node));
+        if let Some(inner) = inner.and_then(|inner| self.nodes.get_mut(inner))
+            && let Some((name, value)) = registry::handed_down(kind.name, inner.kind.name, &changed)
+        {
+            inner.settings.set(name, value);
+        }
         Ok(())
     }
 

@@ -449,6 +449,11 @@ fn lines_of_a_router_with_cake_are_taken_as_they_are() {
 #[test]
 fn words_for_links_and_distances_stand_for_what_tc_sets() {
     let tc = |line| to_tc(&parse(line, &Link::default()).expect(line));
+    // The later word counts where they exclude each other.
+    assert_eq!(tc("cake bridged-ptm atm"), tc("cake overhead 22 atm"));
+    assert_eq!(tc("cake bridged-ptm noatm"), tc("cake overhead 22"));
+    assert_eq!(tc("cake conservative ptm"), tc("cake overhead 48 ptm"));
+    assert_eq!(tc("cake bridged-ptm pppoa-llc"), tc("cake overhead 36 atm"));
     assert_eq!(tc("cake docsis"), tc("cake overhead 18 mpu 64 noatm"));
     assert_eq!(tc("cake pppoe-ptm ether-vlan regional"), tc("cake overhead 34 ptm rtt 30ms"));
     assert_eq!(tc("cake ethernet ether-vlan ether-vlan"), tc("cake overhead 46 mpu 84"));
@@ -459,6 +464,21 @@ fn words_for_links_and_distances_stand_for_what_tc_sets() {
     assert_ne!(tc("netem rate 1mbit -20 48 5"), tc("netem rate 1mbit 20 48 5"));
     let error = parse("cake docsis rtt 10ms rtt 20ms", &Link::default()).expect_err("twice").to_string();
     assert!(error.contains("given twice"), "{error}");
+}
+
+#[test]
+fn a_change_of_tbf_hands_its_limit_to_a_fifo_inside() {
+    let changed = |inner: &str, limit: &str| {
+        let script = format!(
+            "tc qdisc add dev e root handle 1: tbf rate 8mbit burst 5000 limit 9000\n\
+             tc qdisc add dev e parent 1:1 handle 10: {inner}\n\
+             tc qdisc change dev e root handle 1: tbf rate 8mbit burst 6000 {limit}"
+        );
+        to_tc(&read(&script).unwrap())
+    };
+    assert_eq!(changed("pfifo limit 7", "limit 60"), "tbf rate 8mbit burst 6000 [pfifo limit 60p]");
+    assert_eq!(changed("bfifo limit 7000", "latency 4ms"), "tbf rate 8mbit burst 6000 [bfifo limit 10000]");
+    assert_eq!(changed("codel limit 7", "limit 60"), changed("codel limit 7", "latency 4ms"));
 }
 
 #[test]

@@ -38,7 +38,8 @@
 //! # Deviations
 //! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight through, unshaped, as in
 //! Linux. From Linux: no filters and no hardware offload, and no limit to the changes of mode in one call.
-//! Debts are forgotten beyond 60 s, as there. A change keeps
+//! `burst` and `cburst` are by default what tc takes on a kernel with high-resolution timers; on one without, it adds what the
+//! rate lets through between two of its clock's ticks. Debts are forgotten beyond 60 s, as there. A change keeps
 //! buckets and turns, as there.
 //!
 //! # Cost

@@ -46,7 +46,9 @@
 //!
 //! `linux`: the integers of Linux 6.1 (probability 1 = 2^56 - 1, time in 64 ns, updates when a 1000 Hz kernel's timer
 //! would fire if the queue had been made at the origin of the caller's clock; the first comes half a second later). Not
-//! reproduced: the wrap of its delay estimate at a backlog of 16 MiB. An `alpha` or `beta` of 0 is 0; tc 6.1 takes it for not
+//! reproduced: the wrap of its delay estimate at a backlog of 16 MiB, nor that packets which a change to
+//! `no_dq_rate_estimator` finds queued have no time of arrival there, so that they seem to have come when the machine was
+//! started. An `alpha` or `beta` of 0 is 0; tc 6.1 takes it for not
 //! given.
 //!
 //! `draft00`: as `rfc8033` in arithmetic; three levels of steps, each arrival is dropped independently, nothing else. The

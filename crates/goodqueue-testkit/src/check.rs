@@ -46,6 +46,9 @@ struct Known {
     /// Of packets and of bytes, with their names, and what may be held: more than a limit only what was there when the limit
     /// was lowered.
     limits: Vec<(&'static str, Value, u64)>,
+    /// The `memory_limit` of Linux's `fq_codel` and the packets that there were last: an arrival beyond it makes one batch of
+    /// drops, which may not suffice.
+    batched: Option<(u64, usize)>,
     reorders: bool,
     /// `dualpi2` is somewhere in the tree: it has two queues, between which the ECN field chooses.
     dual: bool,
@@ -57,9 +60,17 @@ impl Known {
     fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
         let config = qdisc.config();
         let settings = config.to_settings();
+        let by_batches = config.kind().name == "fq_codel" && settings.choice("variant") == Some("linux");
+        let batched = match settings.get(MEMORY_LIMIT) {
+            Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),
+            _ => None,
+        };
         let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
+        let strict =
+            ["limit", MEMORY_LIMIT].into_iter().filter(|name| *name != MEMORY_LIMIT || batched.is_none());
         Self {
-            limits: ["limit", "memory_limit"].into_iter().filter_map(limit).collect(),
+            limits: strict.filter_map(limit).collect(),
+            batched,
             reorders: reorders(&settings),
             dual: holds("dualpi2", config.kind().name, &settings),
             counted_each: if classes(config.kind().name, &settings) > MANY_CLASSES { 64 } else { 1 },
@@ -302,6 +313,13 @@ impl Checked {
             ensure(held <= *most, || format!("I3: {held} held, {name} is {limit}, {most} were held"))?;
             *most = held.max(limit);
         }
+        let (backlog, len) = (self.qdisc.backlog(), self.qdisc.len());
+        if let Some((limit, before)) = &mut self.known.batched {
+            ensure(backlog <= *limit || len <= *before, || {
+                format!("I3: {backlog} bytes held, {MEMORY_LIMIT} is {limit}, {len} packets after {before}")
+            })?;
+            *before = len;
+        }
         Ok(())
     }
 }
@@ -378,6 +396,7 @@ fn reorders(settings: &Settings) -> bool {
             .any(|(_, inner)| reorders(inner))
 }
 
+const MEMORY_LIMIT: &str = "memory_limit";
 /// The parameter that netem alone has.
 const REORDERING: &str = "delay.jitter";
 

@@ -333,7 +333,11 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         if config == self.config {
             return;
         }
-        self.bucket = config.costs.full(self.now);
+        // A change of what is inside is none of tbf itself.
+        let own = |of: &TbfConfig| (of.rate, of.burst, of.peak, of.framing, of.limit());
+        if own(&config) != own(&self.config) {
+            self.bucket = config.costs.full(self.now);
+        }
         self.leaf.reconfigure(self.now, config.leaf(), drops);
         self.config = config;
     }

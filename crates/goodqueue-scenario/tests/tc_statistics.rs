@@ -174,6 +174,7 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
         }
     }
     let priority = Priority::of_recording(header.other.get("priority").and_then(Value::as_str));
+    let marks = header.other.get("mark").and_then(Value::as_str);
     let mut seen = None;
     let arrivals = rows.iter().filter_map(|row| match *row {
         Row::Hashes { flow, hosts, .. } => {
@@ -182,7 +183,8 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
         }
         Row::Arrival { t, seq, flow, bytes, tos, headers } => {
             let hosts = headers.map(|headers| (headers.source, headers.destination));
-            Some(Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack: None, hashes: seen.take() })
+            let (mark, hashes) = (Arrival::mark_of_recording(marks, flow), seen.take());
+            Some(Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack: None, hashes })
         }
         _ => None,
     });

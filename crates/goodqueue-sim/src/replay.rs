@@ -23,6 +23,8 @@ pub struct Arrival {
     pub tos: u8,
     /// What the flow's number means to a discipline.
     pub priority: Priority,
+    /// What a firewall marked it with; 0: nothing.
+    pub mark: u32,
     /// The hosts that it comes from and goes to; `None`: those that all packets without share.
     pub hosts: Option<(u32, u32)>,
     /// What it acknowledges, if it is a TCP segment that does.
@@ -157,6 +159,10 @@ impl Flow for Arrival {
         }
     }
 
+    fn mark(&self) -> u32 {
+        self.mark
+    }
+
     fn source_hash(&self, salt: u32) -> u32 {
         match self.hashes.and_then(|hashes| hashes.hosts) {
             Some((source, _)) => source,
@@ -185,6 +191,12 @@ impl Flow for Arrival {
 }
 
 impl Arrival {
+    /// The mark of a packet of `flow` in a recording whose header says this of marks: `flow+1<<24`, or nothing.
+    #[must_use]
+    pub fn mark_of_recording(said: Option<&str>, flow: u32) -> u32 {
+        if said == Some("flow+1<<24") { flow.wrapping_add(1) << 24 } else { 0 }
+    }
+
     fn hash(&self, number: u32, salt: u32) -> u32 {
         match self.priority {
             Priority::Simulated => packet::hash(salt, number),
@@ -319,6 +331,7 @@ mod tests {
             hosts: None,
             ack: None,
             hashes: None,
+            mark: 0,
         };
         let mut fates = Vec::new();
         // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.

@@ -25,6 +25,8 @@ pub struct Recording {
     origin: Duration,
     /// What a flow's number meant to the discipline.
     priority: Priority,
+    /// What the header says of marks.
+    marks: Option<String>,
     /// What happened, in order.
     rows: Vec<Row>,
 }
@@ -52,6 +54,7 @@ impl Recording {
             rate,
             origin: Duration::from_nanos(header.t_start_ns),
             priority: Priority::of_recording(header.other.get("priority").and_then(|said| said.as_str())),
+            marks: header.other.get("mark").and_then(|said| said.as_str()).map(str::to_owned),
             rows,
         })
     }
@@ -105,7 +108,9 @@ impl Recording {
                     let priority = self.priority;
                     packets += 1;
                     let hashes = hashes.take();
-                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack, hashes };
+                    let mark = Arrival::mark_of_recording(self.marks.as_deref(), flow);
+                    let arrival =
+                        Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes };
                     link.arrive(&mut qdisc, arrival, &mut report);
                     continue;
                 }

@@ -32,15 +32,17 @@
 //! | `ack-filter`, `ack-filter-aggressive` | flags | off | tc-cake(8) | one of them |
 //! | `ingress` | flag | off (`egress`) | tc-cake(8) | |
 //! | `memlimit` | bytes | 4 × bandwidth × rtt, at least 4 MiB, at most 10240 × MTU | Linux sch_cake | 1 to 2^32 - 1 |
+//! | `autorate-ingress` | flag | off | tc-cake(8) | |
+//! | `fwmark` | number | 0 | tc-cake(8) | 0 to 2^32 - 1: these bits of [`Flow::mark`] choose the tin, from 1 |
 //! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | |
 //! | `variant` | | `linux` | | `linux`, `paper`: how COBALT begins |
 //!
 //! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings of these.
 //!
 //! # Deviations
-//! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers, and of several longest
-//! queues the first loses. Not there: `autorate-ingress`; `fwmark`, since packets carry no mark. A later `noatm`, `atm` or
-//! `ptm` does not replace an earlier one, as it does with tc: `bridged-ptm noatm` keeps `ptm`. A negative overhead leaves a packet no bytes at
+//! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers; which queue loses is
+//! decided by Linux's heap, in which it is not always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc
+//! behind it only; the rate that it finds holds until another `bandwidth` is given. A negative overhead leaves a packet one byte at
 //! least, where Linux counts on below 0. Packets are never aggregates and
 //! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
 //! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and
@@ -48,7 +50,7 @@
 //! [`Flow::tcp_ack`] tells. A packet of no bytes is charged for one.
 //! As in Linux, a flow can be reordered when more than eight flows share a set of the hash, for one of them then loses its
 //! queue to another, or when a change of the isolation or the classes sends what comes then elsewhere; what is in tins that are
-//! no more is dropped. A change of `overhead` or of cells holds for what is queued too, where Linux has measured it as it came.
+//! no more is dropped. A change of `overhead` or of cells holds for what comes from then on, as there.
 //! A change of the variant puts what is queued where it belongs. Where a quantum is far smaller than the packets (many flows of
 //! one host), rounds that serve nobody are made up at once, without dithering.
 //!
@@ -66,9 +68,11 @@
 //! ```
 
 mod ack_filter;
+mod autorate;
 mod config;
 mod hash;
 mod keywords;
+mod overflow;
 mod shaper;
 mod tin;
 
@@ -77,15 +81,16 @@ mod tests;
 
 use alloc::vec::Vec;
 
+use autorate::Estimate;
 pub(crate) use config::is_kept_by_change;
 use config::{AckFilter, Classes, Isolation};
 pub(crate) use keywords::KEYWORDS;
+use overflow::Heap;
 use shaper::{ETHERNET_HEADER, Shaper};
 use tin::{QUEUES_32, Tin, TinTally, Weight, charge, moving};
 
 use crate::cobalt::CobaltVariant;
 use crate::config::Build;
-use crate::flow_queue::Largest;
 use crate::gauge::{Observation, Part};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -106,9 +111,16 @@ pub struct Cake<P, R> {
     held: Held,
     /// How many bytes of memory may be used.
     memory: u64,
+    /// Bytes per second that the tins share, which `autorate-ingress` sets; 0: no shaper.
+    rate: u64,
+    estimate: Estimate,
     shaper: Shaper,
     /// The link adds nothing to packets.
     plain: bool,
+    /// Each arrival is looked at once more: by the ACK filter, or for the estimate of the rate.
+    watched: bool,
+    /// Packets that came before this were measured under another configuration, the earliest first.
+    measured: Vec<Measured>,
     /// The tin of each DSCP.
     tin_of_dscp: [u8; DSCPS],
     /// The tin served last.
@@ -144,6 +156,9 @@ pub struct CakeConfig {
     rtt: Duration,
     memory_limit: Option<u64>,
     mtu: u32,
+    autorate: bool,
+    /// Of a packet's mark, these bits choose the tin.
+    fwmark: u32,
     variant: CobaltVariant,
 }
 
@@ -153,8 +168,16 @@ struct Held {
     passage: Passage,
     /// How many packets of no bytes there are.
     empty: u64,
-    /// Which queue has the most of them, tin by tin.
-    longest: Largest,
+    /// Which queue has the most of them.
+    longest: Heap,
+}
+
+/// Until when packets came under a configuration, and how many packets had come by then.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    until: Instant,
+    entered: u64,
+    by: CakeConfig,
 }
 
 /// The smallest and the largest packet: as they came and as the link has them, and as they are since `overhead` was set.
@@ -204,8 +227,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             pool: Pool::default(),
             held: Held::default(),
             memory: 0,
+            rate: config.rate,
+            estimate: Estimate::new(config.rate),
             shaper: Shaper::default(),
             plain: true,
+            watched: false,
+            measured: Vec::new(),
             tin_of_dscp: [0; DSCPS],
             current: 0,
             served: 0,
@@ -221,11 +248,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     /// Brings tins and rates into line with the configuration.
     fn set_up(&mut self) {
-        let shares = self.config.classes.tins(self.config.rate);
-        let config = self.config;
+        let config = CakeConfig { rate: self.rate, ..self.config };
+        let shares = config.classes.tins(config.rate);
         while self.tins.len() < shares.len() {
             self.tins.push(self.spare.pop().unwrap_or_else(|| Tin::new(&config)));
-            self.held.longest = Largest::default();
         }
         (self.served, self.spent) = (0, 0);
         for (index, tin) in self.tins.iter().enumerate() {
@@ -239,7 +265,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         for (dscp, tin) in (0..).zip(&mut self.tin_of_dscp) {
             *tin = u8::try_from(config.classes.of_dscp(dscp)).unwrap_or(0);
         }
-        self.plain = config.is_plain();
+        self.plain = config.is_plain() && self.measured.is_empty();
+        self.watched = config.autorate || config.ack_filter != AckFilter::Off;
         self.memory = config.memory();
         self.shaper.pace = self.tins.first().map(|tin| tin.shaper.pace).unwrap_or_default();
         self.current = self.current.min(self.tins.len().saturating_sub(1));
@@ -269,7 +296,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     #[inline]
     fn tin_of(&self, packet: &P) -> usize {
-        let chosen = packet.class().and_then(|class| self.config.classes.of_class(class));
+        let mark = (packet.mark() & self.config.fwmark).checked_shr(self.config.fwmark.trailing_zeros());
+        let classes = self.config.classes;
+        let marked = mark.and_then(|mark| classes.of_class(mark));
+        let chosen = marked.or_else(|| packet.class().and_then(|class| classes.of_class(class)));
         chosen.unwrap_or_else(|| usize::from(self.tin_of_dscp[usize::from(packet.dscp()) % DSCPS]))
     }
 
@@ -301,7 +331,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// A packet of `bytes` has left a queue.
     fn forget(&mut self, tin: usize, index: u32, bytes: u32) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(bytes, number(tin, index), state.leaves(index, bytes));
+            self.held.remove(bytes, number(tin, index), state.leaves(index, bytes), false);
         }
     }
 
@@ -315,29 +345,47 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
+    /// The queue that Linux takes for the longest, and when its oldest packet came.
+    fn longest(&mut self) -> Option<(usize, u32, Instant)> {
+        let first = self.held.longest.first(self.tins.iter().flat_map(Tin::backlogs));
+        let (tin, index) = (first as usize % MOST_TINS, first / MOST_TINS_32);
+        Some((tin, index, self.arrival(tin, index)?))
+    }
+
     /// The memory is used up: the longest queue loses its oldest packet.
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
-        let longest = self.held.longest.find(self.tins.iter().flat_map(Tin::backlogs));
-        let (tin, index) = ((longest / QUEUES_32) as usize, longest % QUEUES_32);
+        let mut found = self.longest();
+        if found.is_none() {
+            self.held.longest.mistrust();
+            found = self.longest();
+        }
+        let Some((tin, index, at)) = found else { return false };
         let Some(lost) = self.take(tin, index) else { return false };
         if let Some(state) = self.tins.get_mut(tin) {
             state.flows.at_mut(index).cobalt.queue_full(self.now, &state.cobalt);
             state.tally.drops = state.tally.drops.wrapping_add(1);
         }
         let bytes = lost.len();
-        self.charge_drop(tin, bytes);
+        self.charge_drop(tin, at, bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(lost, DropReason::Overmemory);
         true
     }
 
     /// In ingress mode a dropped packet has come over the link and is paid for.
-    fn charge_drop(&mut self, tin: usize, bytes: u32) {
+    fn charge_drop(&mut self, tin: usize, at: Instant, bytes: u32) {
+        let charged = self.on_the_link(at, bytes);
         if self.config.ingress
             && let Some(tin) = self.tins.get_mut(tin)
         {
-            self.shaper.charge(&mut tin.shaper, self.now, self.config.on_the_link(bytes), true);
+            self.shaper.charge(&mut tin.shaper, self.now, charged, true);
         }
+    }
+
+    /// What a packet of `bytes` that came at `at` takes on the link: it was measured then.
+    #[inline]
+    fn on_the_link(&self, at: Instant, bytes: u32) -> u32 {
+        measured_by(&self.measured, &self.config, at).on_the_link(bytes)
     }
 
     #[inline(never)]
@@ -361,8 +409,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         // An idle shaper has no credit.
         if tin.backlog == 0 {
             tin.shaper.time_next = tin.shaper.time_next.max(now);
-            if none && self.shaper.wakes(now) {
-                self.overlimits = self.overlimits.wrapping_add(1);
+            if none {
+                if !self.measured.is_empty() {
+                    self.measured.clear();
+                    self.plain = self.config.is_plain();
+                }
+                if self.shaper.wakes(now) {
+                    self.overlimits = self.overlimits.wrapping_add(1);
+                }
             }
         }
         self.served |= bit(tin_index);
@@ -374,14 +428,36 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         tin.tally.bytes = tin.tally.bytes.wrapping_add(u64::from(bytes));
         tin.tally.largest = tin.tally.largest.max(bytes);
         self.held.add(bytes, number(tin_index, index), flow.backlog);
-        if self.config.ack_filter == AckFilter::Off {
+        if !self.watched {
             tin.enlist(index, isolation, &mut self.random);
             return;
         }
-        self.filter_acks(tin_index, index, drops);
+        let gone = if self.config.ack_filter == AckFilter::Off {
+            0
+        } else {
+            self.filter_acks(tin_index, index, drops)
+        };
+        if self.config.autorate {
+            self.follow_rate(u64::from(bytes).wrapping_sub(u64::from(gone)));
+            self.served |= bit(tin_index);
+        }
         if let Some(listed) = self.tins.get_mut(tin_index) {
             listed.enlist(index, isolation, &mut self.random);
         }
+    }
+
+    /// So many bytes more came: the shaper follows the rate at which they come.
+    fn follow_rate(&mut self, bytes: u64) {
+        if let Some(rate) = self.estimate.arrives(self.now, bytes) {
+            self.rate = rate;
+            self.set_up();
+            self.go_on_at_first();
+        }
+    }
+
+    /// Linux sch_cake clears the tins that are not in use whenever it sets rates, and goes on at the first one then.
+    fn go_on_at_first(&mut self) {
+        self.current = if self.tins.len() < MOST_TINS { 0 } else { self.current };
     }
 
     /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue, so that no flow is
@@ -403,6 +479,21 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.insert(at, packet, none, drops);
         }
         self.restore(tallies);
+    }
+
+    /// What is queued keeps the length on the link that it was measured with.
+    fn remember_measures(&mut self, next: &CakeConfig) {
+        let queued = &*self;
+        let queues = (0..self.tins.len()).flat_map(|tin| (0..QUEUES_32).map(move |index| (tin, index)));
+        let oldest = queues.filter_map(|(tin, index)| queued.arrival(tin, index)).min();
+        let Some(oldest) = oldest else { return self.measured.clear() };
+        self.measured.retain(|earlier| earlier.until > oldest);
+        let entered = self.held.passage.entered().packets;
+        let unused =
+            self.measured.last().is_some_and(|last| last.entered == entered || last.until == self.now);
+        if !unused && !self.config.measures_as(next) {
+            self.measured.push(Measured { until: self.now, entered, by: self.config });
+        }
     }
 
     /// Makes all tins anew; what was counted in the old ones is for [`Self::restore`].
@@ -448,7 +539,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 }
                 continue;
             }
-            let charged = if self.plain { bytes.max(1) } else { self.config.on_the_link(bytes) };
+            let charged = if self.plain {
+                bytes.max(1)
+            } else {
+                measured_by(&self.measured, &self.config, oldest.at()).on_the_link(bytes)
+            };
             flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
             if tin.weight.pays(charged) {
                 self.spent |= bit(chosen);
@@ -456,7 +551,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.shaper.charge(&mut tin.shaper, clock, charged, false);
             flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
             tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-            self.held.remove(bytes, number(chosen, index), flow.backlog);
+            self.held.remove(bytes, number(chosen, index), flow.backlog, true);
             tin.tally.sent(sojourn);
             return oldest.take();
         }
@@ -471,14 +566,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let flow = tin.flows.at_mut(index);
         let only = flow.packets.len() == 1;
         let mut oldest = self.pool.oldest(&mut flow.packets)?;
-        let sojourn = clock.since(oldest.at());
+        let at = oldest.at();
+        let sojourn = clock.since(at);
         let packet = oldest.packet()?;
         let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
         let bytes = packet.len();
         // The last packet may be marked, not dropped.
         let sent = !verdict.drop || only;
         if sent || ingress {
-            let charged = self.config.on_the_link(bytes);
+            let charged = measured_by(&self.measured, &self.config, at).on_the_link(bytes);
             flow.deficit = flow.deficit.saturating_sub_unsigned(charged);
             if tin.weight.pays(charged) {
                 self.spent |= bit(chosen);
@@ -491,7 +587,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-        self.held.remove(bytes, number(chosen, index), flow.backlog);
+        self.held.remove(bytes, number(chosen, index), flow.backlog, sent);
         if sent {
             tin.tally.sent(sojourn);
             return oldest.take();
@@ -588,17 +684,17 @@ impl Held {
         if bytes == 0 {
             self.empty = self.empty.wrapping_add(1);
         }
-        self.longest.set(queue, holds);
+        self.longest.grows(queue, holds);
     }
 
-    /// A packet of `bytes` left a queue, which holds so much now.
+    /// A packet of `bytes` left a queue, which holds so much now: it was `sent`, or dropped.
     #[inline]
-    fn remove(&mut self, bytes: u32, queue: u32, holds: u64) {
+    fn remove(&mut self, bytes: u32, queue: u32, holds: u64, sent: bool) {
         self.passage.leaves(bytes);
         if bytes == 0 {
             self.empty = self.empty.wrapping_sub(1);
         }
-        self.longest.set(queue, holds);
+        self.longest.shrinks(queue, holds, sent);
     }
 
     #[inline]
@@ -619,10 +715,16 @@ const fn bit(tin: usize) -> u8 {
     1 << (tin % MOST_TINS)
 }
 
-/// The number of a queue among those of all tins.
+/// The number of a queue among those of all tins, as Linux counts: the first of each tin, then the second.
 #[inline]
 fn number(tin: usize, index: u32) -> u32 {
-    u32::try_from(tin % MOST_TINS).unwrap_or(0) * QUEUES_32 + index
+    index * MOST_TINS_32 + u32::try_from(tin % MOST_TINS).unwrap_or(0)
+}
+
+/// The configuration under which a packet was measured that came at `at`.
+#[inline]
+fn measured_by<'a>(former: &'a [Measured], now: &'a CakeConfig, at: Instant) -> &'a CakeConfig {
+    former.iter().find(|earlier| at < earlier.until).map_or(now, |earlier| &earlier.by)
 }
 
 impl<P: Packet + Flow, R: Random> Build<P, R> for Cake<P, R> {
@@ -641,6 +743,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         let none = self.held.is_empty();
         self.held.passage.enters(bytes);
         self.insert(self.now, packet, none, drops);
+        self.estimate.last = self.now;
         self.measure(bytes);
         if self.held.used() > self.memory {
             self.drop_excess(drops);
@@ -687,13 +790,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         seen.overlimits = self.overlimits;
         seen.number("memory_used", most_memory);
         seen.number("memory_limit", self.memory);
-        seen.number("capacity_estimate", self.config.rate);
+        seen.number("capacity_estimate", self.estimate.peak);
         seen.number("min_network_size", u64::from(network.0));
         seen.number("max_network_size", u64::from(network.1));
         seen.number("min_adj_size", u64::from(adjusted.0));
         seen.number("max_adj_size", u64::from(adjusted.1));
         seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
-        let shares = self.config.classes.tins(self.config.rate);
+        let shares = self.config.classes.tins(self.rate);
         for (class, index) in (1..).zip(self.config.classes.order()) {
             if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {
                 seen.parts.push(Part { class, parent: 0, gauges: tin.gauges(share.0) });
@@ -709,7 +812,14 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
             return;
         }
         self.sizes = self.sizes.complete(&self.config);
+        self.remember_measures(&config);
         let old = core::mem::replace(&mut self.config, config);
+        if old.rate != config.rate {
+            self.rate = config.rate;
+        }
+        if config.autorate && !old.autorate {
+            self.estimate.begin();
+        }
         if old.variant != config.variant {
             self.rebuild(drops);
             return;
@@ -718,11 +828,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         while self.tins.len() > wanted {
             self.clear(self.tins.len().saturating_sub(1), drops);
             self.spare.extend(self.tins.pop());
-            self.held.longest = Largest::default();
         }
         self.set_up();
-        // Linux sch_cake clears the tins that are not in use, and goes on at the first one then.
-        self.current = if wanted < MOST_TINS { 0 } else { self.current };
+        self.go_on_at_first();
     }
 
     fn config(&self) -> CakeConfig {
@@ -741,6 +849,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
 /// Linux sch_cake: `diffserv8` and `precedence` have the most.
 const MOST_TINS: usize = 8;
+const MOST_TINS_32: u32 = 8;
 /// RFC 2474: six bits.
 const DSCPS: usize = 64;
 /// No packet came yet.

@@ -101,6 +101,11 @@ pub trait Flow {
         None
     }
 
+    /// The mark that a firewall put on the packet, as Linux's `skb->mark`. 0 (the default): none.
+    fn mark(&self) -> u32 {
+        0
+    }
+
     /// A hash of the host that sent the packet, well mixed with `salt`. The default: each flow has a host of its own.
     fn source_hash(&self, salt: u32) -> u32 {
         self.flow_hash(salt)

@@ -341,8 +341,9 @@ impl<P> Pool<P> {
         if chain.packets == 0 { None } else { Some((chain.tail, self.at(chain.tail)?)) }
     }
 
+    /// The packet in node `index`.
     #[inline]
-    fn at(&self, index: u32) -> Option<Queued<&P>> {
+    pub(crate) fn at(&self, index: u32) -> Option<Queued<&P>> {
         let node = self.nodes.get(index as usize)?;
         Some(Queued { at: node.at, packet: node.packet.as_ref()? })
     }

@@ -234,6 +234,7 @@ impl Input {
         let mut qdisc = AnyQdisc::new(self.config.clone(), salt, random);
         // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
         let priority = Priority::of_recording(self.header.other.get("priority").and_then(Value::as_str));
+        let marks = self.header.other.get("mark").and_then(Value::as_str);
         let origin = Duration::from_nanos(self.header.t_start_ns);
         let mut last = Instant::ZERO;
         let mut report = |fate: Fate| {
@@ -253,7 +254,9 @@ impl Input {
                     let hosts = headers.map(|headers| (headers.source, headers.destination));
                     let ack = headers.and_then(|headers| headers.ack);
                     let hashes = hashes.take();
-                    let arrival = Arrival { at: t, seq, flow, bytes, tos, priority, hosts, ack, hashes };
+                    let mark = Arrival::mark_of_recording(marks, flow);
+                    let arrival =
+                        Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes };
                     link.arrive(&mut qdisc, arrival, &mut report);
                 }
                 Row::Hashes { flow, hosts, .. } => hashes = Some(Hashes { flow, hosts }),

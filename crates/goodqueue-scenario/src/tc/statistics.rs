@@ -393,6 +393,9 @@ fn cake(shown: &mut Options<'_>) {
         None => json!("unlimited"),
     };
     shown.put("bandwidth", bandwidth);
+    if settings.flag("autorate-ingress") == Some(true) {
+        shown.put("autorate", json!("autorate-ingress"));
+    }
     let classes = ["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
     shown.put("diffserv", json!(word(&classes, "diffserv3")));
     let isolations = [
@@ -423,7 +426,11 @@ fn cake(shown: &mut Options<'_>) {
     if settings.get("memlimit").is_some() {
         shown.put("memlimit", json!(shown.number("memlimit")));
     }
-    shown.put("fwmark", json!("0"));
+    let mask = match shown.number("fwmark") {
+        0 => "0".to_owned(),
+        mask => format!("{mask:#x}"),
+    };
+    shown.put("fwmark", json!(mask));
 }
 
 fn dualpi2(shown: &mut Options<'_>) {

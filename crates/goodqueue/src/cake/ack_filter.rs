@@ -8,12 +8,16 @@ use crate::random::Random;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// An ACK at the end of a queue makes older ones of its connection superfluous: one of them goes, the oldest that may
-    /// be spared. Two such are needed, unless the filter is aggressive and nothing stands between.
+    /// be spared. Two such are needed, unless the filter is aggressive and nothing stands between. Its bytes; 0: none goes.
     #[inline(never)]
-    pub(super) fn filter_acks(&mut self, tin: usize, index: u32, drops: &mut impl Drops<P>) {
-        let Some(flow) = self.tins.get(tin).map(|tin| tin.flows.at(index)) else { return };
-        let Some((last, newest)) = self.pool.back(&flow.packets) else { return };
-        let Some(trigger) = newest.packet.tcp_ack() else { return };
+    pub(super) fn filter_acks(&mut self, tin: usize, index: u32, drops: &mut impl Drops<P>) -> u32 {
+        self.drop_superfluous(tin, index, drops).unwrap_or(0)
+    }
+
+    fn drop_superfluous(&mut self, tin: usize, index: u32, drops: &mut impl Drops<P>) -> Option<u32> {
+        let flow = self.tins.get(tin)?.flows.at(index);
+        let (last, newest) = self.pool.back(&flow.packets)?;
+        let trigger = newest.packet.tcp_ack()?;
         let tag = newest.packet.flow_hash(self.salt);
         let mut found: Option<(u32, u8)> = None;
         let mut behind_found = NIL_NODE;
@@ -42,20 +46,22 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             }
             found = Some((node, ack.ecn));
         }
-        let Some((node, ecn)) = found else { return };
+        let (node, ecn) = found?;
         let adjacent = behind_found == last && ecn == trigger.ecn;
         let aggressive = self.config.ack_filter == AckFilter::Aggressive;
         if !(spare || aggressive && adjacent) {
-            return;
+            return None;
         }
-        let Some(state) = self.tins.get_mut(tin) else { return };
-        let Some(old) = self.pool.remove(&mut state.flows.at_mut(index).packets, node) else { return };
+        let at = self.pool.at(node)?.at;
+        let state = self.tins.get_mut(tin)?;
+        let old = self.pool.remove(&mut state.flows.at_mut(index).packets, node)?;
         state.tally.ack_drops = state.tally.ack_drops.wrapping_add(1);
         let bytes = old.len();
         self.forget(tin, index, bytes);
-        self.charge_drop(tin, bytes);
+        self.charge_drop(tin, at, bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(old, DropReason::Superseded);
+        Some(bytes)
     }
 }
 

@@ -196,9 +196,12 @@ pub(crate) fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
         names(&AckFilter::ALL),
         names(&Cells::ALL),
     ];
-    let other =
-        |names: &Vec<&str>| names.contains(&parameter) && names.iter().any(|name| given.get(name).is_some());
-    !exclusive.iter().any(other)
+    let given_any = |names: &[&str]| names.iter().any(|name| given.get(name).is_some());
+    // A rate that is given ends the search for one.
+    if parameter == "autorate-ingress" {
+        return !given_any(&["bandwidth", "unlimited"]);
+    }
+    !exclusive.iter().any(|names| names.contains(&parameter) && given_any(names))
 }
 
 impl CakeConfig {
@@ -253,6 +256,8 @@ impl Configure for CakeConfig {
             rtt: Duration::from_micros((rtt / 1_000).max(1)),
             memory_limit: settings.number("memlimit", 1, u64::from(u32::MAX))?,
             mtu: link.mtu,
+            autorate: settings.flag("autorate-ingress").unwrap_or(false),
+            fwmark: settings.small("fwmark", 0, u64::from(u32::MAX))?.unwrap_or(0),
             variant: CobaltVariant::from_settings(settings),
         })
     }
@@ -284,6 +289,10 @@ impl Configure for CakeConfig {
         settings.set("split-gso", Value::Flag(self.split_gso));
         settings.set("wash", Value::Flag(self.wash));
         settings.set("nat", Value::Flag(self.nat));
+        settings.set("autorate-ingress", Value::Flag(self.autorate));
+        if self.fwmark > 0 {
+            settings.set("fwmark", Value::Integer(u64::from(self.fwmark)));
+        }
         if let Some(limit) = self.memory_limit {
             settings.set("memlimit", Value::Bytes(limit));
         }
@@ -376,6 +385,20 @@ const KIND: Kind = Kind {
             source: "Linux sch_cake",
             range: "1 to 4294967295",
             doc: "bytes that all queues together hold",
+        },
+        flag(
+            "autorate-ingress",
+            None,
+            "off",
+            "set `bandwidth` to fifteen sixteenths of the rate at which packets come at most",
+        ),
+        Parameter {
+            name: "fwmark",
+            unit: Unit::Integer,
+            default: "0",
+            source: "tc-cake(8)",
+            range: "0 to 4294967295",
+            doc: "bits of a packet's mark that choose its tin, from 1; 0 bits there, and the DSCP does",
         },
         flag("wash", Some("nowash"), "nowash", "clear the DSCP of each packet once its tin is chosen"),
         flag(

@@ -97,6 +97,12 @@ impl CakeConfig {
         self.raw && self.overhead == 0 && self.cells == Cells::None && self.mpu <= 1
     }
 
+    /// True if `other` gives every packet the same length on the link.
+    pub(super) fn measures_as(&self, other: &Self) -> bool {
+        let terms = |of: &Self| (of.raw, of.overhead, of.cells, of.mpu);
+        terms(self) == terms(other)
+    }
+
     /// What a packet of `bytes`, Ethernet header included, takes on the link.
     #[inline(never)]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {

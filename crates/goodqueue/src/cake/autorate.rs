@@ -1,0 +1,51 @@
+//! The rate at which packets come at most, as `autorate-ingress` takes it for the link's.
+
+use super::tin::moving;
+use crate::time::{Duration, Instant};
+
+/// An estimate of the peaks of the rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Estimate {
+    /// When the last packet came.
+    pub(super) last: Instant,
+    /// Moving average of the time between two packets, in nanoseconds.
+    interval: u64,
+    /// Bytes that came since `window_begin`: a window ends with the first packet that comes later than usual.
+    window_bytes: u64,
+    window_begin: Instant,
+    /// Moving average of the windows' rates that rises fast, in bytes per second.
+    pub(super) peak: u64,
+}
+
+impl Estimate {
+    pub(super) const fn new(rate: u64) -> Self {
+        Self { last: Instant::ZERO, interval: 0, window_bytes: 0, window_begin: Instant::ZERO, peak: rate }
+    }
+
+    /// Begins a window at the last packet that came while nobody estimated.
+    pub(super) const fn begin(&mut self) {
+        self.window_bytes = 0;
+    }
+
+    /// `bytes` more came; the rate for the shaper in bytes per second, if it is to be set.
+    pub(super) fn arrives(&mut self, now: Instant, bytes: u64) -> Option<u64> {
+        self.window_bytes = self.window_bytes.wrapping_add(bytes);
+        let interval = now.since(self.last).as_nanos().min(NANOS_PER_SECOND);
+        let shift = |above: bool| if above { 2 } else { 8 };
+        self.interval = moving(self.interval, interval, shift(interval > self.interval));
+        self.last = now;
+        // A burst, of the radio's aggregates for instance, counts together.
+        if interval <= self.interval {
+            return None;
+        }
+        let window = now.since(self.window_begin).as_nanos().max(1);
+        let rate = self.window_bytes.wrapping_mul(NANOS_PER_SECOND) / window;
+        self.peak = moving(self.peak, rate, shift(rate > self.peak));
+        (self.window_bytes, self.window_begin) = (0, now);
+        (now > Instant::ZERO + SETTLED).then_some(self.peak.wrapping_mul(15) >> 4)
+    }
+}
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Linux waits 250 ms from the last time that it set the rate, but never notes when that was.
+const SETTLED: Duration = Duration::from_millis(250);

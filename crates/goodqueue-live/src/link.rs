@@ -14,7 +14,7 @@ use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Instant, Packet, Qdis
 
 use crate::capacity::{Capacity, OPPORTUNITY_BYTES, TUN_HEADER};
 use crate::meter::Meter;
-use crate::observer::{Direction, Observer};
+use crate::observer::{Direction, Observer, Reconfigured};
 use crate::packet::IpPacket;
 
 /// What a link is made from.
@@ -332,11 +332,16 @@ impl Link {
         self.run_until(now, observer);
         let (direction, meter) = (self.direction, &mut self.meter);
         if std::mem::discriminant(&self.qdisc.config()) == std::mem::discriminant(&config) {
-            self.qdisc.reconfigure(now, config, &mut |lost: IpPacket, why| {
+            observer.reconfigured(now, direction, Reconfigured::Settings(&config));
+            let mut dropped = Vec::new();
+            self.qdisc.reconfigure(now, config, &mut |lost: IpPacket, why| dropped.push((lost, why)));
+            dropped.sort_by_key(|(lost, _)| lost.seq);
+            for (lost, why) in dropped {
                 meter.dropped(why);
                 observer.dropped(now, direction, &lost, why);
-            });
+            }
         } else {
+            observer.reconfigured(now, direction, Reconfigured::Discipline(&config));
             let mut kept = Vec::new();
             self.qdisc.purge(now, &mut |packet: IpPacket, _: DropReason| kept.push(packet));
             self.counted = sum(&self.counted, &self.qdisc.stats());
@@ -355,6 +360,7 @@ impl Link {
     /// From now on the link carries this. The packet on it ends at the old rate.
     pub fn set_capacity(&mut self, now: Instant, capacity: Capacity, observer: &mut impl Observer) {
         self.run_until(now, observer);
+        observer.reconfigured(now, self.direction, Reconfigured::Capacity);
         self.capacity = capacity;
         self.opportunity = self.capacity.first_opportunity(now);
         self.wake(now);

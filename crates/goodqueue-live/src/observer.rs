@@ -1,6 +1,6 @@
 //! Who looks on at what happens to packets.
 
-use goodqueue::{DropReason, Instant};
+use goodqueue::{AnyConfig, DropReason, Instant};
 
 use crate::packet::IpPacket;
 
@@ -33,6 +33,17 @@ impl Direction {
     }
 }
 
+/// How a direction is changed.
+#[derive(Clone, Copy, Debug)]
+pub enum Reconfigured<'a> {
+    /// The discipline goes on with other settings.
+    Settings(&'a AnyConfig),
+    /// Another discipline takes over what is queued.
+    Discipline(&'a AnyConfig),
+    /// The link carries something else.
+    Capacity,
+}
+
 /// Is told of every packet, in the order in which things happen in each direction.
 pub trait Observer {
     /// It came to its queue.
@@ -55,9 +66,9 @@ pub trait Observer {
         let _ = (now, direction, packet, why);
     }
 
-    /// The discipline or the link was changed; what happened before does not explain any more what happens from here on.
-    fn reconfigured(&mut self, now: Instant, direction: Direction) {
-        let _ = (now, direction);
+    /// The discipline or the link is changed now; what it drops in doing so comes next.
+    fn reconfigured(&mut self, now: Instant, direction: Direction, change: Reconfigured<'_>) {
+        let _ = (now, direction, change);
     }
 
     /// Nothing happens any more.
@@ -89,8 +100,8 @@ impl Observer for Vec<Box<dyn Observer>> {
         self.iter_mut().for_each(|one| one.lost(now, direction, packet, why));
     }
 
-    fn reconfigured(&mut self, now: Instant, direction: Direction) {
-        self.iter_mut().for_each(|one| one.reconfigured(now, direction));
+    fn reconfigured(&mut self, now: Instant, direction: Direction, change: Reconfigured<'_>) {
+        self.iter_mut().for_each(|one| one.reconfigured(now, direction, change));
     }
 
     fn ended(&mut self, now: Instant) {

@@ -214,7 +214,6 @@ impl Change {
             Self::Qdisc(_, config) => link.reconfigure(now, *config, observers),
             Self::Capacity(_, capacity) => link.set_capacity(now, capacity, observers),
         }
-        observers.reconfigured(now, direction);
     }
 }
 

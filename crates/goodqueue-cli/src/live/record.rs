@@ -7,7 +7,7 @@ use std::path::Path;
 use goodqueue::{DropReason, Flow, Instant, Packet};
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::LinkConfig;
-use goodqueue_live::observer::{Direction, Observer};
+use goodqueue_live::observer::{Direction, Observer, Reconfigured};
 use goodqueue_live::packet::IpPacket;
 use goodqueue_live::sink::Sink;
 use goodqueue_scenario::diagnostic::Diagnostic;
@@ -18,7 +18,7 @@ use serde_json::json;
 /// Writes one file for each direction.
 pub(crate) struct Recorder {
     files: [Sink; 2],
-    /// Of a changed link or discipline a replay could not know.
+    /// Of another rate or another discipline a replay could not know.
     over: [bool; 2],
     troubles: VecDeque<String>,
 }
@@ -90,10 +90,15 @@ impl Observer for Recorder {
         self.write(direction, &Row::Drop { t: now, seq: packet.seq, reason });
     }
 
-    fn reconfigured(&mut self, now: Instant, direction: Direction) {
+    fn reconfigured(&mut self, now: Instant, direction: Direction, change: Reconfigured<'_>) {
+        if let Reconfigured::Settings(config) = change {
+            let command = format!("tc qdisc replace dev {DEVICE} root {}", tc::to_tc(config));
+            self.write(direction, &Row::Change { t: now, command });
+            return;
+        }
         if !std::mem::replace(&mut self.over[direction.index()], true) {
             self.troubles.push_back(format!(
-                "the recording {} ends at {:.3} s: a replay cannot know of the change made then",
+                "the recording {} ends at {:.3} s: a replay has one rate and one discipline, whose settings alone may change",
                 direction.name(),
                 super::seconds(now)
             ));
@@ -110,3 +115,6 @@ impl Observer for Recorder {
         self.files.iter_mut().find_map(Sink::trouble).or_else(|| self.troubles.pop_front())
     }
 }
+
+/// What stands for the device in the commands of a recording.
+const DEVICE: &str = "goodqueue";

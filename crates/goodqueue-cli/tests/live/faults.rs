@@ -24,6 +24,7 @@
 //! | H98 | the operator's own connection in the shaped path | only `--take-over` moves addresses and routes; unless confirmed it is undone | `shape_takes_over_an_interface_and_gives_it_back_however_it_ends` |
 //! | H99 | 24 hours | memory is a pool with a bound, descriptors are opened at the start, the rate follows from packet times; a day itself is longer than a test may take | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `thousands_of_askers_leave_no_descriptor_open`, `being_told_late_changes_no_departure` (link/tests.rs) |
 
+use super::control::Running;
 use super::*;
 
 #[test]

@@ -20,6 +20,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod control;
 mod faults;
 mod host;
 
@@ -492,130 +493,6 @@ fn asked_to_end_it_ends_with_its_program() {
     wait_until("the end of every process", || processes(&marker).is_empty());
 }
 
-/// A shell with a control socket, and a program that waits for its standard input to close.
-struct Running {
-    child: Child,
-    socket: PathBuf,
-    _folder: TempDir,
-}
-
-impl Running {
-    fn start(options: &[&str], program: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
-        let socket = folder.path().join("control");
-        let child = goodqueue()
-            .args(["shell", "--quiet", "--control", socket.to_str().unwrap()])
-            .args(options)
-            .arg("--")
-            .args(program)
-            .env(ROLE, "")
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let running = Self { child, socket, _folder: folder };
-        wait_until("the control socket", || UnixStream::connect(&running.socket).is_ok());
-        running
-    }
-
-    fn ask(&self, line: &str) -> Value {
-        let mut stream = UnixStream::connect(&self.socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        writeln!(stream, "{line}").unwrap();
-        let mut answer = String::new();
-        BufReader::new(stream).read_line(&mut answer).unwrap();
-        serde_json::from_str(&answer).unwrap()
-    }
-
-    fn end(mut self) -> (i32, String) {
-        drop(self.child.stdin.take());
-        let code = self.child.wait().unwrap().code().unwrap_or(-1);
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (code, said)
-    }
-}
-
-#[test]
-fn the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing() {
-    if skipped("the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing") {
-        return;
-    }
-    let running = Running::start(&["--rate", "5mbit", "--qdisc", "pfifo limit 50"], &["cat"]);
-    let answer = running.ask("qdisc down codel target 7ms");
-    assert!(answer["down"]["qdisc"].as_str().unwrap().contains("codel limit 1000p target 7ms"), "{answer}");
-    assert_eq!(answer["up"]["qdisc"], "pfifo limit 50p");
-    let refused = running.ask("qdisc pie target never");
-    assert!(refused["error"].as_str().unwrap().contains("never"), "{refused}");
-    assert_eq!(running.ask("rate up 700kbit")["up"]["rate_bps"], 700_000);
-    let stats = running.ask("stats");
-    assert!(stats["down"]["qdisc"].as_str().unwrap().starts_with("codel"));
-    assert!(
-        running.ask("nonsense")["error"].as_str().unwrap().contains("stats, tc-json, metrics, qdisc, rate")
-    );
-    assert_eq!(running.end().0, 0);
-}
-
-#[test]
-fn garbage_on_the_control_socket_is_in_nobodys_way() {
-    if skipped("garbage_on_the_control_socket_is_in_nobodys_way") {
-        return;
-    }
-    let running = Running::start(&[], &["cat"]);
-    for garbage in [&b"\0\xff\xfe\n"[..], b"\n", &[b'x'; 100_000], b"stats"] {
-        let mut stream = UnixStream::connect(&running.socket).unwrap();
-        let _ = stream.write_all(garbage);
-    }
-    for _ in 0..200 {
-        drop(UnixStream::connect(&running.socket).unwrap());
-    }
-    // One that asks and never reads, and one that says nothing.
-    let mut deaf = UnixStream::connect(&running.socket).unwrap();
-    let _ = deaf.write_all(&b"stats\n".repeat(50));
-    let _silent = UnixStream::connect(&running.socket).unwrap();
-    assert!(running.ask("stats")["goodqueue"].is_string());
-    assert_eq!(running.end().0, 0);
-}
-
-#[test]
-fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
-    if skipped("a_flood_of_small_packets_leaves_memory_bounded_and_control_answering") {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let flood = format!("{ROLE}='flood 1' exec {} --exact inside --quiet", this.display());
-    let running = Running::start(&["--rate", "1mbit", "--qdisc", "pfifo limit 1000"], &["sh", "-c", &flood]);
-    let process = format!("/proc/{}", running.child.id());
-    wait_until("the flood", || running.ask("stats")["up"]["packets"]["offered"].as_u64() > Some(2000));
-    let memory = faults::resident(&process);
-    std::thread::sleep(Duration::from_millis(500));
-    let stats = running.ask("stats");
-    assert!(
-        faults::resident(&process) < memory + (4 << 20),
-        "{} bytes, {memory} before",
-        faults::resident(&process)
-    );
-    assert!(stats["up"]["queued"]["packets"].as_u64() <= Some(1000));
-    // A thousand queued, one on the link, and as many as are on their way (none: no delay).
-    assert!(stats["process"]["memory_max_bytes"].as_u64() < Some(1100 * 2048), "{stats}");
-    assert_eq!(running.end().0, 0);
-}
-
-#[test]
-fn stopped_and_continued_it_goes_on() {
-    if skipped("stopped_and_continued_it_goes_on") {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let fetch = format!("{ROLE}='fetch 500000' exec {} --exact inside --quiet", this.display());
-    let running = Running::start(&["--rate", "4mbit", "--rtt", "20ms"], &["sh", "-c", &fetch]);
-    let process = Pid::from_raw(running.child.id().cast_signed());
-    kill(process, Signal::SIGSTOP).unwrap();
-    std::thread::sleep(Duration::from_secs(2));
-    kill(process, Signal::SIGCONT).unwrap();
-    assert_eq!(running.end().0, 0);
-}
-
 #[test]
 fn a_full_disk_ends_the_capture_and_not_the_traffic() {
     if skipped("a_full_disk_ends_the_capture_and_not_the_traffic") {
@@ -777,38 +654,6 @@ fn a_live_run_says_which_congestion_controls_the_kernel_has() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("congestion control `nice`") && said.contains("cubic"), "{said}");
-}
-
-#[test]
-fn statistics_are_had_in_every_format_while_it_runs() {
-    if skipped("statistics_are_had_in_every_format_while_it_runs") {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let program = format!("{ROLE}='fetch 50000' {} --exact inside --quiet; cat", this.display());
-    let running = Running::start(&["--rate", "20mbit"], &["sh", "-c", &program]);
-    let ask = |arguments: &[&str]| {
-        let socket = running.socket.to_str().unwrap();
-        let output =
-            goodqueue().args([arguments[0], "--control", socket]).args(&arguments[1..]).output().unwrap();
-        good(&output);
-        String::from_utf8(output.stdout).unwrap()
-    };
-    wait_until("the transfer", || {
-        let stats: Value = serde_json::from_str(&ask(&["stats"])).unwrap();
-        stats["down"]["packets"]["dequeued"].as_u64() > Some(30)
-    });
-    let tc: Value = serde_json::from_str(&ask(&["stats", "--format", "tc-json"])).unwrap();
-    assert_eq!((&tc[0]["kind"], &tc[0]["dev"]), (&Value::from("fq_codel"), &Value::from("down")));
-    assert!(tc[0]["bytes"].as_u64() > Some(50_000), "{tc}");
-    let metrics = ask(&["stats", "--format", "metrics"]);
-    assert!(
-        metrics.contains("goodqueue_qdisc_packets_total{direction=\"down\",kind=\"fq_codel\"}"),
-        "{metrics}"
-    );
-    let page = ask(&["top", "--once"]);
-    assert!(page.contains("down: fq_codel") && page.contains("sojourn  p50"), "{page}");
-    assert_eq!(running.end().0, 0);
 }
 
 #[test]

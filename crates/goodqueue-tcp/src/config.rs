@@ -138,6 +138,10 @@ pub struct Config {
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub initial_rto: Duration,
+    /// Round-trip time that an earlier connection to the same host had: the smoothed RTT and its mean deviation are that at first, if
+    /// the handshake's is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0: `tcp_update_metrics`, after the first connection,
+    /// `tcp_init_metrics`). Default 0: nothing is remembered; needs [`RtoRule::LinuxStamps`].
+    pub remembered_rtt: Duration,
     /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux has 120 s.
     pub max_rto: Duration,
     /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own queue, take a segment from the
@@ -232,6 +236,7 @@ impl Config {
         min_rto: Duration::from_secs(1),
         initial_rto: Duration::from_secs(1),
         max_rto: Duration::from_secs(60),
+        remembered_rtt: Duration::ZERO,
         limited_transmit: true,
         prr: true,
         rate_halving: false,
@@ -348,6 +353,11 @@ impl Config {
                 "only with SACK, and not as ns-2",
             ),
             ("early_retransmit", self.fack() || !self.early_retransmit, "only with FACK"),
+            (
+                "remembered_rtt",
+                self.rto_rule == RtoRule::LinuxStamps || self.remembered_rtt.is_zero(),
+                "0s but with the timeouts of Linux's stamps",
+            ),
             ("offers_again", self.fack() || !self.offers_again, "only with FACK"),
             ("undo", self.linux() || !self.undoes(), "only with RACK or FACK"),
             ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
@@ -364,6 +374,7 @@ impl Config {
             ("min_rto", self.min_rto, Duration::from_nanos(1), self.max_rto, "1ns to max_rto"),
             ("initial_rto", self.initial_rto, millisecond, self.max_rto, "1ms to max_rto"),
             ("max_rto", self.max_rto, millisecond, day, "1ms to 86400s"),
+            ("remembered_rtt", self.remembered_rtt, Duration::ZERO, day, "at most 86400s"),
             ("tick", self.tick, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("tick_phase", self.tick_phase, Duration::ZERO, self.tick, "at most tick"),
             ("sack_delay", self.sack_delay, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
@@ -387,6 +398,7 @@ impl Config {
             "tail_loss_probe" | "early_retransmit" | "offers_again" => String::from("true"),
             "undo" => String::from("not never"),
             "quick_acks" => self.quick_acks.to_string(),
+            "remembered_rtt" => self.remembered_rtt.to_string(),
             _ => self.initial_ssthresh.to_string(),
         }
     }

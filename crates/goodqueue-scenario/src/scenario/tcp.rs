@@ -1,6 +1,7 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
 use goodqueue::Duration;
+use goodqueue_tcp::config::RtoRule;
 use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile};
 use serde_json::{Value, json};
 
@@ -30,8 +31,19 @@ pub struct Tcp {
     pub rwnd: Option<u32>,
     /// Who ends slow start before a loss does; `None`: as the profile has it.
     pub hystart: Option<HyStart>,
+    /// What earlier connections to the same host left.
+    pub remembers: Remembered,
     /// Name of the rest of its behaviour.
     pub profile: String,
+}
+
+/// What a connection of Linux knows of earlier ones to the same host.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Remembered {
+    /// Their round-trip time.
+    pub rtt: Option<Duration>,
+    /// Their slow-start threshold in segments.
+    pub ssthresh: Option<u32>,
 }
 
 /// Delayed acknowledgements.
@@ -65,6 +77,12 @@ impl Tcp {
         if let Some(hystart) = self.hystart {
             table["hystart"] = json!(hystart.name());
         }
+        if let Some(rtt) = self.remembers.rtt {
+            table["remembers"]["rtt"] = json!(rtt.to_string());
+        }
+        if let Some(ssthresh) = self.remembers.ssthresh {
+            table["remembers"]["ssthresh"] = json!(ssthresh);
+        }
         table
     }
 
@@ -95,9 +113,13 @@ impl Tcp {
             max_rto: base.max_rto.max(self.min_rto),
             rwnd: self.rwnd.unwrap_or(base.rwnd),
             hystart: self.hystart.unwrap_or(base.hystart),
+            remembered_rtt: self.remembers.rtt.unwrap_or_default(),
             ..base
         };
-        let config = config.suited_to(&self.cc);
+        let mut config = config.suited_to(&self.cc);
+        if let Some(segments) = self.remembers.ssthresh {
+            config.initial_ssthresh = u64::from(segments) * u64::from(config.payload());
+        }
         config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
         let controller = profile
             .controller(&self.cc)
@@ -121,6 +143,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         min_rto: Duration::from_millis(200),
         rwnd: None,
         hystart: None,
+        remembers: Remembered::default(),
         profile: preferred("rfc", names.profiles),
     }
 }
@@ -177,6 +200,7 @@ pub(super) fn read_tcp(
         min_rto,
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
         hystart: read_hystart(table, default, cc)?,
+        remembers: read_remembered(table, default.remembers, profile)?,
         profile: profile.to_owned(),
     })
 }
@@ -208,6 +232,37 @@ fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<Hy
         None => Ok(default.hystart.filter(|_| fits)),
         chosen => Ok(chosen),
     }
+}
+
+/// Flows whose profile knows no such memory have none, whatever the others do.
+fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Result<Remembered, Diagnostic> {
+    let known = Profile::by_name(profile);
+    let remembers = known.is_some_and(|known| known.settings.rto_rule == RtoRule::LinuxStamps);
+    let Some(node) = table.node("remembers") else {
+        return Ok(if remembers { default } else { Remembered::default() });
+    };
+    if !remembers {
+        let message =
+            Diagnostic::new(format!("the profile `{profile}` remembers nothing of earlier connections"));
+        let message = message.allowed("with `linux32`");
+        return Err(
+            table.error("remembers", message.help("leave `remembers` out, or choose another `profile`"))
+        );
+    }
+    let inner = Reader::of(table.document(), node, "`remembers`")?;
+    inner.only(&["rtt", "ssthresh"])?;
+    let rtt = inner.time("rtt")?;
+    if let Some(rtt) = rtt
+        && rtt > Duration::from_secs(60)
+    {
+        let message = Diagnostic::new(format!("a round-trip time of {rtt} is not remembered"));
+        return Err(inner.error("rtt", message.allowed("at most 60s")));
+    }
+    let ssthresh = match inner.node("ssthresh") {
+        Some(_) => Some(inner.small("ssthresh", 2, 2, 1_000_000)?),
+        None => None,
+    };
+    Ok(Remembered { rtt, ssthresh })
 }
 
 fn read_delayed_ack(
@@ -246,7 +301,7 @@ fn checked_delayed_ack(
 }
 
 pub(super) const TCP_KEYS: &[&str] =
-    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "profile"];
+    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "remembers", "profile"];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -81,6 +81,7 @@ impl<C: CongestionControl> Sender<C> {
             let ns2 = self.config.ns2() && !self.config.ns2_linux();
             let rtt = if ns2 { self.between_ticks(self.last_sent, now) } else { now.since(self.last_sent) };
             self.rtt.sample(rtt);
+            self.rtt.remember();
         } else if self.config.ns2() {
             self.begin_slowly_as_ns2();
         } else {

@@ -104,3 +104,24 @@ fn new_acknowledgements_put_the_timer_off() {
     pair.run_until(at(350));
     assert!(pair.sender.next_event() >= Some(at(1300)));
 }
+
+#[test]
+fn linux_3_2_begins_with_the_round_trip_time_of_earlier_connections_and_waits_by_it() {
+    use crate::undo::older;
+    let lost_tail = |remembered: u64| {
+        let config = Config { remembered_rtt: ms(remembered), ..older("linux32") };
+        let mut pair = Pair::with(config, config, "reno");
+        pair.sender.write(3 * MSS);
+        pair.sender.open(Instant::ZERO);
+        let mut pair = pair.lose([1, 2, 3]);
+        pair.run_until(at(60_000));
+        (pair.times_of(1)[1], pair.sender.stats().timeouts)
+    };
+    // The mean deviation is as large, four times of which is waited for beside the RTT.
+    assert_eq!(lost_tail(5000).0, at(100 + 5 * 5000));
+    // What is shorter than the handshake's is not remembered.
+    assert_eq!(lost_tail(99), lost_tail(0));
+    assert_eq!(lost_tail(0).0, at(400));
+    let error = Config { remembered_rtt: ms(1), ..Config::default() }.check().unwrap_err();
+    assert!(error.to_string().contains("remembered_rtt"), "{error}");
+}

@@ -1,8 +1,8 @@
 //! Comparison with what others measured: the same set-ups simulated, figure by figure.
 //!
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
-//! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; single
-//! flows of both Linux and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
+//! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; Linux 3.14
+//! with voice beside loads; single flows of both Linux kernels and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
 //! packet. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!
@@ -147,13 +147,16 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     let mut all = Vec::new();
     read(include_str!("../reference/linux-6.1.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-6.1-lines.json"), Kind::Linux, &mut all)?;
+    read(include_str!("../reference/linux-3.14.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;
     read(include_str!("../reference/ns2-long-flows.json"), Kind::LongFlows, &mut all)?;
-    let flows: File<single::Flows> = parse(include_str!("../reference/flows.json"))?;
-    for entry in flows.set_ups {
-        let figures = entry.what.figures();
-        let kind = Kind::Single(entry.what);
-        all.push(SetUp { name: entry.name, source: flows.source.clone(), figures, kind });
+    for text in [include_str!("../reference/flows.json"), include_str!("../reference/flows-3.14.json")] {
+        let flows: File<single::Flows> = parse(text)?;
+        for entry in flows.set_ups {
+            let figures = entry.what.figures();
+            let kind = Kind::Single(entry.what);
+            all.push(SetUp { name: entry.name, source: flows.source.clone(), figures, kind });
+        }
     }
     for file in packets::FILES {
         let recording = packets::Recording::read(file)?;

@@ -15,6 +15,9 @@ use crate::run::Job;
 /// A set-up as it was run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct Load {
+    /// Whose TCP, and PIE and FQ-CoDel, it had: Linux 6.1's if not said.
+    #[serde(default)]
+    profile: Option<String>,
     duration_s: f64,
     rate_down: String,
     rate_up: String,
@@ -71,8 +74,9 @@ impl Load {
 
     /// The set-up as a scenario. The hosts send at 1 Gbit/s, the shaper's own link takes no time.
     fn scenario(&self) -> String {
+        let profile = self.profile.as_deref().unwrap_or("linux");
         let shaped = |rate: &str, child: &str| {
-            let child = of_linux(child);
+            let child = of_linux(child, profile);
             match self.shaper.as_str() {
                 "htb" => format!("htb default 1 [1 rate {rate}: {child}]"),
                 _ => format!("tbf rate {rate} burst {} [{child}]", self.burst),
@@ -88,7 +92,7 @@ impl Load {
         let _ = writeln!(text, "[link]\ndown = \"100gbit\"\nup = \"100gbit\"\nrtt = \"{}ms\"", self.rtt_ms);
         text += "[[hops]]\nname = \"server\"\nside = \"server\"\ndown = \"1gbit\"\nup = \"unlimited\"\n";
         text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
-        let _ = writeln!(text, "[tcp]\nprofile = \"linux\"\necn = {}", self.ecn);
+        let _ = writeln!(text, "[tcp]\nprofile = \"{profile}\"\necn = {}", self.ecn);
         for flows in &self.flows {
             let _ = writeln!(
                 text,
@@ -146,10 +150,14 @@ impl Load {
     }
 }
 
-/// The line of a discipline, with the kernel's decisions where these are a variant.
-fn of_linux(line: &str) -> String {
+/// The line of a discipline, with the decisions of the kernel of `profile` where these are a variant: CoDel and RED have one
+/// for all times.
+fn of_linux(line: &str, profile: &str) -> String {
     match line.split_once(' ') {
-        Some((kind @ ("codel" | "fq_codel" | "pie" | "red"), rest)) if !line.contains("variant") => {
+        Some((kind @ ("fq_codel" | "pie"), rest)) if !line.contains("variant") => {
+            format!("{kind} variant {profile} {rest}")
+        }
+        Some((kind @ ("codel" | "red"), rest)) if !line.contains("variant") => {
             format!("{kind} variant linux {rest}")
         }
         _ => line.to_owned(),

@@ -79,13 +79,13 @@ impl Flows {
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
         let profile = Profile::by_name(&self.profile)
             .ok_or_else(|| Diagnostic::new(format!("there is no profile `{}`", self.profile)))?;
-        let bottleneck = if self.profile == "linux" { self.shaped()? } else { self.of_ns2()? };
+        let bottleneck = if self.of_linux() { self.shaped()? } else { self.of_ns2()? };
         let mut flows = Vec::new();
         for flow in &self.flows {
             let mut config = profile.settings.suited_to(&flow.cc);
             config.ecn |= self.ecn;
             match self.profile.as_str() {
-                "linux" => {}
+                _ if self.of_linux() => {}
                 AS_LINUX => config.iw = 4,
                 _ => config.iw = 3,
             }
@@ -131,8 +131,13 @@ impl Flows {
     /// ns-2's host came up so long before its clock began, as the timers in its traces show: its ticks begin that
     /// much earlier.
     fn phase(&self) -> Duration {
-        let has_clock_of_its_own = self.profile != "linux" && self.profile != AS_LINUX;
+        let has_clock_of_its_own = !self.of_linux() && self.profile != AS_LINUX;
         if has_clock_of_its_own { Duration::from_millis(6) } else { Duration::ZERO }
+    }
+
+    /// Recorded of a kernel, of whatever time.
+    fn of_linux(&self) -> bool {
+        self.profile.starts_with("linux")
     }
 
     /// As Linux was recorded: a token bucket before an infinitely fast link, infinitely fast hosts.

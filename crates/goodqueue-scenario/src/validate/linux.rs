@@ -47,6 +47,8 @@ struct Flows {
     count: u32,
 }
 
+/// Simulated runs for each recorded one, with starts of their own: what chance moves is then the recording's.
+const RUNS: u32 = 3;
 /// IP bytes of a probe: 32 of payload.
 const PROBE: u32 = 60;
 /// IP bytes of a voice packet: 160 of voice and 12 of RTP.
@@ -85,7 +87,7 @@ impl Load {
         let mut text = format!(
             "duration = \"{}s\"\nseeds = {}\nqdiscs = [{{ label = \"set-up\", down = \"{}\", up = \"{}\" }}]\n",
             self.duration_s,
-            self.seeds,
+            self.seeds * RUNS,
             shaped(&self.rate_down, &self.qdisc_down),
             shaped(&self.rate_up, &self.qdisc_up)
         );

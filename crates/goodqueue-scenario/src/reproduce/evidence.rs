@@ -264,7 +264,8 @@ impl<'m> Evidence<'m> {
 impl Runs {
     /// True if the runs have a place for the figure at `path`, with samples or without.
     fn know(&self, path: &str) -> bool {
-        self.runs.iter().any(|run| !run.at(path).is_empty())
+        let has_place = |found: &Found<'_>| !matches!(found, Found::Part(Tree::Fields(_)));
+        self.runs.iter().any(|run| run.at(path).iter().any(has_place))
     }
 
     fn samples(&self, path: &str) -> Rc<Vec<Sample>> {
@@ -528,9 +529,13 @@ mod tests {
         assert!(!judge("mean(rate)[codel@x] = 1.7 +- 0.1").unwrap().holds);
         assert!(judge("1 < mean(rate)[codel@x] < 2").unwrap().holds);
         assert!(!judge("2 < mean(rate)[codel@x]").unwrap().holds);
-        for wrong in
-            ["mean(nothing)[codel@x] < 1", "mean(rate)[pie@x] < 1", "mean(rate) < 1", "p95[codel@x] < 1"]
-        {
+        for wrong in [
+            "mean(nothing)[codel@x] < 1",
+            "mean(page)[codel@x] < 1",
+            "mean(rate)[pie@x] < 1",
+            "mean(rate) < 1",
+            "p95[codel@x] < 1",
+        ] {
             assert!(judge(wrong).is_err(), "{wrong}");
         }
     }

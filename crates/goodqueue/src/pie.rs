@@ -598,11 +598,14 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.vars = Vars { active: true, ..self.config.fresh() };
     }
 
-    /// Whether an arriving packet is to be dropped; marks it instead if it may.
+    /// Whether an arriving packet, for which no burst allowance is left, is to be dropped; marks it instead if it may.
     #[inline(never)]
     fn signals(&mut self, packet: &mut P) -> bool {
+        self.vars.arm(&self.config);
         let backlog = self.held_bytes();
-        self.vars.congested(&self.config, backlog, packet.len(), &mut self.random) && !self.mark(packet)
+        self.vars.may_signal()
+            && self.vars.congested(&self.config, backlog, packet.len(), &mut self.random)
+            && !self.mark(packet)
     }
 
     /// Drops an arriving packet.
@@ -655,8 +658,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
             self.refuse(packet, DropReason::Overlimit, drops);
             return;
         }
-        self.vars.arm(&self.config);
-        if self.vars.may_signal() && self.signals(&mut packet) {
+        if self.vars.burst == 0 && self.signals(&mut packet) {
             self.refuse(packet, DropReason::Congested, drops);
             return;
         }

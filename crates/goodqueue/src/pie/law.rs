@@ -115,9 +115,8 @@ impl Vars {
     }
 
     /// The first burst, and the first after 1.5 s of quiet, may pass.
-    #[inline]
-    pub(crate) fn arm(&mut self, config: &PieConfig) {
-        if self.allowance == Allowance::Due && self.burst == 0 {
+    pub(super) fn arm(&mut self, config: &PieConfig) {
+        if self.burst == 0 && self.allowance == Allowance::Due {
             self.allowance = Allowance::Armed;
             self.burst = config.ticks(config.max_burst);
         }

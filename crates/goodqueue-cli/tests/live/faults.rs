@@ -31,6 +31,7 @@ use super::*;
 fn every_hostile_input_has_a_test_or_a_reason() {
     let sources = [
         include_str!("main.rs"),
+        include_str!("control.rs"),
         include_str!("faults.rs"),
         include_str!("host.rs"),
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),

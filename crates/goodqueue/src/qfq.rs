@@ -144,16 +144,27 @@ impl<P: Packet + Flow> Qfq<P> {
         self.classes.insert(index.min(self.classes.len()), made);
     }
 
-    /// Purges class number `index` and takes it out.
-    fn remove(&mut self, index: usize, drops: &mut impl Drops<P>) {
-        self.deactivate(index);
-        let mut gone = self.classes.remove(index);
-        (self.len, self.bytes) = (self.len - gone.leaf.len(), self.bytes - gone.leaf.backlog());
-        gone.leaf.purge(&mut self.pool, self.now, drops);
-        self.beside = self.beside.plus(&gone.leaf.stats());
-        self.scheduler.leave(gone.aggregate);
-        self.aside.retain(|&other| other as usize != index);
-        self.renumber(|other| if other as usize > index { other - 1 } else { other });
+    /// Purges the classes that are not to stay and takes them out, all in one pass: there may be tens of thousands.
+    fn retain(&mut self, stays: impl Fn(&Class<P>) -> bool, drops: &mut impl Drops<P>) {
+        let mut left = 0;
+        let mut numbers = Vec::with_capacity(self.classes.len());
+        for class in &self.classes {
+            numbers.push(stays(class).then_some(left));
+            left += u32::from(stays(class));
+        }
+        for index in (0..numbers.len()).rev().filter(|index| numbers[*index].is_none()) {
+            self.deactivate(index);
+            let Some(gone) = self.classes.get_mut(index) else { continue };
+            (self.len, self.bytes) = (self.len - gone.leaf.len(), self.bytes - gone.leaf.backlog());
+            gone.leaf.purge(&mut self.pool, self.now, drops);
+            self.beside = self.beside.plus(&gone.leaf.stats());
+            self.scheduler.leave(gone.aggregate);
+        }
+        let number = |index: u32| numbers.get(index as usize).copied().flatten();
+        self.aside.retain(|&index| number(index).is_some());
+        let mut places = numbers.iter();
+        self.classes.retain(|_| places.next().is_some_and(Option::is_some));
+        self.renumber(|index| number(index).unwrap_or(index));
     }
 
     /// Gives class number `index` what `new` says, where that is not as it was.
@@ -416,11 +427,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         let before = core::mem::replace(&mut self.config, config).all_classes();
         let wanted = self.config.all_classes();
         let known = |classes: &[QfqClass], minor| classes.binary_search_by_key(&minor, |class| class.minor);
-        for index in (0..self.classes.len()).rev() {
-            if self.classes.get(index).is_some_and(|class| known(&wanted, class.minor).is_err()) {
-                self.remove(index, drops);
-            }
-        }
+        self.retain(|class| known(&wanted, class.minor).is_ok(), drops);
         for (index, class) in wanted.into_iter().enumerate() {
             match known(&before, class.minor).ok().and_then(|at| before.get(at)) {
                 Some(old) => self.change(index, old, class, drops),

@@ -610,48 +610,6 @@ impl Scoreboard {
         self.resend = self.first;
     }
 
-    /// The retransmission of the oldest segment is not in the network any more.
-    pub(crate) fn take_front_resent_back(&mut self) {
-        if self.is_empty() {
-            return;
-        }
-        let front = *self.at(self.first);
-        if front.marks & (RESENT | SACKED) == RESENT {
-            self.resent -= front.len();
-        }
-        self.at_mut(self.first).marks &= !RESENT;
-        self.resend = self.first;
-    }
-
-    /// Something beyond the oldest segment was sent more than once, and is not cumulatively acknowledged.
-    pub(crate) fn has_resent_beyond_front(&self) -> bool {
-        (self.first + 1..self.next).any(|position| self.at(position).is(AMBIGUOUS))
-    }
-
-    /// Everything not SACKED is lost, and no retransmission is in the network but, with `keeps_front`, that of the oldest
-    /// segment.
-    pub(crate) fn lose_all(&mut self, keeps_front: bool) {
-        self.lost = 0;
-        self.resent = 0;
-        for position in self.first..self.next {
-            let kept = if keeps_front && position == self.first { RESENT } else { 0 };
-            let record = self.at_mut(position);
-            record.marks &= SACKED | AMBIGUOUS | kept;
-            if !record.is(SACKED) {
-                record.marks |= LOST;
-                let record = *record;
-                self.lost += record.len();
-                self.resent += if record.is(RESENT) { record.len() } else { 0 };
-            }
-        }
-        self.undecided = self.first;
-        self.doubted = self.next;
-        self.edge = self.next;
-        self.sacked_above = 0;
-        self.ranges_above = 0;
-        self.resend = self.first;
-    }
-
     /// The first segment that is lost and not yet resent (NextSeg rule 1, RFC 6675 §4).
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<(u64, Record)> {
@@ -701,42 +659,6 @@ impl Scoreboard {
         if self.rack {
             self.resends.push_back((position, now, self.next));
         }
-    }
-
-    /// The segment that was the last to be sent for the first time was not sent after all.
-    pub(crate) fn pop(&mut self) {
-        if self.is_empty() {
-            return;
-        }
-        let len = self.at(self.next - 1).len();
-        self.next -= 1;
-        self.end_seq -= len;
-        self.outstanding -= len;
-        for cursor in [&mut self.resend, &mut self.edge, &mut self.undecided, &mut self.doubted] {
-            *cursor = (*cursor).min(self.next);
-        }
-    }
-
-    /// The last retransmission, of the segment that begins at `seq`, was not made after all.
-    pub(crate) fn take_resent_back(&mut self, seq: u64) {
-        let position = self.position(seq);
-        if position >= self.next || !self.at(position).is(RESENT) {
-            return;
-        }
-        let record = self.at_mut(position);
-        record.marks &= !RESENT;
-        let before = *record;
-        if !before.is(SACKED) {
-            self.resent -= before.len();
-        }
-        self.resend = self.resend.min(position);
-        self.resends.pop_back();
-    }
-
-    /// True if the segment that begins at `seq` was sent more than once.
-    pub(crate) fn was_resent(&self, seq: u64) -> bool {
-        let position = self.position(seq);
-        position < self.next && self.at(position).is(AMBIGUOUS)
     }
 
     /// Pipe counted from the records, as RFC 6675 §4 words it; equals [`pipe`](Self::pipe).
@@ -852,6 +774,8 @@ impl Scoreboard {
 
 mod blocks;
 mod forward;
+mod frto;
+mod refused;
 mod timed;
 
 pub(crate) use blocks::Blocks;

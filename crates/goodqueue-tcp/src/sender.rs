@@ -8,7 +8,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::config::UndoRule;
-use crate::congestion::{Congestion, CongestionControl, Signal};
+use crate::congestion::{CongestionControl, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -747,23 +747,6 @@ impl<C: CongestionControl> Sender<C> {
             self.cwnd += self.scoreboard.pipe();
         }
         self.recovery_point = self.snd_nxt;
-    }
-
-    /// Asks the controller for the slow-start threshold and notes that the window was reduced. What was in flight is
-    /// counted as before this ACK, which acknowledged `acked` bytes.
-    fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
-        self.reduction_point = self.snd_nxt;
-        self.cwr_due = self.ecn;
-        let event = Congestion {
-            now,
-            signal,
-            cwnd: self.cwnd,
-            // In recovery what is not acknowledged grows beyond the window by what is SACKed: that is not in flight.
-            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
-            mss: narrow(self.mss),
-            whole: self.config.whole_segments,
-        };
-        self.controller.on_congestion(&event).max(self.mss)
     }
 }
 

@@ -75,6 +75,7 @@ mod keywords;
 mod overflow;
 mod shaper;
 mod tin;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -87,7 +88,7 @@ use config::{AckFilter, Classes, Isolation};
 pub(crate) use keywords::KEYWORDS;
 use overflow::Heap;
 use shaper::{ETHERNET_HEADER, Shaper};
-use tin::{QUEUES_32, Tin, TinTally, Weight, charge, moving};
+use tin::{QUEUES_32, Tin, TinTally, charge, moving};
 
 use crate::cobalt::CobaltVariant;
 use crate::config::Build;
@@ -599,82 +600,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         None
     }
-
-    /// The tin to serve; some packet must be queued.
-    #[inline]
-    fn choose_tin(&mut self) -> Option<usize> {
-        if self.shaper.is_on() {
-            return self.choose_by_schedule();
-        }
-        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over; most often
-        // that is all but one, which takes a round or two.
-        let last = self.current;
-        let alone = self.served == bit(last) && self.spent & !self.served == 0;
-        let own = &mut self.tins.get_mut(last)?.weight;
-        if alone && own.deficit > own.quantum.wrapping_mul(-2) {
-            for _ in 0..2 {
-                if own.deficit < 0 {
-                    own.deficit = own.deficit.wrapping_add(own.quantum);
-                    self.spent = 0;
-                }
-            }
-            return Some(last);
-        }
-        self.choose_by_weight()
-    }
-
-    #[inline(never)]
-    fn choose_by_weight(&mut self) -> Option<usize> {
-        let mut index = self.current;
-        let mut visits = 0;
-        loop {
-            let turn = u32::try_from(index % MOST_TINS).unwrap_or(0);
-            let awaited = (self.served | self.spent).rotate_right(turn);
-            index = (index + awaited.trailing_zeros() as usize) % MOST_TINS;
-            let weight = &mut self.tins.get_mut(index)?.weight;
-            if weight.deficit >= 0 && self.served & bit(index) != 0 {
-                return Some(index);
-            }
-            if weight.deficit <= 0 {
-                weight.deficit = weight.deficit.wrapping_add(weight.quantum);
-            }
-            if weight.deficit > 0 {
-                self.spent &= !bit(index);
-            }
-            index += 1;
-            visits += 1;
-            if visits == FRUITLESS_TINS {
-                self.skip_fruitless_tins()?;
-            }
-        }
-    }
-
-    /// The last tin that is on schedule; if none is, the one that will be so first.
-    #[inline(never)]
-    fn choose_by_schedule(&self) -> Option<usize> {
-        let mut best: Option<(u64, usize)> = None;
-        for (index, tin) in self.tins.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0) {
-            let wait = tin.shaper.time_next.since(self.now).as_nanos();
-            if best.is_none_or(|(least, _)| wait <= least) {
-                best = Some((wait, index));
-            }
-        }
-        best.map(|(_, index)| index)
-    }
-
-    /// All tins that have flows have a deficit of many rounds: all but the last of these are done at once. `None` if none
-    /// has flows.
-    #[cold]
-    fn skip_fruitless_tins(&mut self) -> Option<()> {
-        let missing = |weight: &Weight| weight.deficit.min(0).saturating_neg() / weight.quantum.max(1);
-        let with_flows = self.tins.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0);
-        let rounds = with_flows.map(|(_, tin)| missing(&tin.weight)).min()?;
-        for weight in self.tins.iter_mut().map(|tin| &mut tin.weight) {
-            let own = rounds.min(missing(weight));
-            weight.deficit = weight.deficit.saturating_add(own.saturating_mul(weight.quantum));
-        }
-        Some(())
-    }
 }
 
 impl Held {
@@ -854,5 +779,3 @@ const MOST_TINS_32: u32 = 8;
 const DSCPS: usize = 64;
 /// No packet came yet.
 const NO_SIZES: (u32, u32) = (u32::MAX, 0);
-/// After so many visits without a packet, rounds are made up at once.
-const FRUITLESS_TINS: u32 = 4_096;

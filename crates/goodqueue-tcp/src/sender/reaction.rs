@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, TICK};
 use super::{narrow, sent_at, ticks, ticks_since};
 use crate::config::{Growth, LossDetection, RtoRule, UndoRule};
-use crate::congestion::{Ack, CongestionControl, Feedback, Signal, Window};
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
 use crate::hystart::{HyStart, Seen, Verdict};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
@@ -702,5 +702,22 @@ impl<C: CongestionControl> Sender<C> {
             safe: news.acked > 0 && !news.lost && !is_entry,
         };
         self.cwnd = self.prr.on_ack(&progress);
+    }
+
+    /// Asks the controller for the slow-start threshold and notes that the window was reduced. What was in flight is
+    /// counted as before this ACK, which acknowledged `acked` bytes.
+    pub(super) fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
+        self.reduction_point = self.snd_nxt;
+        self.cwr_due = self.ecn;
+        let event = Congestion {
+            now,
+            signal,
+            cwnd: self.cwnd,
+            // In recovery what is not acknowledged grows beyond the window by what is SACKed: that is not in flight.
+            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
+            mss: narrow(self.mss),
+            whole: self.config.whole_segments,
+        };
+        self.controller.on_congestion(&event).max(self.mss)
     }
 }

@@ -1,0 +1,41 @@
+//! What the host's own queue refused, and so was not sent after all.
+
+use super::{AMBIGUOUS, RESENT, SACKED, Scoreboard};
+
+impl Scoreboard {
+    /// The segment that was the last to be sent for the first time was not sent after all.
+    pub(crate) fn pop(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        let len = self.at(self.next - 1).len();
+        self.next -= 1;
+        self.end_seq -= len;
+        self.outstanding -= len;
+        for cursor in [&mut self.resend, &mut self.edge, &mut self.undecided, &mut self.doubted] {
+            *cursor = (*cursor).min(self.next);
+        }
+    }
+
+    /// The last retransmission, of the segment that begins at `seq`, was not made after all.
+    pub(crate) fn take_resent_back(&mut self, seq: u64) {
+        let position = self.position(seq);
+        if position >= self.next || !self.at(position).is(RESENT) {
+            return;
+        }
+        let record = self.at_mut(position);
+        record.marks &= !RESENT;
+        let before = *record;
+        if !before.is(SACKED) {
+            self.resent -= before.len();
+        }
+        self.resend = self.resend.min(position);
+        self.resends.pop_back();
+    }
+
+    /// True if the segment that begins at `seq` was sent more than once.
+    pub(crate) fn was_resent(&self, seq: u64) -> bool {
+        let position = self.position(seq);
+        position < self.next && self.at(position).is(AMBIGUOUS)
+    }
+}

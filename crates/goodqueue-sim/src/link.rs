@@ -123,9 +123,8 @@ pub(crate) struct Link {
     ring: Option<Box<Ring>>,
     /// Packets given to the discipline.
     entered: Count,
-    /// Packets that it did not take: all, and those for which there was no room.
-    not_taken: u64,
-    refused: u64,
+    /// Why the last of the packets went that an arrival cost.
+    last_drop: Option<DropReason>,
     pub(crate) monitor: LinkMonitor,
     /// What was seen since somebody last took it away, if anybody looks on.
     pub(crate) notes: Option<Vec<Note>>,
@@ -193,8 +192,7 @@ impl Link {
             framing,
             ring,
             entered: Count::default(),
-            not_taken: 0,
-            refused: 0,
+            last_drop: None,
             monitor,
             notes: None,
         }
@@ -247,13 +245,13 @@ impl Link {
             self.entered.add(packet.len);
         }
         let (monitor, notes) = (&mut self.monitor, &mut self.notes);
-        let mut last_drop = None;
+        let last_drop = &mut self.last_drop;
         monitor.advance(now);
         if let Some(notes) = notes {
             note(notes, &packet, None);
         }
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
-            last_drop = Some(why);
+            *last_drop = Some(why);
             monitor.dropped(why);
             if let Some(notes) = notes {
                 note(notes, &lost, Some(Fate::Dropped(why)));
@@ -262,9 +260,6 @@ impl Link {
         });
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
-        if let Some(why) = last_drop {
-            self.note_refusal(why);
-        }
         if self.ring.is_some() {
             self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
         }
@@ -280,18 +275,15 @@ impl Link {
         when
     }
 
-    /// After a drop for this reason: the packet may not have been taken at all.
-    #[cold]
-    fn note_refusal(&mut self, why: DropReason) {
-        let not_taken = self.qdisc.stats().dropped_before.packets;
-        let is_new = core::mem::replace(&mut self.not_taken, not_taken) != not_taken;
-        // An AQM that drops what comes took it, as Linux's RED, CHOKe and SFB say (`NET_XMIT_CN`).
-        self.refused += u64::from(is_new && !matches!(why, DropReason::Congested | DropReason::Lost));
+    /// Packets that the discipline did not take. It adds them up over all its classes: not for every packet.
+    pub(crate) fn not_taken(&self) -> u64 {
+        self.qdisc.stats().dropped_before.packets
     }
 
-    /// Packets that the discipline did not take, as there was no room for them.
-    pub(crate) const fn refused(&self) -> u64 {
-        self.refused
+    /// If the discipline did not take the packet that came last: true if there was no room. An AQM that drops what comes took
+    /// it, as Linux's RED, CHOKe and SFB say (`NET_XMIT_CN`).
+    pub(crate) const fn had_no_room(&self) -> bool {
+        !matches!(self.last_drop, Some(DropReason::Congested | DropReason::Lost))
     }
 
     /// When the server can take a packet, at `now` or later.

@@ -364,9 +364,9 @@ impl Network {
         self.leave_wifi(now);
     }
 
-    /// Packets that the first queue in this direction did not take, as there was no room.
-    pub(crate) fn refused(&self, direction: Direction) -> u64 {
-        self.links[self.entry[direction.index()] as usize].refused()
+    /// The link into which the hosts send in this direction.
+    pub(crate) fn first_link(&self, direction: Direction) -> &Link {
+        &self.links[self.entry[direction.index()] as usize]
     }
 
     /// True if the host at which `flow` begins takes more of it now. If not, the flow is woken when it does.

@@ -72,17 +72,28 @@ pub struct FlowQueues<P, A> {
     pub tally: CodelTally,
 }
 
-/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each.
+/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each. The two sums that change together
+/// are no neighbours, as in [`Passage`].
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub struct FlowState<A> {
-    packets: Chain,
-    listed: bool,
     /// Bytes that the flow may still send in this round; may go below zero by one packet.
     deficit: i64,
+    packets: Chain,
+    listed: bool,
     /// Bytes queued; a packet of no bytes counts as one.
     backlog: u64,
     aqm: A,
+}
+
+/// What a flow does with its turn.
+enum Turn<P> {
+    /// It sends this.
+    Sends(P),
+    /// Nothing: it has no packet, or its AQM left it none.
+    Empty,
+    /// That takes a decision of its AQM.
+    Undecided,
 }
 
 impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
@@ -123,12 +134,21 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
+    /// True if [`Self::push`] will call nothing: there is memory, and nobody has to know of the fattest flow. What comes then
+    /// has no registers to save.
+    #[must_use]
+    #[inline]
+    pub const fn is_ready(&self) -> bool {
+        !self.fattest.is_kept() && self.pool.has_free()
+    }
+
     /// Queues `packet` in flow `index`.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
         let bytes = packet.len();
-        self.passage.enters(bytes);
         let Some(flow) = self.flows.get_mut(index as usize) else { return };
+        // First of all, so that the rest need not remember the packet.
+        let node = self.pool.put(now, packet);
         flow.backlog = flow.backlog.wrapping_add(charge(bytes));
         self.fattest.set(index, flow.backlog);
         if !flow.listed {
@@ -138,7 +158,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             self.activations = self.activations.wrapping_add(1);
             self.new_flows.push(index);
         }
-        self.pool.push_back(&mut flow.packets, now, packet);
+        self.pool.link(&mut flow.packets, node);
+        self.passage.enters(bytes);
     }
 
     /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
@@ -151,10 +172,42 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         whole: bool,
         drops: &mut impl Drops<P>,
     ) -> Option<P> {
+        self.serve::<false, _>(now, quantum, params, whole, drops)
+    }
+
+    /// As [`Self::pop`], asking the AQMs to decide.
+    #[inline(never)]
+    fn pop_deciding(
+        &mut self,
+        now: Instant,
+        quantum: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut impl Drops<P>,
+    ) -> Option<P> {
+        self.serve::<true, _>(now, quantum, params, whole, drops)
+    }
+
+    /// [`Self::pop`]. Without `DECIDES` whatever takes a call is left to [`Self::pop_deciding`], which goes on from there: so
+    /// the usual case has no registers to save.
+    #[inline(always)]
+    fn serve<const DECIDES: bool, D: Drops<P>>(
+        &mut self,
+        now: Instant,
+        quantum: u32,
+        params: &A::Params,
+        whole: bool,
+        drops: &mut D,
+    ) -> Option<P> {
+        if !DECIDES && self.fattest.is_kept() {
+            return self.pop_deciding(now, quantum, params, whole, drops);
+        }
         while let Some(index) = self.new_flows.first() {
             if self.may_send(index, quantum)? {
-                if let Some(sent) = self.send(now, index, params, whole, drops) {
-                    return Some(sent);
+                match self.send::<DECIDES, D>(now, index, params, whole, drops) {
+                    Turn::Sends(sent) => return Some(sent),
+                    Turn::Undecided => return self.pop_deciding(now, quantum, params, whole, drops),
+                    Turn::Empty => (),
                 }
                 if self.old_flows.is_empty() {
                     self.flows.get_mut(index as usize)?.listed = false;
@@ -170,8 +223,10 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let mut denied = 0;
         while let Some(index) = self.old_flows.first() {
             if self.may_send(index, quantum)? {
-                if let Some(sent) = self.send(now, index, params, whole, drops) {
-                    return Some(sent);
+                match self.send::<DECIDES, D>(now, index, params, whole, drops) {
+                    Turn::Sends(sent) => return Some(sent),
+                    Turn::Undecided => return self.pop_deciding(now, quantum, params, whole, drops),
+                    Turn::Empty => (),
                 }
                 self.flows.get_mut(index as usize)?.listed = false;
                 self.old_flows.advance();
@@ -181,6 +236,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 denied += 1;
                 if denied > self.old_flows.len() {
                     // A whole round was in vain.
+                    if !DECIDES {
+                        return self.pop_deciding(now, quantum, params, whole, drops);
+                    }
                     self.skip_fruitless_rounds(quantum);
                     denied = 0;
                 }
@@ -207,20 +265,20 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         Some(may)
     }
 
-    /// The packet that flow `index`, whose turn it is, sends, if its AQM leaves it one.
+    /// What flow `index`, whose turn it is, does.
     #[inline(always)]
-    fn send(
+    fn send<const DECIDES: bool, D: Drops<P>>(
         &mut self,
         now: Instant,
         index: u32,
         params: &A::Params,
         whole: bool,
-        drops: &mut impl Drops<P>,
-    ) -> Option<P> {
-        let flow = self.flows.get_mut(index as usize)?;
+        drops: &mut D,
+    ) -> Turn<P> {
+        let Some(flow) = self.flows.get_mut(index as usize) else { return Turn::Empty };
         let Some(oldest) = self.pool.oldest(&mut flow.packets) else {
             flow.aqm.emptied(params);
-            return None;
+            return Turn::Empty;
         };
         let bytes = oldest.bytes();
         let behind = if whole {
@@ -229,14 +287,19 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             flow.backlog.saturating_sub(charge(bytes))
         };
         if !flow.aqm.passes(now, params, Head { at: oldest.at(), bytes, bytes_behind: behind }) {
-            return self.decide(now, index, params, whole, drops);
+            if !DECIDES {
+                return Turn::Undecided;
+            }
+            return self.decide(now, index, params, whole, drops).map_or(Turn::Empty, Turn::Sends);
         }
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
-        self.fattest.set(index, flow.backlog);
+        if DECIDES {
+            self.fattest.set(index, flow.backlog);
+        }
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
-        oldest.take()
+        oldest.take().map_or(Turn::Empty, Turn::Sends)
     }
 
     /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped; takes the one that
@@ -507,6 +570,12 @@ impl Ranked {
 }
 
 impl Largest {
+    /// True while changes are followed.
+    #[inline]
+    const fn is_kept(&self) -> bool {
+        self.kept > 0
+    }
+
     /// Number `index` has become `size`.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, size: u64) {

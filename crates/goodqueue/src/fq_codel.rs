@@ -298,6 +298,21 @@ impl<P: Packet + Flow> FqCodel<P> {
         }
     }
 
+    #[inline(always)]
+    fn admit(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let index = self.queues.classify(&packet, self.salt);
+        self.queues.push(self.now, index, packet, self.config.quantum);
+        if self.excess().is_some() {
+            self.drop_excess(self.config.drop_batch, drops);
+        }
+    }
+
+    #[inline(never)]
+    fn admit_by_call(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.admit(now, packet, drops);
+    }
+
     fn make_room(&mut self) {
         self.room = u64::from(self.config.limit).saturating_sub(u64::from(self.taken_ahead));
     }
@@ -360,11 +375,10 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
-        self.now = self.now.max(now);
-        let index = self.queues.classify(&packet, self.salt);
-        self.queues.push(self.now, index, packet, self.config.quantum);
-        if self.excess().is_some() {
-            self.drop_excess(self.config.drop_batch, drops);
+        if self.queues.is_ready() {
+            self.admit(now, packet, drops);
+        } else {
+            self.admit_by_call(now, packet, drops);
         }
     }
 

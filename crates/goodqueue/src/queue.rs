@@ -255,20 +255,41 @@ impl<P> Default for Pool<P> {
 }
 
 impl<P> Pool<P> {
+    /// True if the next packet needs no more memory.
+    #[must_use]
+    #[inline]
+    pub const fn has_free(&self) -> bool {
+        (self.free as usize) < self.nodes.len()
+    }
+
     /// Appends to `chain`.
     #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
-        let before = chain.tail;
-        let index = match self.nodes.get_mut(self.free as usize) {
+        let index = self.put(at, packet);
+        self.link(chain, index);
+    }
+
+    /// Puts a packet into a free node, of no FIFO yet: see [`Self::link`]. Returns the node's number.
+    #[inline]
+    pub fn put(&mut self, at: Instant, packet: P) -> u32 {
+        match self.nodes.get_mut(self.free as usize) {
             Some(node) => {
                 // Field by field, so that the packet is moved once.
                 node.packet = Some(packet);
-                (node.at, node.before) = (at, before);
+                node.at = at;
                 core::mem::replace(&mut self.free, node.next)
             }
-            None => self.append(Node { packet: Some(packet), at, next: NIL, before }),
-        };
-        chain.tail = index;
+            None => self.append(Node { packet: Some(packet), at, next: NIL, before: NIL }),
+        }
+    }
+
+    /// Appends a node that [`Self::put`] has filled to `chain`.
+    #[inline]
+    pub fn link(&mut self, chain: &mut Chain, index: u32) {
+        let before = core::mem::replace(&mut chain.tail, index);
+        if let Some(node) = self.nodes.get_mut(index as usize) {
+            node.before = before;
+        }
         chain.packets = chain.packets.wrapping_add(1);
         if chain.packets == 1 {
             chain.head = index;

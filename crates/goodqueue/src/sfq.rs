@@ -68,8 +68,8 @@ use alloc::vec::Vec;
 use crate::config::Build;
 use crate::gauge::Observation;
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
-use crate::queue::{Chain, Pool, Turns};
+use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::queue::{Chain, Passage, Pool, Turns};
 use crate::random::Random;
 use crate::red::Signal;
 use crate::red::linux::{Average, Terms};
@@ -96,8 +96,7 @@ pub struct Sfq<P, R> {
     deepest: u32,
     /// The slots that have packets.
     turns: Turns,
-    len: usize,
-    bytes: u64,
+    passage: Passage,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
     /// Without what was offered and sent: that follows.
@@ -193,8 +192,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             free: NONE,
             deepest: 0,
             turns: Turns::of(config.flows),
-            len: 0,
-            bytes: 0,
+            passage: Passage::default(),
             taken_ahead: false,
             stats: Stats::default(),
             tally: Tally::default(),
@@ -254,6 +252,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
                 match self.slot_of(bucket, self.known_slot(bucket)) {
                     Ok(slot) => self.append(slot, at, packet),
                     Err(why) => {
+                        self.passage.leaves(packet.len());
                         self.stats.dropped_after.add(packet.len());
                         drops.dropped(packet, why);
                     }
@@ -262,7 +261,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Leaves the structures empty. What they held is the caller's business.
+    /// Leaves the structures empty. What they held is the caller's business, and still counts as queued.
     fn forget(&mut self) {
         self.pool = Pool::default();
         self.slots.clear();
@@ -271,7 +270,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         self.with.clear();
         self.with.resize(self.config.depth as usize + 1, NONE);
         self.turns = Turns::of(self.config.flows);
-        (self.free, self.deepest, self.len, self.bytes) = (NONE, 0, 0, 0);
+        (self.free, self.deepest) = (NONE, 0);
     }
 
     /// The slot that `bucket` has, if it has one.
@@ -298,8 +297,44 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn is_refused(&self, known: u32) -> bool {
         let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
         let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
-        let left = limit.saturating_sub(self.len);
+        let left = limit.saturating_sub(self.len());
         held >= left / 2 || (left < buckets && held > limit / buckets)
+    }
+
+    /// True if [`Self::admit`] will call nothing but for its last: there is memory, and nothing is drawn or averaged. What
+    /// comes then has no registers to save.
+    #[inline]
+    const fn is_ready(&self) -> bool {
+        let SfqConfig { red, perturb, variant, .. } = &self.config;
+        let simple = red.is_none() && perturb.is_zero() && !matches!(variant, SfqVariant::Ns2);
+        simple && self.free != NONE && self.pool.has_free()
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        self.advance(now, drops);
+        let bucket = self.bucket(&packet);
+        let known = self.known_slot(bucket);
+        if self.config.red.is_some() && known != NONE && !self.red_admits(known, &mut packet) {
+            self.refuse(known, packet, DropReason::Congested, drops);
+            return;
+        }
+        match self.slot_of(bucket, known) {
+            Ok(index) => {
+                self.passage.enters(packet.len());
+                self.append(index, self.now, packet);
+                if self.passage.packets() + u64::from(self.taken_ahead) > u64::from(self.config.limit) {
+                    self.drop_one(DropReason::Overlimit, drops);
+                }
+            }
+            // Where no slot is free there is no FIFO that could give up its oldest packet.
+            Err(why) => self.refuse(known, packet, why, drops),
+        }
+    }
+
+    #[inline(never)]
+    fn admit_by_call(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.admit(now, packet, drops);
     }
 
     /// Queues `packet` at the end of the FIFO in slot `index`.
@@ -315,8 +350,6 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             self.turns.push(index);
         }
         self.pool.push_back(&mut slot.chain, at, packet);
-        self.len += 1;
-        self.bytes = self.bytes.wrapping_add(bytes);
         self.longer(index, before);
     }
 
@@ -386,7 +419,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     }
 
     /// Takes a slot off the list of slots with `depth` packets; true if others are left there.
-    #[inline]
+    #[inline(always)]
     fn unlink(&mut self, index: u32, depth: u32) -> bool {
         let Some(slot) = self.slots.get(index as usize) else { return false };
         let (newer, older) = (slot.newer, slot.older);
@@ -430,10 +463,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         } else {
             self.pool.pop_front(&mut slot.chain)?
         };
-        let bytes = u64::from(taken.len());
-        slot.backlog = slot.backlog.wrapping_sub(bytes);
-        self.len -= 1;
-        self.bytes = self.bytes.wrapping_sub(bytes);
+        slot.backlog = slot.backlog.wrapping_sub(u64::from(taken.len()));
+        self.passage.leaves(taken.len());
         self.shorter(index, before);
         Some(taken)
     }
@@ -487,9 +518,9 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         {
             let gone = oldest.len();
             self.pool.push_back(&mut slot.chain, self.now, packet);
-            self.bytes = (self.bytes + u64::from(bytes)).saturating_sub(u64::from(gone));
+            self.passage.enters(bytes);
+            self.passage.leaves(gone);
             slot.backlog = (slot.backlog + u64::from(bytes)).saturating_sub(u64::from(gone));
-            self.stats.enqueued.add(bytes);
             self.stats.dropped_after.add(gone);
             drops.dropped(oldest, why);
         } else {
@@ -539,24 +570,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     type Config = SfqConfig;
 
     #[inline]
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
-        self.advance(now, drops);
-        let bucket = self.bucket(&packet);
-        let known = self.known_slot(bucket);
-        if self.config.red.is_some() && known != NONE && !self.red_admits(known, &mut packet) {
-            self.refuse(known, packet, DropReason::Congested, drops);
-            return;
-        }
-        match self.slot_of(bucket, known) {
-            Ok(index) => {
-                self.stats.enqueued.add(packet.len());
-                self.append(index, self.now, packet);
-                if self.len + usize::from(self.taken_ahead) > self.config.limit as usize {
-                    self.drop_one(DropReason::Overlimit, drops);
-                }
-            }
-            // Where no slot is free there is no FIFO that could give up its oldest packet.
-            Err(why) => self.refuse(known, packet, why, drops),
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        if self.is_ready() {
+            self.admit(now, packet, drops);
+        } else {
+            self.admit_by_call(now, packet, drops);
         }
     }
 
@@ -604,9 +622,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
                 SfqVariant::McKenney1990 | SfqVariant::Ns2 => quantum,
             };
             slot.backlog = slot.backlog.wrapping_sub(u64::from(bytes));
-            self.bytes = self.bytes.wrapping_sub(u64::from(bytes));
+            self.passage.leaves(bytes);
             let sent = oldest.take();
-            self.len -= 1;
             if packets == 1 {
                 self.leave_round();
             }
@@ -616,16 +633,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
     }
 
     fn len(&self) -> usize {
-        self.len
+        usize::try_from(self.passage.packets()).unwrap_or(usize::MAX)
     }
 
     fn backlog(&self) -> u64 {
-        self.bytes
+        self.passage.bytes()
     }
 
     fn stats(&self) -> Stats {
-        let queued = Count { packets: self.len as u64, bytes: self.bytes };
-        self.stats.with_queue(self.stats.enqueued, queued)
+        self.passage.complete(self.stats)
     }
 
     fn reconfigure(&mut self, now: Instant, config: SfqConfig, drops: &mut impl Drops<P>) {
@@ -640,7 +656,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         if (old.depth, old.divisor, old.flows) != (config.depth, config.divisor, config.flows) {
             self.rehash(drops);
         }
-        while self.len > self.config.limit as usize && self.drop_one(DropReason::Overlimit, drops) {}
+        while self.passage.packets() > u64::from(self.config.limit)
+            && self.drop_one(DropReason::Overlimit, drops)
+        {}
     }
 
     fn config(&self) -> SfqConfig {

@@ -145,7 +145,7 @@ fn every_combination_of_the_smallest_settings_is_safe() {
                 let mut queue = sfq(&settings);
                 let bound = limit.min(depth * flows.min(divisor));
                 let lost: usize = (0..50).map(|id| offer(&mut queue, 0, id, id % 5).len()).sum();
-                assert_eq!((lost as u64, queue.len as u64), (50 - bound, bound), "{settings:?}");
+                assert_eq!((lost as u64, queue.len() as u64), (50 - bound, bound), "{settings:?}");
                 assert_eq!(core::iter::from_fn(|| take(&mut queue, 0)).count() as u64, bound);
             }
         }

@@ -633,25 +633,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         carries
     }
 
-    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let Some(oldest) = self.queue.pop_front() else { return false };
-        self.stats.dropped_after.add(oldest.packet.len());
-        drops.dropped(oldest.packet, why);
-        true
-    }
-}
-
-impl<P: Packet, R: Random> Build<P, R> for Pie<P, R> {
-    fn build(config: PieConfig, _salt: u32, random: R) -> Self {
-        Self::new(config, random)
-    }
-}
-
-impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
-    type Config = PieConfig;
-
-    #[inline]
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+    #[inline(always)]
+    fn admit(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let held = self.held();
         if held >= self.config.limit as usize {
@@ -672,8 +655,13 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         }
     }
 
-    #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+    #[inline(never)]
+    fn admit_by_call(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.admit(now, packet, drops);
+    }
+
+    #[inline(always)]
+    fn send(&mut self, now: Instant) -> Option<P> {
         self.update(now);
         let head = self.queue.front()?;
         let (came, bytes) = (head.at, head.packet.len());
@@ -681,6 +669,45 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         self.vars.departed(&self.config, self.now, came, bytes, left);
         self.last = bytes;
         self.queue.pop_front().map(|queued| queued.packet)
+    }
+
+    #[inline(never)]
+    fn send_by_call(&mut self, now: Instant) -> Option<P> {
+        self.send(now)
+    }
+
+    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let Some(oldest) = self.queue.pop_front() else { return false };
+        self.stats.dropped_after.add(oldest.packet.len());
+        drops.dropped(oldest.packet, why);
+        true
+    }
+}
+
+impl<P: Packet, R: Random> Build<P, R> for Pie<P, R> {
+    fn build(config: PieConfig, _salt: u32, random: R) -> Self {
+        Self::new(config, random)
+    }
+}
+
+impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
+    type Config = PieConfig;
+
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // What calls nothing but for its last has no registers to save: it is kept apart.
+        let now = self.now.max(now);
+        if now < self.update_at && self.vars.burst > 0 && self.queue.has_room() {
+            self.admit(now, packet, drops);
+        } else {
+            self.admit_by_call(now, packet, drops);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        let now = self.now.max(now);
+        if now < self.update_at { self.send(now) } else { self.send_by_call(now) }
     }
 
     /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.

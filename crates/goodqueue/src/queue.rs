@@ -118,6 +118,13 @@ impl<P: Packet> Fifo<P> {
         Some(queued)
     }
 
+    /// True if the next packet needs no more memory.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.ring.len() != self.ring.capacity()
+    }
+
     /// The oldest, left where it is.
     #[must_use]
     #[inline]

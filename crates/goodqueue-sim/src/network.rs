@@ -462,13 +462,15 @@ impl Network {
         }
     }
 
-    /// Puts a packet that starts at `from` on a delay line.
+    /// Puts a packet that starts at `from` on a delay line. One event stands for all packets of a line; but what comes from a host's
+    /// own link is scheduled packet by packet, so that an arrival at the very instant at which the link behind becomes free
+    /// comes first if it set out before that transmission did, as in ns-2.
     #[inline]
     fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
         let line = &mut self.lines[index as usize];
         let arrival = from + line.delay;
         line.packets.push_back((arrival, packet));
-        if line.packets.len() == 1 {
+        if line.packets.len() == 1 || line.host.is_some() {
             self.events.push(arrival, Event::Arrive(index).encode());
         }
     }
@@ -527,7 +529,9 @@ impl Network {
     pub(crate) fn arrive(&mut self, now: Instant, index: u32) -> Option<(Packet, Direction)> {
         let line = &mut self.lines[index as usize];
         let (_, packet) = line.packets.pop_front()?;
-        if let Some(&(next, _)) = line.packets.front() {
+        if line.host.is_none()
+            && let Some(&(next, _)) = line.packets.front()
+        {
             self.events.push(next, Event::Arrive(index).encode());
         }
         match line.end {

@@ -2,19 +2,20 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::congestion::{Ack, Congestion, CongestionControl, Signal};
 use crate::registry::{About, Constant, Needs};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1). Other than
-/// [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves itself, not what is in flight.
+/// [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves itself, not what is in flight. ns-2's
+/// window is a double-precision number of segments, so the fraction of a byte counts, through halvings too.
 #[derive(Clone, Debug, Default)]
 pub struct NewRenoNs2 {
-    /// What the window lacks of the exact value, in 2^-16 bytes.
+    /// What the window lacks of the exact value, in 2^-32 bytes.
     remainder: u64,
 }
 
 /// Places of the binary fraction.
-const PLACES: u32 = 16;
+const PLACES: u32 = 32;
 
 impl NewRenoNs2 {
     /// What it is.
@@ -28,6 +29,19 @@ impl NewRenoNs2 {
         ],
         needs: Needs::Nothing,
     };
+}
+
+impl NewRenoNs2 {
+    /// The window in 2^-32 bytes.
+    fn exact(&self, cwnd: u64) -> u128 {
+        (u128::from(cwnd) << PLACES) | u128::from(self.remainder)
+    }
+
+    /// The whole bytes of it; the rest is remembered.
+    fn split(&mut self, exact: u128) -> u64 {
+        self.remainder = u64::try_from(exact & ((1 << PLACES) - 1)).unwrap_or(0);
+        u64::try_from(exact >> PLACES).unwrap_or(u64::MAX)
+    }
 }
 
 impl CongestionControl for NewRenoNs2 {
@@ -44,18 +58,23 @@ impl CongestionControl for NewRenoNs2 {
         if cwnd < ack.ssthresh {
             return cwnd.saturating_add(mss);
         }
-        self.remainder += ((mss * mss) << PLACES) / cwnd.max(1);
-        let whole = self.remainder >> PLACES;
-        self.remainder -= whole << PLACES;
-        cwnd.saturating_add(whole)
+        let exact = self.exact(cwnd);
+        let square = u128::from(mss * mss) << (2 * PLACES);
+        self.split(exact.saturating_add(square / exact.max(1)))
     }
 
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
-        self.remainder = 0;
-        event.cwnd / 2
+        let half = self.exact(event.cwnd) / 2;
+        let whole = self.split(half);
+        if event.signal == Signal::Timeout {
+            self.remainder = 0; // the window will be one segment
+        }
+        whole
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        self.remainder = 0;
+    }
 }
 
 #[cfg(test)]

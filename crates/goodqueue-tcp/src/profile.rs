@@ -127,7 +127,10 @@ const PROFILES: &[Profile] = &[
         summary: "ns-2.35 Agent/TCP/Newreno with a delayed-ACK sink",
         settings: Config { sack: false, ..NS2 },
         controllers: NS2_CONTROLLERS,
-        sources: &["as ns2_sack1; tcp-newreno.cc; checked in the same way"],
+        sources: &[
+            "as ns2_sack1; tcp-newreno.cc; checked in the same way",
+            "whole runs agree packet by packet, goodqueue validate --set-up packets",
+        ],
     },
     Profile {
         name: "ns2_linux",

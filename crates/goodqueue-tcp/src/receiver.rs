@@ -464,7 +464,8 @@ impl Receiver {
             segment.seq = 0;
             // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
             segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
-            self.timer = Some(now + self.syn_rto);
+            // ns-2's one-way agents leave it to the SYN to come again.
+            self.timer = (!self.config.ns2()).then(|| now + self.syn_rto);
             self.answered = now;
             return Some(segment);
         }

@@ -35,6 +35,13 @@ pub(super) const FILES: &[&[u8]] = &[
     include_bytes!("../../reference/ns2-packets/droptail-2+2.gz"),
     include_bytes!("../../reference/ns2-packets/droptail-4+4.gz"),
     include_bytes!("../../reference/ns2-packets/droptail-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/newreno-1.gz"),
+    include_bytes!("../../reference/ns2-packets/newreno-2.gz"),
+    include_bytes!("../../reference/ns2-packets/newreno-3.gz"),
+    include_bytes!("../../reference/ns2-packets/newreno-4.gz"),
+    include_bytes!("../../reference/ns2-packets/newreno-5.gz"),
+    include_bytes!("../../reference/ns2-packets/sack1-1.gz"),
+    include_bytes!("../../reference/ns2-packets/sack1-2.gz"),
     include_bytes!("../../reference/ns2-packets/sfqcodel-1+1.gz"),
     include_bytes!("../../reference/ns2-packets/sfqcodel-2+2.gz"),
     include_bytes!("../../reference/ns2-packets/sfqcodel-4+4.gz"),
@@ -62,7 +69,30 @@ struct About {
     source: String,
     qdisc: String,
     profile: String,
+    #[serde(flatten)]
+    line: Line,
     flows: Vec<Flow>,
+}
+
+/// The line; each direction has it. What a recording does not say is as in Järvinen and Kojo's set-up: 2 Mbit/s with 70 ms, hosts
+/// at 100 Mbit/s 11 ms before it, 60 s of transfers that begin with three segments.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(default)]
+struct Line {
+    /// Bits per second.
+    rate: u64,
+    /// One way behind the queue, in nanoseconds.
+    delay: u64,
+    /// Initial window, in segments.
+    iw: u32,
+    /// Seconds.
+    duration: u64,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { rate: 2_000_000, delay: 70_000_000, iw: 3, duration: 60 }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -72,6 +102,24 @@ struct Flow {
     clock: u64,
     /// Segments to send.
     segments: u64,
+    #[serde(flatten)]
+    access: Access,
+}
+
+/// The link of a host of its own.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(default)]
+struct Access {
+    /// One way, in nanoseconds.
+    access: u64,
+    /// Bits per second.
+    access_rate: u64,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { access: 11_000_000, access_rate: 100_000_000 }
+    }
 }
 
 /// A packet at the bottleneck; instants in nanoseconds.
@@ -121,7 +169,7 @@ impl Recording {
         }
         goodqueue_sim::run_observed(&job.config, |_| true, &mut seen)
             .map_err(|error| Diagnostic::new(error.to_string()))?;
-        let ours = seen.sorted();
+        let ours = seen.sorted(Duration::from_secs(self.about.line.duration));
         let agree = self.packets.iter().zip(&ours).take_while(|(theirs, ours)| theirs.is(ours)).count();
         let more = ours.len() > self.packets.len() && agree == self.packets.len();
         Ok([(AGREEING.to_owned(), agree as f64 + f64::from(u8::from(more)))].into())
@@ -129,28 +177,33 @@ impl Recording {
 }
 
 impl About {
-    /// Järvinen and Kojo's set-up: 2 Mbit/s, 70 ms on the access link and 11 ms behind it, servers at 100 Mbit/s.
     fn scenario(&self) -> String {
-        let Self { qdisc, profile, .. } = self;
+        let Self { qdisc, profile, line: Line { rate, delay, iw, duration }, .. } = self;
         let mut text = format!(
             r#"
-duration = "60s"
+duration = "{duration}s"
 qdiscs = [{{ label = "set-up", down = "{qdisc}", up = "pfifo limit 1000" }}]
 [link]
-down = "2mbit"
-up = "2mbit"
-rtt = "162ms"
+down = "{rate}bit"
+up = "{rate}bit"
 framing = 0
 [tcp]
 profile = "{profile}"
 cc = "newreno"
-iw = 3
+iw = {iw}
 "#
         );
-        for Flow { start, segments, .. } in &self.flows {
-            let size = segments * MSS;
+        for Flow { start, segments, access: Access { access, access_rate }, .. } in &self.flows {
+            let (size, rtt) = (segments * MSS, 2 * (delay + access));
             text += &format!(
-                "[[flows]]\nsize = \"{size}b\"\nstart = \"{start}ns\"\naccess = \"11ms\"\naccess_rate = \"100mbit\"\n"
+                r#"
+[[flows]]
+size = "{size}b"
+start = "{start}ns"
+rtt = "{rtt}ns"
+access = "{access}ns"
+access_rate = "{access_rate}bit"
+"#
             );
         }
         text
@@ -181,8 +234,9 @@ impl Seen {
 struct Log(Vec<Seen>);
 
 impl Log {
-    /// In the order of a recording: by arrival to the microsecond, then by flow.
-    fn sorted(mut self) -> Vec<Seen> {
+    /// What was over by then, in the order of a recording: by arrival to the microsecond, then by flow.
+    fn sorted(mut self, end: Duration) -> Vec<Seen> {
+        self.0.retain(|seen| seen.gone + ROUNDING / 2 < end.as_nanos());
         self.0.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));
         self.0
     }

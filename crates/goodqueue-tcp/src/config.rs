@@ -51,6 +51,9 @@ pub enum LossDetection {
     /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
     /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
     Ns2,
+    /// As ns-2.35's Agent/TCP/FullTcp/Sack does (tcp-full.cc): three duplicates begin recovery, in which what lies below something
+    /// SACKed is sent again once, and the bytes in the network are counted up and down.
+    Ns2Full,
     /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the fourth above it arrived, a
     /// retransmission if what was sent after it did. There is no handshake: data leaves with the SYN.
     Ns2Linux,
@@ -300,13 +303,26 @@ impl Config {
         self.rack() || self.fack()
     }
 
-    /// The sender is one of ns-2's.
+    /// The sender is one of ns-2's one-way agents.
     #[inline]
     pub(crate) const fn ns2(&self) -> bool {
         matches!(self.loss_detection, LossDetection::Ns2 | LossDetection::Ns2Linux)
     }
 
-    /// And it is Agent/TCP/Linux.
+    /// Data carries the acknowledgement of data the other way, and a server closes when the client has. True of ns-2's FullTcp; the
+    /// other profiles are one-way.
+    #[must_use]
+    pub const fn carries_acks(&self) -> bool {
+        self.ns2_full()
+    }
+
+    /// The sender is ns-2's Agent/TCP/FullTcp/Sack.
+    #[inline]
+    pub(crate) const fn ns2_full(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Ns2Full)
+    }
+
+    /// It is one of ns-2's one-way agents, and that is Agent/TCP/Linux.
     #[inline]
     pub(crate) const fn ns2_linux(&self) -> bool {
         matches!(self.loss_detection, LossDetection::Ns2Linux)
@@ -344,12 +360,12 @@ impl Config {
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
             (
                 "loss_detection",
-                self.sack || !self.linux() && !self.ns2_linux(),
-                "RACK, FACK and ns-2's Linux only with SACK",
+                self.sack || !self.linux() && !self.ns2_linux() && !self.ns2_full(),
+                "RACK, FACK and ns-2's Linux and FullTcp only with SACK",
             ),
             (
                 "tail_loss_probe",
-                self.sack && !self.ns2() || !self.tail_loss_probe,
+                self.sack && !self.ns2() && !self.ns2_full() || !self.tail_loss_probe,
                 "only with SACK, and not as ns-2",
             ),
             ("early_retransmit", self.fack() || !self.early_retransmit, "only with FACK"),
@@ -394,6 +410,7 @@ impl Config {
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
             "loss_detection" if self.linux() => String::from("RACK or FACK without SACK"),
+            "loss_detection" if self.ns2_full() => String::from("ns-2's FullTcp without SACK"),
             "loss_detection" => String::from("ns-2's Linux without SACK"),
             "tail_loss_probe" | "early_retransmit" | "offers_again" => String::from("true"),
             "undo" => String::from("not never"),

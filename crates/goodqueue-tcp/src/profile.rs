@@ -150,12 +150,14 @@ const PROFILES: &[Profile] = &[
         settings: Config {
             iw: 4,
             delayed_ack: DelayedAck { every: 1, timeout: Duration::from_millis(400) },
+            timestamps: true,
+            loss_detection: LossDetection::Ns2Full,
             ..NS2
         },
         controllers: NS2_CONTROLLERS,
         sources: &[
-            "ns-default.tcl of ns-2.35; segsperack_ 1 and window 4 as in Nichols' codel.tcl",
-            "recovery is that of Sack1: tcp-full.cc's own is not modelled, and nothing was compared",
+            "ns-default.tcl of ns-2.35; segsperack_ 1, timestamps_ true and window 4 as in Nichols' codel.tcl",
+            "tcp-full.cc and rq.cc, see sender/ns2_full.rs",
         ],
     },
 ];

@@ -19,6 +19,8 @@ pub(crate) struct Reassembly {
     recent: [Option<u64>; MAX_SACK_BLOCKS],
     /// Ranges that were pushed out of those are not reported again.
     is_forgetful: bool,
+    /// A sequence number in each range, in the order in which the ranges began, if they are to be reported so, the latest first.
+    created: Option<Vec<u64>>,
 }
 
 /// What became of a segment that did not come in order.
@@ -36,6 +38,12 @@ impl Reassembly {
     /// One that reports no range but the last three that a segment went into, as ns-2's sink does (tcp-sink.cc).
     pub(crate) fn forgetful() -> Self {
         Self { is_forgetful: true, ..Self::default() }
+    }
+
+    /// One that reports the ranges that began last, wherever segments go; where two grow together the lower counts. So does the
+    /// reassembly queue of ns-2's FullTcp (rq.cc).
+    pub(crate) fn in_order_of_creation() -> Self {
+        Self { created: Some(Vec::new()), ..Self::default() }
     }
 
     #[inline]
@@ -88,6 +96,7 @@ impl Reassembly {
             }
         };
         self.remember(low, start);
+        self.note_creation(low, start, touching);
         stored
     }
 
@@ -98,6 +107,9 @@ impl Reassembly {
         for range in self.ranges.drain(..reached) {
             end = end.max(range.1);
             self.held -= range.1 - range.0;
+        }
+        if let Some(created) = &mut self.created {
+            created.retain(|&seq| seq >= end);
         }
         if self.is_forgetful {
             let mut others = self.recent.into_iter().flatten().filter(|&seq| seq >= end);
@@ -120,6 +132,14 @@ impl Reassembly {
         }
         let mut reported = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
+        if let Some(created) = &self.created {
+            for (start, end) in
+                created.iter().rev().filter_map(|&seq| self.range_of(seq)).take(MAX_SACK_BLOCKS)
+            {
+                blocks.push(ack, start, end);
+            }
+            return blocks;
+        }
         let recent = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq));
         let others = if self.is_forgetful { 0 } else { MAX_SACK_BLOCKS * 2 };
         for range in recent.chain(self.ranges.iter().copied().take(others)) {
@@ -133,6 +153,17 @@ impl Reassembly {
             count += 1;
         }
         blocks
+    }
+
+    /// The range at `index` took in a segment at `start`, and so many ranges that it touched.
+    fn note_creation(&mut self, index: usize, start: u64, touching: usize) {
+        let (Some(created), Some(&(low, high))) = (&mut self.created, self.ranges.get(index)) else { return };
+        if touching == 0 {
+            created.push(start);
+        } else if touching > 1 {
+            let lowest = created.iter().copied().filter(|seq| (low..high).contains(seq)).min();
+            created.retain(|seq| !(low..high).contains(seq) || Some(*seq) == lowest);
+        }
     }
 
     /// Puts the range at `index`, which the segment at `start` went into, to the front of those last reported.

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
-use crate::config::MAX_WINDOW;
+use crate::config::{LossDetection, MAX_WINDOW};
 use crate::reassembly::{Reassembly, Stored};
 use crate::receive_buffer::{JOINED, OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -64,6 +64,8 @@ pub struct Receiver {
     sack_patience: Duration,
     /// When the last SYN/ACK went out.
     answered: Instant,
+    /// The last ACK acknowledged what is below.
+    acknowledged: u64,
     /// Timeout of the SYN/ACK now.
     syn_rto: Duration,
     /// The duplicate that the next ACK reports (RFC 2883 §4).
@@ -127,10 +129,10 @@ impl Receiver {
             ts_recent: 0,
             arrived: None,
             window: if config.ns2_linux() { MAX_WINDOW } else { config.rwnd },
-            reassembly: if config.ns2() || config.ns2_linux() {
-                Reassembly::forgetful()
-            } else {
-                Reassembly::default()
+            reassembly: match config.loss_detection {
+                LossDetection::Ns2 | LossDetection::Ns2Linux => Reassembly::forgetful(),
+                LossDetection::Ns2Full => Reassembly::in_order_of_creation(),
+                _ => Reassembly::default(),
             },
             duplicate: None,
             quick: config.quick_acks,
@@ -144,6 +146,7 @@ impl Receiver {
                 + Duration::from_nanos(config.sack_delay.as_nanos() / SACK_SLACK_SHARE),
             ack_now: false,
             answered: Instant::ZERO,
+            acknowledged: 0,
             marked: false,
             change: None,
             syn_rto: config.initial_rto,
@@ -185,6 +188,9 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, segment: &Segment) {
+        if self.config.ns2_full() && self.state == State::SynReceived {
+            return; // the SYN/ACK has a timer of its own
+        }
         if self.state == State::Listen {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
@@ -272,6 +278,10 @@ impl Receiver {
         self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
         self.unacknowledged += 1;
         self.eager = 0;
+        if self.config.ns2_full() {
+            self.answer_as_ns2_full(now, filled_gap || segment.len == 0);
+            return;
+        }
         let answers_mark = core::mem::replace(&mut self.ack_now, false);
         if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
             // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
@@ -294,6 +304,31 @@ impl Receiver {
         } else if self.timer.is_none() {
             self.wait_for_more(now);
         }
+    }
+
+    /// ns-2's FullTcp acknowledges a segment's worth at once, and what fills a gap, and a FIN; less waits for the timer, which runs out
+    /// at multiples of its interval, or for data the other way.
+    fn answer_as_ns2_full(&mut self, now: Instant, at_once: bool) {
+        let worth = u64::from(self.config.payload()) * u64::from(self.config.delayed_ack.every);
+        if at_once || self.rcv_nxt - self.acknowledged >= worth {
+            self.ack_due = true;
+        } else if self.timer.is_none() {
+            let interval = self.config.delayed_ack.timeout.as_nanos().max(1);
+            self.timer = Some(Instant::from_nanos((now.as_nanos() / interval + 1) * interval));
+        }
+    }
+
+    /// Data the other way sets out: what it acknowledges, and the timestamp that it echoes, if it is of a TCP that acknowledges so
+    /// here: ns-2's FullTcp.
+    pub fn carry(&mut self) -> Option<(u64, u32)> {
+        if !self.config.ns2_full() || self.state != State::Established || !self.reassembly.is_empty() {
+            return None;
+        }
+        self.ack_due = false;
+        self.timer = None;
+        self.unacknowledged = 0;
+        self.acknowledged = self.rcv_nxt;
+        Some((self.rcv_nxt, self.ts_recent))
     }
 
     /// What may be announced now: what the application allows and the buffer holds.
@@ -349,6 +384,8 @@ impl Receiver {
                 self.delay(now);
                 return;
             }
+        } else if end <= self.rcv_nxt && self.config.ns2_full() {
+            self.stats.duplicates += 1;
         } else if end <= self.rcv_nxt {
             self.stats.duplicates += 1;
             self.quick = self.quick.max(self.config.quick_acks);
@@ -449,6 +486,7 @@ impl Receiver {
             }
         }
         self.stats.sent += 1;
+        self.acknowledged = self.rcv_nxt;
         let mut segment = Segment {
             seq: 1,
             ack: self.rcv_nxt,
@@ -474,7 +512,7 @@ impl Receiver {
         }
         self.timer = None;
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
-            let duplicate = self.duplicate.take().filter(|_| !self.config.ns2()); // ns-2 generates no DSACK
+            let duplicate = self.duplicate.take().filter(|_| !self.config.ns2() && !self.config.ns2_full()); // ns-2 generates no DSACK
             segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
         }
         Some(segment)

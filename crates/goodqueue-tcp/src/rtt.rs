@@ -43,6 +43,8 @@ struct Ns2 {
     rttvar: u64,
     /// By how much the timeout is multiplied.
     back_off: u32,
+    /// What the last sample made of it, without bounds.
+    unbounded: Duration,
 }
 
 /// When the back-off is beyond this, ns-2 takes the smoothed RTT for worthless.
@@ -70,8 +72,10 @@ impl RttEstimator {
             rule: match config.rto_rule {
                 RtoRule::Rfc6298 | RtoRule::Libutp => Rule::Rfc6298,
                 RtoRule::Linux | RtoRule::LinuxStamps => Rule::Linux(Linux::default()),
-                RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
-                RtoRule::Ns2Linux => Rule::Ns2Linux(Ns2 { srtt: 0, rttvar: 0, back_off: 1 }),
+                RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO }),
+                RtoRule::Ns2Linux => {
+                    Rule::Ns2Linux(Ns2 { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO })
+                }
             },
             config,
         }
@@ -152,6 +156,7 @@ impl RttEstimator {
         self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
         self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
         let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
+        ns2.unbounded = rto;
         self.set_rto(rto);
     }
 
@@ -259,6 +264,14 @@ impl RttEstimator {
         self.rto = self.base;
         if let Rule::Ns2Linux(ns2) = &mut self.rule {
             ns2.back_off = 1;
+        }
+    }
+
+    /// What the timeout follows from without bounds and back-off, by ns-2's rule (`t_rtxcur_`).
+    pub(crate) fn unbounded(&self) -> Duration {
+        match &self.rule {
+            Rule::Ns2(ns2) if self.srtt.is_some() => ns2.unbounded,
+            _ => self.base,
         }
     }
 

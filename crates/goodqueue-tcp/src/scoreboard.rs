@@ -636,6 +636,11 @@ impl Scoreboard {
         (hole < self.high_sacked).then(|| (hole, self.unpacked(hole)))
     }
 
+    /// Position of the first segment from `position` on that is not SACKED, below one that is.
+    pub(crate) fn hole_from(&self, position: u64) -> Option<u64> {
+        (position.max(self.first)..self.high_sacked).find(|&hole| !self.at(hole).is(SACKED))
+    }
+
     /// The last segment that is not SACKED (NextSeg rule 4, the rescue retransmission).
     pub(crate) fn rescue(&self) -> Option<(u64, Record)> {
         let last = (self.first..self.next).rev().find(|&position| !self.at(position).is(SACKED))?;

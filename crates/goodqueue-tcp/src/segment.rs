@@ -6,6 +6,7 @@ use core::ops::{BitOr, BitOrAssign};
 use goodqueue::Ecn;
 
 use crate::Config;
+use crate::config::LossDetection;
 
 /// IPv4 header (RFC 791 §3.1) and TCP header (RFC 9293 §3.1), without options, in bytes.
 pub const HEADER: u32 = 40;
@@ -185,8 +186,13 @@ impl Segment {
     #[must_use]
     #[inline]
     pub fn wire_len(&self, config: &Config) -> u32 {
-        // ns-2 counts eight bytes per block and nothing for the option itself (tcp-sink.cc).
-        let sack = if config.ns2() { 8 * u32::from(self.sack.count) } else { self.sack.wire_len() };
+        let blocks = 8 * u32::from(self.sack.count);
+        let sack = match config.loss_detection {
+            // ns-2's sinks count eight bytes per block and nothing for the option itself (tcp-sink.cc); FullTcp does not pad it.
+            LossDetection::Ns2 | LossDetection::Ns2Linux => blocks,
+            LossDetection::Ns2Full if blocks > 0 => blocks + 2,
+            _ => self.sack.wire_len(),
+        };
         let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack;
         self.len.saturating_add(HEADER + options)
     }

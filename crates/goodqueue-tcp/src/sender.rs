@@ -21,6 +21,7 @@ mod fack;
 mod frto;
 mod local;
 mod ns2;
+mod ns2_full;
 mod ns2_linux;
 mod rack;
 mod rates;
@@ -31,6 +32,7 @@ mod view;
 use bursts::Burst;
 use frto::Test;
 use ns2::Ns2;
+use ns2_full::Ns2Full;
 use ns2_linux::Ns2Linux;
 use rates::Rates;
 use send_buffer::SendBuffer;
@@ -206,6 +208,7 @@ pub struct Sender<C = AnyCongestionControl> {
     send_buffer: Option<Box<SendBuffer>>,
     ns2: Ns2,
     ns2_linux: Option<Box<Ns2Linux>>,
+    ns2_full: Option<Box<Ns2Full>>,
     hystart: Option<Box<HyStartPlusPlus>>,
 }
 
@@ -230,7 +233,7 @@ impl<C: CongestionControl> Sender<C> {
         if controls_all {
             scoreboard.keep_log();
         }
-        if config.ns2() {
+        if config.ns2() || config.ns2_full() {
             scoreboard.count_no_losses();
         }
         Ok(Self {
@@ -280,6 +283,7 @@ impl<C: CongestionControl> Sender<C> {
             },
             ns2: Ns2::default(),
             ns2_linux: config.ns2_linux().then(|| Box::new(Ns2Linux::new())),
+            ns2_full: config.ns2_full().then(Box::default),
             hystart,
             probed: None,
             rates: controls_all.then(Box::default),
@@ -381,6 +385,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.config.ns2() {
             return self.send_as_ns2(now);
+        }
+        if self.config.ns2_full() {
+            return self.send_as_ns2_full(now);
         }
         if let Some(new) = self.tail_due {
             return self.send_tail_probe(now, new);
@@ -666,7 +673,11 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.since(self.last_sent);
-        if !self.config.idle_restart || self.config.ns2_linux() || idle <= self.rtt.rto() {
+        if !self.config.idle_restart
+            || self.config.ns2_linux()
+            || self.config.ns2_full()
+            || idle <= self.rtt.rto()
+        {
             return;
         }
         let window = self.mss * u64::from(self.config.iw);
@@ -711,6 +722,8 @@ impl<C: CongestionControl> Sender<C> {
         self.timed_out_at = Some(self.snd_una);
         if self.config.ns2_linux() {
             self.time_out_as_ns2_linux(now);
+        } else if self.config.ns2_full() {
+            self.time_out_as_ns2_full(now);
         } else if self.config.ns2() {
             self.time_out_as_ns2(now);
         } else if self.config.undo == UndoRule::Halved {
@@ -724,7 +737,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.duplicate_acks = 0;
         self.limited = 0;
-        self.front_due = !self.config.ns2();
+        self.front_due = !self.config.ns2() && !self.config.ns2_full();
         self.rtt.back_off();
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }

@@ -158,7 +158,9 @@ fn of_profile(default: &Tcp, profile: &str) -> Tcp {
         let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
         let goodqueue_tcp::DelayedAck { every, timeout } = delayed_ack;
         tcp.iw = iw;
-        tcp.delayed_ack = (every > 1).then_some(DelayedAck { every, timeout });
+        // ns-2's FullTcp delays the ACK of what is less than a segment.
+        let delays = every > 1 || known.settings.carries_acks();
+        tcp.delayed_ack = delays.then_some(DelayedAck { every, timeout });
         tcp.ecn = ecn;
         tcp.sack = sack;
         tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };

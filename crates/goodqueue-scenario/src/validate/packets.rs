@@ -23,6 +23,7 @@ use crate::diagnostic::Diagnostic;
 pub(super) const AGREEING: &str = "packets before the first difference";
 /// ns-2 writes times to the microsecond.
 const ROUNDING: u64 = 1000;
+/// Payload of a segment where the recording says nothing else.
 const MSS: u64 = 1460;
 
 /// The recordings.
@@ -35,6 +36,11 @@ pub(super) const FILES: &[&[u8]] = &[
     include_bytes!("../../reference/ns2-packets/droptail-2+2.gz"),
     include_bytes!("../../reference/ns2-packets/droptail-4+4.gz"),
     include_bytes!("../../reference/ns2-packets/droptail-6+6.gz"),
+    include_bytes!("../../reference/ns2-packets/fulltcp-1.gz"),
+    include_bytes!("../../reference/ns2-packets/fulltcp-2.gz"),
+    include_bytes!("../../reference/ns2-packets/fulltcp-3.gz"),
+    include_bytes!("../../reference/ns2-packets/fulltcp-4.gz"),
+    include_bytes!("../../reference/ns2-packets/fulltcp-5.gz"),
     include_bytes!("../../reference/ns2-packets/newreno-1.gz"),
     include_bytes!("../../reference/ns2-packets/newreno-2.gz"),
     include_bytes!("../../reference/ns2-packets/newreno-3.gz"),
@@ -87,11 +93,13 @@ struct Line {
     iw: u32,
     /// Seconds.
     duration: u64,
+    /// Bytes of payload in a segment.
+    payload: u64,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { rate: 2_000_000, delay: 70_000_000, iw: 3, duration: 60 }
+        Self { rate: 2_000_000, delay: 70_000_000, iw: 3, duration: 60, payload: MSS }
     }
 }
 
@@ -100,8 +108,11 @@ struct Flow {
     /// When it opens, and by how much its clock is ahead: nanoseconds.
     start: u64,
     clock: u64,
-    /// Segments to send.
+    /// Segments to send, or bytes.
+    #[serde(default)]
     segments: u64,
+    #[serde(default)]
+    bytes: u64,
     #[serde(flatten)]
     access: Access,
 }
@@ -158,7 +169,7 @@ impl Recording {
 
     /// Simulates the same and counts the packets up to the first that differs.
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let mut seen = Log::default();
+        let mut seen = Log { payload: self.about.line.payload, seen: Vec::new() };
         let mut all = jobs(&self.about.scenario())?;
         let job = all.first_mut().ok_or_else(|| Diagnostic::new("a recording has no run"))?;
         for (flow, recorded) in job.config.flows.iter_mut().zip(&self.about.flows) {
@@ -178,7 +189,7 @@ impl Recording {
 
 impl About {
     fn scenario(&self) -> String {
-        let Self { qdisc, profile, line: Line { rate, delay, iw, duration }, .. } = self;
+        let Self { qdisc, profile, line: Line { rate, delay, iw, duration, payload }, .. } = self;
         let mut text = format!(
             r#"
 duration = "{duration}s"
@@ -193,8 +204,8 @@ cc = "newreno"
 iw = {iw}
 "#
         );
-        for Flow { start, segments, access: Access { access, access_rate }, .. } in &self.flows {
-            let (size, rtt) = (segments * MSS, 2 * (delay + access));
+        for Flow { start, segments, bytes, access: Access { access, access_rate }, .. } in &self.flows {
+            let (size, rtt) = (bytes + segments * payload, 2 * (delay + access));
             text += &format!(
                 r#"
 [[flows]]
@@ -230,15 +241,17 @@ impl Seen {
 }
 
 /// What comes to the queue of data.
-#[derive(Default)]
-struct Log(Vec<Seen>);
+struct Log {
+    payload: u64,
+    seen: Vec<Seen>,
+}
 
 impl Log {
     /// What was over by then, in the order of a recording: by arrival to the microsecond, then by flow.
     fn sorted(mut self, end: Duration) -> Vec<Seen> {
-        self.0.retain(|seen| seen.gone + ROUNDING / 2 < end.as_nanos());
-        self.0.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));
-        self.0
+        self.seen.retain(|seen| seen.gone + ROUNDING / 2 < end.as_nanos());
+        self.seen.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));
+        self.seen
     }
 }
 
@@ -249,9 +262,9 @@ impl Observer for Log {
         let (Direction::Down, Payload::Tcp(segment)) = (visit.direction, &visit.packet.payload) else {
             return;
         };
-        self.0.push(Seen {
+        self.seen.push(Seen {
             flow: visit.packet.flow,
-            number: segment.seq.div_ceil(MSS),
+            number: segment.seq.div_ceil(self.payload),
             came: visit.packet.queued_at.as_nanos(),
             gone: at.as_nanos(),
             dropped: matches!(fate, Fate::Dropped(_)),

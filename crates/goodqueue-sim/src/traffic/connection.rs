@@ -3,12 +3,13 @@
 //! It is two one-way transfers that share a handshake. The server's half begins when the client's ACK of the SYN/ACK
 //! arrives; its round-trip time is then known from the handshake. Two things differ from one full-duplex TCP: ACKs are
 //! never carried by data of the other direction, so that a request is acknowledged by a packet of its own, and each half
-//! has its own receive window. Both cost 52 bytes now and then on the way that has room.
+//! has its own receive window. Both cost 52 bytes now and then on the way that has room. ns-2's FullTcp, which delays the
+//! ACK of what is less than a segment, lets data carry it, and its server closes when the client's FIN comes.
 
 use std::sync::Arc;
 
 use goodqueue::{ConfigError, Instant};
-use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Sender};
+use goodqueue_tcp::{AnyCongestionControl, Config, Flags, Receiver, Segment, Sender};
 
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
@@ -82,8 +83,10 @@ impl Connection {
 
     /// Neither end has more to send: FINs follow the data.
     pub(crate) fn close(&mut self, now: Instant, network: &mut Network) {
-        for half in &mut self.halves {
-            half.sender.close();
+        for direction in Direction::BOTH {
+            if direction == self.asks || !self.config.carries_acks() {
+                self.halves[direction.index()].sender.close();
+            }
         }
         self.transmit(now, network);
     }
@@ -118,10 +121,14 @@ impl Connection {
         network: &mut Network,
     ) {
         let Payload::Tcp(segment) = &packet.payload else { return };
-        let half = &mut self.halves[packet.connection as usize & 1];
+        let number = packet.connection as usize & 1;
+        let half = &mut self.halves[number];
         // Data of a half travels in its own direction, its acknowledgements in the other.
-        if direction.index() == packet.connection as usize & 1 {
+        if direction.index() == number {
             half.receiver.on_segment(now, segment);
+            if self.config.carries_acks() {
+                self.take_carried(now, direction, segment);
+            }
         } else {
             half.sender.on_segment(now, segment);
         }
@@ -129,6 +136,19 @@ impl Connection {
             self.begin_answering(now);
         }
         self.transmit(now, network);
+    }
+
+    /// Data that travelled in `direction` carried an ACK of the other half; the client's FIN closes that, too.
+    fn take_carried(&mut self, now: Instant, direction: Direction, segment: &Segment) {
+        let is_closed = direction == self.asks && self.halves[direction.index()].receiver.is_finished();
+        let other = &mut self.halves[direction.reverse().index()].sender;
+        // As a duplicate it does not count.
+        if segment.flags.contains(Flags::ACK) && segment.ack > other.acknowledged() {
+            other.on_segment(now, &Segment { seq: 1, len: 0, flags: Flags::ACK, ..*segment });
+        }
+        if is_closed {
+            other.close();
+        }
     }
 
     /// Timers that are due at `now` run.
@@ -180,7 +200,13 @@ impl Connection {
                 let bytes = segment.wire_len(&self.config);
                 network.send_on(now, direction.reverse(), name, bytes, Payload::Tcp(segment));
             }
-            while let Some(segment) = half.sender.poll_transmit(now) {
+            while let Some(mut segment) = self.halves[direction.index()].sender.poll_transmit(now) {
+                let other = &mut self.halves[direction.reverse().index()].receiver;
+                if (segment.len > 0 || segment.flags.contains(Flags::FIN))
+                    && let Some((ack, stamp)) = other.carry()
+                {
+                    (segment.ack, segment.ts_ecr) = (ack, stamp);
+                }
                 let bytes = segment.wire_len(&self.config);
                 network.send_on(now, direction, name, bytes, Payload::Tcp(segment));
             }

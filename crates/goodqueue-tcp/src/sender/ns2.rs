@@ -123,7 +123,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Window and threshold after congestion: the threshold counts whole segments.
-    fn halve(&mut self, now: Instant, signal: Signal) {
+    pub(super) fn halve(&mut self, now: Instant, signal: Signal) {
         self.cwnd = self.reduced_window(now, signal, 0);
         self.ssthresh = (self.cwnd - self.cwnd % self.mss).max(2 * self.mss);
     }

@@ -77,6 +77,10 @@ impl<C: CongestionControl> Sender<C> {
         // ECE alone accepts ECN (RFC 3168 §6.1.1).
         self.ecn =
             self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
+        if self.config.ns2_full() {
+            self.on_syn_ack_as_ns2_full(now, segment);
+            return;
+        }
         if self.stats.syn_retransmits == 0 {
             let ns2 = self.config.ns2() && !self.config.ns2_linux();
             let rtt = if ns2 { self.between_ticks(self.last_sent, now) } else { now.since(self.last_sent) };
@@ -110,6 +114,8 @@ impl<C: CongestionControl> Sender<C> {
             self.on_ack_as_linux(now, segment, pipe_before);
         } else if self.config.ns2_linux() {
             self.on_ack_as_ns2_linux(now, segment, pipe_before);
+        } else if self.config.ns2_full() {
+            self.on_ack_as_ns2_full(now, segment, pipe_before);
         } else if self.config.ns2() {
             self.on_ack_as_ns2(now, segment, pipe_before);
         } else {

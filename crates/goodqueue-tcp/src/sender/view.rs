@@ -56,6 +56,12 @@ impl<C> Sender<C> {
         self.fin_sent && self.snd_una == self.snd_nxt
     }
 
+    /// The next sequence number that the other end expects, as far as is known (SND.UNA).
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.snd_una
+    }
+
     /// Payload bytes that were cumulatively acknowledged.
     #[must_use]
     pub fn bytes_acked(&self) -> u64 {

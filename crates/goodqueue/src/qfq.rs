@@ -125,23 +125,34 @@ impl<P: Packet + Flow> Qfq<P> {
             beside: Stats::default(),
             config,
         };
-        for (index, class) in qfq.config.all_classes().into_iter().enumerate() {
-            qfq.insert(index, class);
-        }
+        let classes = qfq.config.all_classes();
+        qfq.add_missing(&classes);
         qfq
     }
 
-    /// Makes class number `index`.
-    fn insert(&mut self, index: usize, class: QfqClass) {
-        self.renumber(|other| if other as usize >= index { other.saturating_add(1) } else { other });
-        let made = Class {
-            minor: class.minor,
-            aggregate: self.scheduler.join(class.weight, class.longest),
-            leaf: ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random),
-            deficit: 0,
-            active: false,
-        };
-        self.classes.insert(index.min(self.classes.len()), made);
+    /// Makes those of the classes `wanted` that are not there yet and puts them between the others, which are all wanted, in
+    /// one pass: there may be tens of thousands.
+    fn add_missing(&mut self, wanted: &[QfqClass]) {
+        let mut there = core::mem::take(&mut self.classes).into_iter().peekable();
+        let mut numbers = Vec::with_capacity(there.len());
+        self.classes.reserve(wanted.len());
+        for (number, class) in (0..).zip(wanted) {
+            let made = match there.next_if(|old| old.minor == class.minor) {
+                Some(old) => {
+                    numbers.push(number);
+                    old
+                }
+                None => Class {
+                    minor: class.minor,
+                    aggregate: self.scheduler.join(class.weight, class.longest),
+                    leaf: ClassLeaf::new(class.qdisc.clone(), class.minor, self.salt, &mut self.random),
+                    deficit: 0,
+                    active: false,
+                },
+            };
+            self.classes.push(made);
+        }
+        self.renumber(|index| numbers.get(index as usize).copied().unwrap_or(index));
     }
 
     /// Purges the classes that are not to stay and takes them out, all in one pass: there may be tens of thousands.
@@ -428,10 +439,10 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         let wanted = self.config.all_classes();
         let known = |classes: &[QfqClass], minor| classes.binary_search_by_key(&minor, |class| class.minor);
         self.retain(|class| known(&wanted, class.minor).is_ok(), drops);
+        self.add_missing(&wanted);
         for (index, class) in wanted.into_iter().enumerate() {
-            match known(&before, class.minor).ok().and_then(|at| before.get(at)) {
-                Some(old) => self.change(index, old, class, drops),
-                None => self.insert(index, class),
+            if let Some(old) = known(&before, class.minor).ok().and_then(|at| before.get(at)) {
+                self.change(index, old, class, drops);
             }
         }
     }

@@ -334,3 +334,34 @@ fn a_class_that_goes_takes_its_packets_with_it_and_the_others_stay() {
         );
     }
 }
+
+#[test]
+fn classes_put_in_between_leave_the_others_their_packets_and_turns() {
+    let classes = |minors: &[u32]| {
+        minors.iter().fold(Settings::new(), |all, &minor| all.with_child(class(minor, Settings::new(), None)))
+    };
+    let odd: Vec<u32> = (1..40_000).step_by(2).collect();
+    let all: Vec<u32> = (1..40_000).collect();
+    for kind in ["drr", "qfq"] {
+        let mut qdisc = queue(kind, &classes(&odd));
+        for id in 0..6 {
+            for minor in [20_001, 3, 39_999] {
+                qdisc.enqueue(Instant::ZERO, packet(id, 1500, minor), &mut nobody());
+            }
+        }
+        qdisc.reconfigure(Instant::ZERO, config(kind, &classes(&all)), &mut nobody());
+        for minor in [2, 20_002] {
+            qdisc.enqueue(Instant::ZERO, packet(0, 1500, minor), &mut nobody());
+        }
+        let order: Vec<u32> =
+            departures(&mut qdisc, Instant::ZERO).iter().map(|(_, packet)| packet.flow).collect();
+        assert_eq!(order.len(), 20, "{kind}");
+        for minor in [2, 20_002] {
+            let place = order.iter().position(|&flow| flow == minor);
+            assert!(place.is_some_and(|place| place < 12), "{kind}: {order:?}");
+        }
+        for minor in [20_001, 3, 39_999] {
+            assert_eq!(order.iter().filter(|&&flow| flow == minor).count(), 6, "{kind}: {order:?}");
+        }
+    }
+}

@@ -46,6 +46,7 @@ impl Configure for QfqConfig {
         let flows = settings.number("flows", 1, MAX_FLOWS)?;
         leaf::check_minors(settings.children())?;
         let mut classes: Vec<QfqClass> = Vec::new();
+        let mut sum = 0;
         for child in settings.children() {
             let number = |name, low: u32, high: u32, default: u32| -> Result<u32, ConfigError> {
                 let given = child.settings.small(name, u64::from(low), u64::from(high));
@@ -55,7 +56,7 @@ impl Configure for QfqConfig {
             let longest = number("maxpkt", MIN_LONGEST, MAX_LONGEST, mtu)?;
             let qdisc = leaf::qdisc_of(child, link)?.unwrap_or_else(leaf::default_leaf);
             classes.push(QfqClass { minor: child.class, weight, longest, qdisc });
-            let sum: u64 = classes.iter().map(|class| u64::from(class.weight)).sum();
+            sum += u64::from(weight);
             if sum > MAX_WEIGHTS {
                 let error =
                     ConfigError::new("weight", alloc::format!("{weight}"), "65536 for all classes together");

@@ -1,12 +1,16 @@
 //! The schedule of `qfq`: aggregates of classes in groups, and which of them is served next.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 /// Virtual time and who is served in it.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     aggregates: Vec<Aggregate>,
+    /// Weight, length and number of the aggregates that have room for one more class.
+    room: BTreeSet<(u64, u32, u32)>,
+    /// Aggregates without classes.
+    unused: BTreeSet<u32>,
     groups: Vec<Group>,
     /// Groups by state: bit 0 of the index is "not eligible", bit 1 "blocked".
     maps: [u64; 4],
@@ -45,6 +49,8 @@ impl Scheduler {
     pub(super) fn new() -> Self {
         Self {
             aggregates: Vec::new(),
+            room: BTreeSet::new(),
+            unused: BTreeSet::new(),
             groups: (0..GROUPS).map(|_| Group::default()).collect(),
             maps: [0; 4],
             time: 0,
@@ -324,43 +330,55 @@ impl Scheduler {
     pub(super) fn join(&mut self, weight: u32, longest: u32) -> u32 {
         // Weights are rounded as their inverses are.
         let weight = ONE / (ONE / u64::from(weight.max(1)));
-        let fits = |entry: &Aggregate| {
-            entry.weight == weight && entry.longest == longest && (1..FULL).contains(&entry.classes)
+        let roomy = self.room.range((weight, longest, 0)..=(weight, longest, u32::MAX)).next();
+        let place = match roomy {
+            Some(&(_, _, place)) => place,
+            None => self.found(weight, longest),
         };
-        let unused = |entry: &Aggregate| entry.classes == 0;
-        let found = self.aggregates.iter().position(fits);
-        let place =
-            found.or_else(|| self.aggregates.iter().position(unused)).unwrap_or(self.aggregates.len());
-        if found.is_none() {
-            let span = u64::from(longest) * (ONE / weight);
-            let fresh = Aggregate {
-                weight,
-                longest,
-                classes: 0,
-                active: VecDeque::new(),
-                group: group_of(span),
-                start: 0,
-                finish: 0,
-                initial_budget: u64::from(longest),
-                budget: u64::from(longest),
-            };
-            match self.aggregates.get_mut(place) {
-                Some(old) => *old = fresh,
-                None => self.aggregates.push(fresh),
+        self.weights += weight;
+        if let Some(aggregate) = self.aggregates.get_mut(place as usize) {
+            aggregate.classes += 1;
+            if aggregate.classes == FULL {
+                self.room.remove(&(weight, longest, place));
             }
         }
-        self.weights += weight;
-        if let Some(aggregate) = self.aggregates.get_mut(place) {
-            aggregate.classes += 1;
+        place
+    }
+
+    /// A new aggregate for classes of this weight and length.
+    fn found(&mut self, weight: u64, longest: u32) -> u32 {
+        let fresh = Aggregate {
+            weight,
+            longest,
+            classes: 0,
+            active: VecDeque::new(),
+            group: group_of(u64::from(longest) * (ONE / weight)),
+            start: 0,
+            finish: 0,
+            initial_budget: u64::from(longest),
+            budget: u64::from(longest),
+        };
+        let next = u32::try_from(self.aggregates.len()).unwrap_or(u32::MAX);
+        let place = self.unused.pop_first().unwrap_or(next);
+        match self.aggregates.get_mut(place as usize) {
+            Some(old) => *old = fresh,
+            None => self.aggregates.push(fresh),
         }
-        u32::try_from(place).unwrap_or(0)
+        self.room.insert((weight, longest, place));
+        place
     }
 
     pub(super) fn leave(&mut self, index: u32) {
         let Some(aggregate) = self.aggregate(index) else { return };
         aggregate.classes = aggregate.classes.saturating_sub(1);
-        let (weight, empty) = (aggregate.weight, aggregate.classes == 0);
+        let (weight, longest, empty) = (aggregate.weight, aggregate.longest, aggregate.classes == 0);
         self.weights = self.weights.saturating_sub(weight);
+        if empty {
+            self.room.remove(&(weight, longest, index));
+            self.unused.insert(index);
+        } else {
+            self.room.insert((weight, longest, index));
+        }
         if empty && self.serving == Some(index) {
             self.serving = self.choose();
         }

@@ -3,7 +3,10 @@
 //! [`Xoshiro256PlusPlus`] (Blackman & Vigna 2019) is the named generator of all simulations; [`Recorded`] plays back
 //! numbers that somebody else drew, so that a random discipline can be compared with a recording decision by decision.
 
-use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 /// A source of uniformly distributed integers.
 pub trait Random {
@@ -68,31 +71,55 @@ impl Random for Xoshiro256PlusPlus {
     }
 }
 
-/// Numbers drawn elsewhere, given out in order. When they run out it gives zeros and says so.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+/// Numbers drawn elsewhere, given out in order. When they run out it gives zeros and says so. The disciplines of a tree that
+/// is made with it draw from it in turn; a clone gives out on its own account what is left.
+#[derive(Default, Debug)]
 pub struct Recorded {
-    draws: VecDeque<u64>,
-    missing: u64,
+    draws: Arc<Vec<u64>>,
+    given: Arc<AtomicUsize>,
 }
 
 impl Recorded {
-    /// Adds a draw behind those not yet given out.
+    /// Adds a draw behind those not yet given out; of no effect on a tree that is made already.
     pub fn push(&mut self, value: u64) {
-        self.draws.push_back(value);
+        Arc::make_mut(&mut self.draws).push(value);
     }
 
     /// Draws that were asked for after the record had ended.
     #[must_use]
     pub fn missing(&self) -> u64 {
-        self.missing
+        self.given().saturating_sub(self.draws.len()) as u64
     }
 
     /// Draws not yet given out.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.draws.len()
+        self.draws.len().saturating_sub(self.given())
+    }
+
+    fn given(&self) -> usize {
+        self.given.load(Relaxed)
+    }
+
+    /// The same record for one more discipline: what one of them has drawn no other draws.
+    fn shared(&self) -> Self {
+        Self { draws: Arc::clone(&self.draws), given: Arc::clone(&self.given) }
     }
 }
+
+impl Clone for Recorded {
+    fn clone(&self) -> Self {
+        Self { draws: Arc::clone(&self.draws), given: Arc::new(AtomicUsize::new(self.given())) }
+    }
+}
+
+impl PartialEq for Recorded {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.draws, self.given()) == (&other.draws, other.given())
+    }
+}
+
+impl Eq for Recorded {}
 
 impl Random for Recorded {
     #[expect(clippy::cast_possible_truncation, reason = "a recorded 32-bit draw has its upper half zero")]
@@ -101,10 +128,8 @@ impl Random for Recorded {
     }
 
     fn next_u64(&mut self) -> u64 {
-        self.draws.pop_front().unwrap_or_else(|| {
-            self.missing = self.missing.saturating_add(1);
-            0
-        })
+        let next = self.given.fetch_add(1, Relaxed);
+        self.draws.get(next).copied().unwrap_or(0)
     }
 }
 
@@ -126,11 +151,11 @@ impl Source {
 }
 
 impl Source {
-    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of recorded draws, a copy.
+    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of recorded draws, the same.
     pub(crate) fn fork(&mut self, part: u64) -> Self {
         match self {
             Self::Seeded(generator) => Self::Seeded(Xoshiro256PlusPlus::stream(generator.next_u64(), part)),
-            Self::Recorded(record) => Self::Recorded(record.clone()),
+            Self::Recorded(record) => Self::Recorded(record.shared()),
         }
     }
 }
@@ -168,5 +193,16 @@ mod tests {
         let mut record = Recorded::default();
         record.push(7);
         assert_eq!((record.next_u64(), record.next_u32(), record.missing()), (7, 0, 1));
+    }
+
+    #[test]
+    fn the_parts_of_a_tree_draw_from_one_record_in_turn_and_a_clone_for_itself() {
+        let mut record = Recorded::default();
+        (1..=4).for_each(|draw| record.push(draw));
+        let mut tree = Source::Recorded(record);
+        let mut part = tree.fork(1);
+        let mut clone = part.clone();
+        assert_eq!([tree.next_u64(), part.next_u64(), tree.next_u64()], [1, 2, 3]);
+        assert_eq!([clone.next_u64(), part.next_u64(), clone.next_u64()], [1, 4, 2]);
     }
 }

@@ -431,8 +431,13 @@ impl PieConfig {
         if due > now {
             return due;
         }
-        let period = self.next_update(due).since(due).as_nanos().max(1);
-        let late = Duration::from_nanos(now.since(due).as_nanos() % period);
+        // A kernel timer's first period may be another than those that follow, which begin where its coarser cogs do.
+        let second = self.next_update(due);
+        if second > now {
+            return second;
+        }
+        let period = self.next_update(second).since(second).as_nanos().max(1);
+        let late = Duration::from_nanos(now.since(second).as_nanos() % period);
         self.next_update(now - late)
     }
 

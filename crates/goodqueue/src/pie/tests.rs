@@ -301,6 +301,25 @@ fn linux_of_2014_counts_in_32_bits() {
     assert_eq!(seconds(config.next_update(Instant::from_nanos(500_000_000))), 530);
 }
 
+#[test]
+fn updates_keep_their_times_however_late_the_first_packet_comes() {
+    for tupdate in [1, 15, 100, 1_000, 5_000] {
+        let settings = variant("linux").with("tupdate", Value::Time(Duration::from_millis(tupdate)));
+        let config = pie(settings).config;
+        let mut due = config.first_update(Instant::ZERO);
+        for asked in (0..60_000).step_by(61).map(|millis| Instant::from_nanos(millis * 1_000_000)) {
+            while due <= asked {
+                due = config.next_update(due);
+            }
+            assert_eq!(
+                config.first_update(asked),
+                due,
+                "first asked at {asked:?}, update every {tupdate} ms"
+            );
+        }
+    }
+}
+
 /// Early drops in five seconds of 2 Mbit/s, offered 2.4 Mbit/s in packets of 1500 bytes.
 fn at_two_mbit(settings: Settings) -> (usize, bool) {
     let mut queue = pie(settings.with("limit", Value::Packets(100)));

@@ -51,10 +51,11 @@ impl<P: Packet + Flow> Leaf<P> {
     /// Length of the next packet. `None`: the discipline has none to give now.
     #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
-        if let Some(len) = self.known_len() {
-            return Some(len);
+        match &*self.qdisc {
+            // It asks bands that have nothing, too.
+            AnyQdisc::Prio(_) => self.take_ahead(now, drops),
+            _ => self.known_len().or_else(|| self.take_ahead(now, drops)),
         }
-        self.take_ahead(now, drops)
     }
 
     #[inline(never)]

@@ -183,8 +183,9 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
         }
         Row::Arrival { t, seq, flow, bytes, tos, headers } => {
             let hosts = headers.map(|headers| (headers.source, headers.destination));
+            let ack = headers.and_then(|headers| headers.ack);
             let (mark, hashes) = (Arrival::mark_of_recording(marks, flow), seen.take());
-            Some(Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack: None, hashes })
+            Some(Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes })
         }
         _ => None,
     });

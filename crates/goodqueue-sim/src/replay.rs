@@ -181,6 +181,11 @@ impl Flow for Arrival {
         self.ack
     }
 
+    /// Recorded hashes may be those of hosts, which several flows share.
+    fn same_flow(&self, other: &Self) -> bool {
+        (self.flow, self.hosts) == (other.flow, other.hosts)
+    }
+
     fn dscp(&self) -> u8 {
         self.tos >> 2
     }

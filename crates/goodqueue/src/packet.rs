@@ -162,7 +162,8 @@ pub struct TcpAck {
     pub number: u32,
     /// The flags ECE (2) and CWR (1).
     pub ecn: u8,
-    /// Bytes acknowledged by SACK blocks; `u32::MAX` for a duplicate SACK, which is never superfluous.
+    /// Bytes acknowledged by SACK blocks; `u32::MAX` for a duplicate SACK, which is never superfluous and makes nothing
+    /// superfluous that has SACK blocks.
     pub sacked: u32,
     /// TSval and TSecr of the timestamps option; 0 without.
     pub timestamps: (u32, u32),
@@ -180,7 +181,7 @@ impl TcpAck {
             && not_after(self.timestamps.0, later.timestamps.0)
             && not_after(self.timestamps.1, later.timestamps.1)
             && self.sacked <= later.sacked
-            && self.sacked < u32::MAX
+            && (self.sacked == 0 || later.sacked < u32::MAX)
             // Two equal ones are duplicate ACKs: their number counts.
             && (self.number != later.number || self.sacked < later.sacked)
     }

@@ -18,7 +18,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let flow = self.tins.get(tin)?.flows.at(index);
         let (last, newest) = self.pool.back(&flow.packets)?;
         let trigger = newest.packet.tcp_ack()?;
-        let tag = newest.packet.flow_hash(self.salt);
         let mut found: Option<(u32, u8)> = None;
         let mut behind_found = NIL_NODE;
         let mut spare = false;
@@ -30,7 +29,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 break;
             }
             let Some(ack) = older.tcp_ack() else { continue };
-            if older.flow_hash(self.salt) != tag {
+            if !older.same_flow(newest.packet) {
                 continue;
             }
             if found.is_some_and(|(_, ecn)| ecn != ack.ecn) {

@@ -115,7 +115,7 @@ pub enum Row {
     Hashes {
         /// When.
         t: Instant,
-        /// Of its flow.
+        /// Of its flow; of the two that `sfb` takes while its next set of bins warms up, the first.
         flow: u32,
         /// Of the host that it comes from, and of the one that it goes to.
         hosts: Option<(u32, u32)>,

@@ -73,7 +73,7 @@ pub struct FlowQueues<P, A> {
 }
 
 /// One flow. Begins with a line of the cache, so that CoDel's flows take one line each. The two sums that change together
-/// are no neighbours, as in [`Passage`].
+/// are no neighbours, as in `Passage`.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowState<A> {

@@ -64,7 +64,19 @@ impl Recording {
     /// # Errors
     /// The folder cannot be read.
     pub fn all() -> Result<Vec<PathBuf>, String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+        Self::in_folder("recordings")
+    }
+
+    /// The same, of ns-2.35 (`recordings-ns2/*.jsonl.gz`): its clock rounded to nanoseconds, its uniform numbers to 32 bits.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn all_of_ns2() -> Result<Vec<PathBuf>, String> {
+        Self::in_folder("recordings-ns2")
+    }
+
+    fn in_folder(folder: &str) -> Result<Vec<PathBuf>, String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));

@@ -1,14 +1,25 @@
-//! Every recording of the Linux kernel's disciplines, alone and in trees: the same fate for each packet, at the same
-//! nanosecond.
+//! Every recording of the Linux kernel's disciplines, alone and in trees, and of ns-2's RED: the same fate for each packet, at
+//! the same nanosecond.
+
+use std::path::PathBuf;
 
 use goodqueue::{AnyQdisc, Instant};
 use goodqueue_testkit::kernel::Recording;
 
 #[test]
 fn every_recorded_packet_has_the_fate_that_the_kernel_gave_it() {
+    compare_all(Recording::all().unwrap());
+}
+
+#[test]
+fn with_its_random_numbers_red_drops_what_ns_2_drops() {
+    compare_all(Recording::all_of_ns2().unwrap());
+}
+
+fn compare_all(paths: Vec<PathBuf>) {
     let mut failures = Vec::new();
     let mut recordings = 0;
-    for path in Recording::all().unwrap() {
+    for path in paths {
         let recording = Recording::read(&path).unwrap();
         recordings += 1;
         match recording.compare(variables) {

@@ -138,7 +138,7 @@ const PROFILES: &[Profile] = &[
         settings: NS2_LINUX,
         controllers: &[("cubic", "cubic_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")],
         sources: &[
-            "ns-default.tcl of ns-2.35 as for ns2_sack1; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
+            "ns-default.tcl of ns-2.35 as for ns2_sack1, but maxrto_ 120, ts_resetRTO_ true; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
             "tcp-linux.cc and scoreboard1.cc: no handshake, lost retransmissions, rate halving, a timer that begins anew with each ACK",
             "tcp-sink.cc: what fell out of the last three SACK blocks is not reported again",
             "checked against traces of single CUBIC flows: the same packets for 30 s, but for the rounding of CUBIC's cube root",
@@ -234,6 +234,7 @@ const NS2: Config = Config {
 };
 
 const NS2_LINUX: Config = Config {
+    max_rto: Duration::from_secs(120),
     delayed_ack: DelayedAck { every: 1, ..NS2.delayed_ack },
     timestamps: true,
     loss_detection: LossDetection::Ns2Linux,

@@ -117,7 +117,8 @@ impl Receiver {
         config.check()?;
         Ok(Self {
             rcv_nxt: 0,
-            edge: 0,
+            // ns-2's sink has no window.
+            edge: if config.ns2_linux() { u64::from(MAX_WINDOW) } else { 0 },
             unacknowledged: 0,
             ack_due: false,
             timer: None,
@@ -160,10 +161,19 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         self.stats.segments += 1;
         if segment.flags.contains(Flags::SYN) {
-            self.on_syn(segment);
+            if self.config.ns2_linux() {
+                self.on_syn_without_handshake(segment);
+            } else {
+                self.on_syn(segment);
+            }
             return;
         }
         match self.state {
+            State::Listen if self.config.ns2_linux() => {
+                if segment.seq == 1 && self.rcv_nxt == 0 && self.ts_recent == 0 {
+                    self.ts_recent = segment.ts_val;
+                }
+            }
             State::Listen => return,
             State::SynReceived if segment.flags.contains(Flags::ACK) && segment.ack >= 1 => {
                 self.state = State::Established;
@@ -208,6 +218,17 @@ impl Receiver {
         self.ack_due = true;
     }
 
+    /// ns-2's sink takes the SYN for the first segment, whatever came before it.
+    fn on_syn_without_handshake(&mut self, segment: &Segment) {
+        if self.state == State::Listen {
+            self.state = State::Established;
+            self.ecn = self.config.ecn;
+            self.ts_recent = segment.ts_val;
+            self.rcv_nxt = self.reassembly.advance(1);
+        }
+        self.ack_due = true;
+    }
+
     #[inline]
     fn on_data(&mut self, now: Instant, segment: &Segment) {
         if self.config.quick_acks > 0 {
@@ -236,7 +257,11 @@ impl Receiver {
         let end = start.saturating_add(u64::from(segment.len));
         let last = segment.end();
         if last <= self.rcv_nxt || start > self.edge || end > self.edge {
-            // Nothing new, or outside the window: acknowledged at once (RFC 9293 §3.10.7.4).
+            // Nothing new, or outside the window: acknowledged at once (RFC 9293 §3.10.7.4). ns-2 echoes its stamp (tcp-sink.cc,
+            // tcp-full.cc).
+            if last <= self.rcv_nxt && (self.config.ns2() || self.config.ns2_full()) {
+                self.ts_recent = segment.ts_val;
+            }
             self.refuse(now, start, last);
             return;
         }

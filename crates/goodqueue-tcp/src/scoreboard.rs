@@ -229,6 +229,13 @@ impl Scoreboard {
         self.counts = false;
     }
 
+    /// The first position is taken: by a SYN that counts as a segment.
+    pub(crate) fn skip_first(&mut self) {
+        let places = [&mut self.first, &mut self.next, &mut self.edge, &mut self.resend];
+        let marks = [&mut self.high_sacked, &mut self.undecided, &mut self.doubted];
+        places.into_iter().chain(marks).for_each(|place| *place = 1);
+    }
+
     /// Forgets what was SACKed, and, but for what is taken for lost, what was sent again.
     pub(crate) fn forget_sacked(&mut self) {
         for position in self.first..self.next {

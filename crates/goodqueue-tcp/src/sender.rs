@@ -236,6 +236,9 @@ impl<C: CongestionControl> Sender<C> {
         if config.ns2() || config.ns2_full() {
             scoreboard.count_no_losses();
         }
+        if config.ns2_linux() {
+            scoreboard.skip_first();
+        }
         Ok(Self {
             state: State::Closed,
             phase: Phase::Open,
@@ -703,14 +706,14 @@ impl<C: CongestionControl> Sender<C> {
             self.retransmit_early(now);
             return;
         }
-        if self.state == State::SynSent {
+        if self.state == State::SynSent && !self.config.ns2_linux() {
             self.stats.syn_retransmits += 1;
             self.rtt.back_off();
             self.syn_due = true;
         } else if self.persisting {
             self.rtt.back_off();
             self.probe_due = true;
-        } else if !self.scoreboard.is_empty() {
+        } else if !self.scoreboard.is_empty() || self.state == State::SynSent {
             self.time_out(now);
         }
     }

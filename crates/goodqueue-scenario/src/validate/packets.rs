@@ -28,6 +28,9 @@ const MSS: u64 = 1460;
 
 /// The recordings.
 pub(super) const FILES: &[&[u8]] = &[
+    include_bytes!("../../reference/ns2-packets/agent-linux-1.gz"),
+    include_bytes!("../../reference/ns2-packets/agent-linux-2.gz"),
+    include_bytes!("../../reference/ns2-packets/agent-linux-3.gz"),
     include_bytes!("../../reference/ns2-packets/codel-1+1.gz"),
     include_bytes!("../../reference/ns2-packets/codel-2+2.gz"),
     include_bytes!("../../reference/ns2-packets/codel-4+4.gz"),
@@ -95,11 +98,14 @@ struct Line {
     duration: u64,
     /// Bytes of payload in a segment.
     payload: u64,
+    /// Congestion control.
+    cc: String,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { rate: 2_000_000, delay: 70_000_000, iw: 3, duration: 60, payload: MSS }
+        let cc = String::from("newreno");
+        Self { rate: 2_000_000, delay: 70_000_000, iw: 3, duration: 60, payload: MSS, cc }
     }
 }
 
@@ -189,7 +195,7 @@ impl Recording {
 
 impl About {
     fn scenario(&self) -> String {
-        let Self { qdisc, profile, line: Line { rate, delay, iw, duration, payload }, .. } = self;
+        let Self { qdisc, profile, line: Line { rate, delay, iw, duration, payload, cc }, .. } = self;
         let mut text = format!(
             r#"
 duration = "{duration}s"
@@ -200,7 +206,7 @@ up = "{rate}bit"
 framing = 0
 [tcp]
 profile = "{profile}"
-cc = "newreno"
+cc = "{cc}"
 iw = {iw}
 "#
         );

@@ -1,17 +1,18 @@
 //! ns-2.35's `Agent/TCP/Linux`: what it does otherwise than the RFCs, than Linux and than ns-2's other agents.
 //!
 //! It is a one-way agent that borrows the controllers of Linux 2.6.22 and counts segments. There is no handshake: the SYN is
-//! the first segment of the window, and data follows it at once. What is lost is said by its own scoreboard
+//! the first segment of the window, and data follows it at once; if it is lost, the sink SACKs what came, and it is sent again
+//! as any other segment. What is lost is said by its own scoreboard
 //! ([`Blocks`]), which finds lost retransmissions too, so that a recovery can go on with the same window for as long as
 //! anything is lost in it. The window is cut at once; the segments in the network follow it one for two ACKs. Each ACK,
-//! duplicates too, gives an RTT sample from the timestamp it echoes and starts the timer anew; the back-off ends when a
-//! segment is acknowledged that was new when it was timed. The receiver offers no window: `window_`, here the receive window of
+//! duplicates too, gives an RTT sample from the timestamp it echoes and starts the timer anew without back-off
+//! (`ts_resetRTO_`). The receiver offers no window: `window_`, here the receive window of
 //! the settings, is what the congestion window does not grow beyond.
 
 use goodqueue::Instant;
 
 use super::reaction::News;
-use super::{Phase, Sender, State, sent_at};
+use super::{FIRST_BYTE, Phase, Sender, State, sent_at};
 use crate::congestion::{CongestionControl, Signal};
 use crate::scoreboard::Blocks;
 use crate::segment::{Flags, MAX_SACK_BLOCKS, Segment};
@@ -59,17 +60,24 @@ impl<C: CongestionControl> Sender<C> {
         i64::try_from(self.cwnd / self.mss).unwrap_or(i64::MAX)
     }
 
-    /// The SYN was acknowledged, as the first segment.
-    pub(super) fn on_syn_ack_as_ns2_linux(&mut self, now: Instant) {
-        let Some(mut agent) = self.ns2_linux.take() else { return };
-        let limited = self.in_network(&agent) >= self.window_as_ns2_linux();
-        agent.syn = false;
-        agent.is_asked_anew = true;
-        self.renew_timer_as_ns2_linux(now, &mut agent);
-        self.ns2_linux = Some(agent);
-        let news = News { acked: self.mss, ..News::default() };
-        self.grow(now, &news, self.mss, limited, false);
+    /// The SYN has not been acknowledged yet.
+    pub(super) fn on_first_ack_as_ns2_linux(&mut self, now: Instant, segment: &Segment) {
+        if segment.ack > self.snd_nxt {
+            self.stats.invalid_acks += 1;
+            return;
+        }
+        if segment.ack >= FIRST_BYTE {
+            self.state = State::Established;
+            self.ecn = self.config.ecn;
+        }
+        let pipe_before = self.scoreboard.pipe();
+        self.on_ack_as_ns2_linux(now, segment, pipe_before);
         self.cwnd = self.cwnd.max(self.mss);
+    }
+
+    /// Position of the oldest segment; the SYN has 0.
+    fn oldest(&self, agent: &Ns2Linux) -> u64 {
+        if agent.syn { 0 } else { self.scoreboard.first() }
     }
 
     pub(super) fn on_ack_as_ns2_linux(&mut self, now: Instant, segment: &Segment, pipe_before: u64) {
@@ -77,13 +85,17 @@ impl<C: CongestionControl> Sender<C> {
         let ack = segment.ack;
         let limited = self.in_network(&agent) >= self.window_as_ns2_linux();
         let mut news = News { acked: ack - self.snd_una, ..News::default() };
+        if agent.syn && news.acked > 0 {
+            agent.syn = false;
+            news.acked += self.mss - FIRST_BYTE; // the SYN counts as a segment
+        }
         if news.acked > 0 {
             news.delivered = self.scoreboard.acknowledge(ack).delivered;
             self.snd_una = ack;
         } else {
             self.stats.duplicate_acks += 1;
         }
-        let una = self.scoreboard.first();
+        let una = self.oldest(&agent);
         let mut sacks = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
         for (start, end) in segment.sack.iter(ack).filter(|block| block.0 < block.1 && block.0 >= ack) {
@@ -117,6 +129,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         if timed.is_some() {
             agent.timed = None;
+        }
+        if timed.is_some() || stamped.is_some() {
             self.rtt.clear_back_off();
         }
         self.renew_timer_as_ns2_linux(now, &mut agent);
@@ -158,15 +172,15 @@ impl<C: CongestionControl> Sender<C> {
 
     fn renew_timer_as_ns2_linux(&mut self, now: Instant, agent: &mut Ns2Linux) {
         agent.timer_set = now;
-        self.timer = (!self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
+        self.timer = (agent.syn || !self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
     }
 
     /// The retransmission timer ran out.
     pub(super) fn time_out_as_ns2_linux(&mut self, now: Instant) {
         self.ssthresh = self.reduced_window(now, Signal::Timeout, 0);
-        let (una, next) = (self.scoreboard.first(), self.scoreboard.next_position());
+        let (first, next) = (self.scoreboard.first(), self.scoreboard.next_position());
         if let Some(agent) = &mut self.ns2_linux {
-            agent.blocks.lose_all(una, next);
+            agent.blocks.lose_all(if agent.syn { 0 } else { first }, next);
             agent.allowed = 0;
             agent.timed = None;
             agent.timer_set = now;
@@ -197,6 +211,16 @@ impl<C: CongestionControl> Sender<C> {
         segment
     }
 
+    /// The SYN once more; the timer runs on.
+    fn syn_again(&mut self, now: Instant) -> Option<Segment> {
+        self.stats.syn_retransmits += 1;
+        let timer = self.timer;
+        self.syn_due = true;
+        let syn = self.syn(now);
+        self.timer = timer.or(self.timer);
+        syn
+    }
+
     fn send_for(&mut self, now: Instant, agent: &mut Ns2Linux) -> Option<Segment> {
         let out = self.in_network(agent);
         if core::mem::take(&mut agent.is_asked_anew) {
@@ -204,6 +228,10 @@ impl<C: CongestionControl> Sender<C> {
         }
         if out >= self.window_as_ns2_linux().max(agent.allowed) {
             return None;
+        }
+        if agent.syn && agent.blocks.next_lost() == Some(0) {
+            agent.blocks.resent(self.scoreboard.next_position());
+            return self.syn_again(now);
         }
         if let Some(position) = agent.blocks.next_lost()
             && let Some(record) = self.scoreboard.record(position)

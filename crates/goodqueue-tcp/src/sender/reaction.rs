@@ -48,12 +48,8 @@ impl<C: CongestionControl> Sender<C> {
         let is_syn = segment.flags.contains(Flags::SYN);
         match self.state {
             State::Closed => {}
+            State::SynSent if self.config.ns2_linux() => self.on_first_ack_as_ns2_linux(now, segment),
             State::SynSent if is_syn => self.on_syn_ack(now, segment),
-            // Without a handshake any ACK of data acknowledges the SYN.
-            State::SynSent if self.config.ns2_linux() && segment.ack >= FIRST_BYTE => {
-                self.on_syn_ack(now, &Segment { ack: FIRST_BYTE, ..*segment });
-                self.on_ack(now, segment);
-            }
             State::SynSent => self.stats.invalid_acks += 1,
             // A repeated SYN/ACK: our ACK of the first did not arrive (RFC 9293 §3.10.7.4).
             State::Established if is_syn => self.ack_due = true,
@@ -82,7 +78,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         if self.stats.syn_retransmits == 0 {
-            let ns2 = self.config.ns2() && !self.config.ns2_linux();
+            let ns2 = self.config.ns2();
             let rtt = if ns2 { self.between_ticks(self.last_sent, now) } else { now.since(self.last_sent) };
             self.rtt.sample(rtt);
             self.rtt.remember();
@@ -93,9 +89,6 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
             self.cwnd = self.mss;
-        }
-        if self.config.ns2_linux() {
-            self.on_syn_ack_as_ns2_linux(now);
         }
     }
 

@@ -20,8 +20,14 @@ fn compare_all(paths: Vec<PathBuf>) {
     let mut failures = Vec::new();
     let mut recordings = 0;
     for path in paths {
-        let recording = Recording::read(&path).unwrap();
         recordings += 1;
+        let recording = match Recording::read(&path) {
+            Ok(recording) => recording,
+            Err(error) => {
+                failures.push(error);
+                continue;
+            }
+        };
         match recording.compare(variables) {
             Ok(packets) => println!("{}: {packets} packets equal", recording.name),
             Err(difference) => failures.push(format!("{}: {difference}", path.display())),

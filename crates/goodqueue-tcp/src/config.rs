@@ -216,6 +216,9 @@ pub struct Config {
     pub forget_on_timeout: bool,
     /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2). Default off.
     pub accurate_ecn_echo: bool,
+    /// With accurate echo all is sent as ECN-capable: SYNs, ACKs and retransmissions, too (Linux for controllers that need ECN,
+    /// `tcp_ca_needs_ecn`, since 3.18). Default off: new data only (RFC 3168 §6.1.4, §6.1.5).
+    pub ecn_on_all: bool,
     /// The timestamps of an ACK are those of the arrival of the newest segment, so that their difference is that segment's
     /// one-way delay however long the ACK waited (libutp's `reply_micro`). Default off: RFC 7323 §4.3.
     pub stamps_arrival: bool,
@@ -267,6 +270,7 @@ impl Config {
         sack_delay: Duration::ZERO,
         forget_on_timeout: false,
         accurate_ecn_echo: false,
+        ecn_on_all: false,
         stamps_arrival: false,
     };
 
@@ -301,6 +305,12 @@ impl Config {
     #[inline]
     pub(crate) const fn linux(&self) -> bool {
         self.rack() || self.fack()
+    }
+
+    /// Not new data alone is sent as ECN-capable.
+    #[inline]
+    pub(crate) const fn covers_all_by_ecn(&self) -> bool {
+        self.ecn && self.accurate_ecn_echo && self.ecn_on_all
     }
 
     /// The sender is one of ns-2's one-way agents.

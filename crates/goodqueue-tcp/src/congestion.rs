@@ -169,6 +169,15 @@ pub trait CongestionControl {
     /// Nothing was sent for `idle`, and something is about to be.
     fn on_idle(&mut self, now: Instant, idle: Duration);
 
+    /// Nothing was in flight, and the first segment since `pause` is about to leave (Linux `CA_EVENT_TX_START`).
+    fn on_start(&mut self, now: Instant, pause: Duration) {
+        let _ = (now, pause);
+    }
+
+    /// The retransmission timer ran out; comes after [`on_congestion`](Self::on_congestion), where the window was reduced, or
+    /// without, where it had been before.
+    fn on_timeout(&mut self) {}
+
     /// True if [`on_feedback`](Self::on_feedback) is to be called; asked once, when the connection is made.
     fn wants_feedback(&self) -> bool {
         false
@@ -177,6 +186,19 @@ pub trait CongestionControl {
     /// An ACK, in recovery as well; comes before [`on_ack`](Self::on_ack).
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let _ = (feedback, window);
+    }
+
+    /// True if [`on_feedback`](Self::on_feedback) comes before the sender looks for losses and reduces the window, where the
+    /// stack has controllers that hear of ACKs early and late (Linux's `pkts_acked` and `in_ack_event` are early).
+    fn hears_first(&self) -> bool {
+        false
+    }
+
+    /// A loss was found while the window is being reduced because of a mark. Returns the new slow-start threshold in bytes if
+    /// that is another event; `None`: it is the same.
+    fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
+        let _ = event;
+        None
     }
 
     /// Asked once, when the connection is made, if [`HyStart`](crate::HyStart) is not the controller's own: whether its slow

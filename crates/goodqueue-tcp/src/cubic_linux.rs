@@ -2,8 +2,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
 use crate::registry::{About, Constant, Needs};
+use crate::sender::TICK;
 
 /// β in 1024ths.
 const BETA: u64 = 717;
@@ -22,9 +23,9 @@ const RATIO_SHIFT: u32 = 4;
 const MAX_RATIO: u64 = 32 << RATIO_SHIFT;
 const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
 /// The window's aim is computed so often at most while the window stands.
-const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
+const UPDATE_INTERVAL: u64 = 31;
 /// RTT samples so soon after the start of an epoch are not trusted to be the least.
-const DELAY_MIN_PAUSE: Duration = Duration::from_secs(1);
+const DELAY_MIN_PAUSE: u64 = 1000;
 /// `HyStart`: window in segments from which on it watches; samples per round; spacing of an ACK train.
 const LOW_WINDOW: u64 = 16;
 const MIN_SAMPLES: u32 = 8;
@@ -37,7 +38,7 @@ const BURST_DELAY: Duration = Duration::from_millis(1);
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
 
-/// CUBIC with Linux's arithmetic. Windows are in segments inside.
+/// CUBIC with Linux's arithmetic. Windows are in segments inside, times but the RTTs in milliseconds of the kernel's clock.
 #[derive(Clone, Debug, Default)]
 pub struct CubicLinux {
     /// Acknowledged segments for one of growth, and those counted so far.
@@ -49,13 +50,13 @@ pub struct CubicLinux {
     last_max: u64,
     /// The window at the last computation, and when that was.
     last_cwnd: u64,
-    last_time: Option<Instant>,
+    last_time: Option<u64>,
     /// Where this epoch's curve has its plateau, and after how many 1024ths of a second.
     origin: u64,
     k: u64,
     /// Least RTT.
     delay_min: Option<Duration>,
-    epoch: Option<Instant>,
+    epoch: Option<u64>,
     /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
     acked: u64,
     friendly: u64,
@@ -140,21 +141,21 @@ impl CubicLinux {
     }
 
     /// After how many acknowledged segments, or ACKs, the window of `cwnd` segments grows by one.
-    fn update(&mut self, now: Instant, cwnd: u64, acked: u64) {
+    fn update(&mut self, now: u64, cwnd: u64, acked: u64) {
         self.acked += acked;
-        let since = self.last_time.map(|time| now.since(time));
+        let since = self.last_time.map(|time| now - time);
         if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
             return;
         }
         // Where growth counts ACKs, the kernel does not yet spare itself a second computation in the same millisecond.
-        if self.epoch.is_none() || self.ratio > 0 || since.is_none_or(|since| millis(since) > 0) {
+        if self.epoch.is_none() || self.ratio > 0 || since.is_none_or(|since| since > 0) {
             self.last_cwnd = cwnd;
             self.last_time = Some(now);
             let epoch = match self.epoch {
                 Some(epoch) => epoch,
                 None => self.start_epoch(now, cwnd, acked),
             };
-            self.aim(now.since(epoch), cwnd);
+            self.aim(now.saturating_sub(epoch), cwnd);
         }
         // The Reno-friendly window.
         let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
@@ -172,7 +173,7 @@ impl CubicLinux {
         };
     }
 
-    fn start_epoch(&mut self, now: Instant, cwnd: u64, acked: u64) -> Instant {
+    fn start_epoch(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         self.epoch = Some(now);
         self.acked = acked;
         self.friendly = cwnd;
@@ -189,9 +190,11 @@ impl CubicLinux {
     }
 
     /// How far the curve is, one least RTT from now.
-    fn aim(&mut self, elapsed: Duration, cwnd: u64) {
-        let ahead = millis(self.delay_min.unwrap_or(Duration::ZERO));
-        let t = ((millis(elapsed) + ahead) << 10) / 1000;
+    fn aim(&mut self, elapsed: u64, cwnd: u64) {
+        let least = self.delay_min.unwrap_or(Duration::ZERO).as_nanos() / 1000;
+        // Up to the next millisecond since RTTs are in microseconds.
+        let ahead = if self.ratio > 0 { least / 1000 } else { least.div_ceil(1000) };
+        let t = ((elapsed + ahead) << 10) / 1000;
         let distance = u128::from(t.abs_diff(self.k));
         let delta = (u128::from(C_SCALED) * distance * distance * distance) >> CUBE_SHIFT;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
@@ -231,7 +234,7 @@ impl CongestionControl for CubicLinux {
         }
         let segments = (cwnd / mss).max(1);
         let acked = acked.div_ceil(mss);
-        self.update(ack.now, segments, acked);
+        self.update(ticks(ack.now), segments, acked);
         // A segment for each `count` acknowledged.
         let mut grown = segments;
         if self.counted >= self.count {
@@ -256,16 +259,26 @@ impl CongestionControl for CubicLinux {
         self.epoch = None;
         self.last_max =
             if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
-        if event.signal == Signal::Timeout {
-            *self = Self { last_ack: self.last_ack, standard: self.standard, ..Self::default() };
-        }
+        self.counted = 0;
         (event.basis() / mss * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
     }
 
+    /// Everything but `HyStart`'s round is forgotten, also where the window was reduced before.
+    fn on_timeout(&mut self) {
+        *self = Self { last_ack: self.last_ack, standard: self.standard, ..Self::default() };
+    }
+
     fn on_idle(&mut self, now: Instant, _idle: Duration) {
-        let pause = now.since(self.last_ack);
-        self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
-        self.last_ack = now;
+        if self.ratio > 0 {
+            let pause = ticks(now) - ticks(self.last_ack);
+            self.epoch = self.epoch.map(|epoch| (epoch + pause).min(ticks(now)));
+            self.last_ack = now;
+        }
+    }
+
+    /// The curve does not go on while nothing is out.
+    fn on_start(&mut self, now: Instant, pause: Duration) {
+        self.epoch = self.epoch.map(|epoch| (epoch + ticks(Instant::ZERO + pause)).min(ticks(now)));
     }
 
     fn takes_standard_slow_start(&mut self) -> bool {
@@ -279,7 +292,7 @@ impl CongestionControl for CubicLinux {
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some(delay) = feedback.rtt else { return };
-        if self.epoch.is_some_and(|epoch| feedback.now.since(epoch) < DELAY_MIN_PAUSE) {
+        if self.epoch.is_some_and(|epoch| ticks(feedback.now) - epoch < DELAY_MIN_PAUSE) {
             return;
         }
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
@@ -289,8 +302,8 @@ impl CongestionControl for CubicLinux {
     }
 }
 
-fn millis(span: Duration) -> u64 {
-    span.as_nanos() / 1_000_000
+fn ticks(instant: Instant) -> u64 {
+    instant.as_nanos() / TICK
 }
 
 /// The cube root, rounded to the nearest whole number.
@@ -318,7 +331,7 @@ mod tests {
     fn congestion_leaves_717_of_1024_and_fast_convergence_lowers_the_plateau() {
         let event = |segments: u64| Congestion {
             now: Instant::ZERO,
-            signal: Signal::Loss,
+            signal: crate::congestion::Signal::Loss,
             cwnd: segments * 1448,
             in_flight: segments * 1448,
             mss: 1448,
@@ -329,6 +342,38 @@ mod tests {
         assert_eq!(cubic.last_max, 103);
         assert_eq!(cubic.on_congestion(&event(80)), 56 * 1448);
         assert_eq!(cubic.last_max, 68);
+    }
+
+    #[test]
+    fn what_was_counted_for_growth_before_a_reduction_is_forgotten() {
+        let mut cubic = CubicLinux { counted: 19, ..CubicLinux::default() };
+        let event = Congestion {
+            now: Instant::ZERO,
+            signal: crate::congestion::Signal::Loss,
+            cwnd: 50 * 1448,
+            in_flight: 50 * 1448,
+            mss: 1448,
+            whole: true,
+        };
+        cubic.on_congestion(&event);
+        assert_eq!(cubic.counted, 0);
+    }
+
+    #[test]
+    fn the_curve_stands_still_while_nothing_is_out() {
+        let mut cubic = CubicLinux { epoch: Some(1000), ..CubicLinux::default() };
+        cubic.on_start(Instant::from_nanos(1_500_000_000), Duration::from_millis(200));
+        assert_eq!(cubic.epoch, Some(1200));
+        cubic.on_start(Instant::from_nanos(1_500_000_000), Duration::from_secs(2));
+        assert_eq!(cubic.epoch, Some(1500), "never later than now");
+    }
+
+    #[test]
+    fn a_timeout_within_a_recovery_forgets_the_plateau_too() {
+        let mut cubic =
+            CubicLinux { last_max: 100, delay_min: Some(Duration::from_millis(50)), ..CubicLinux::default() };
+        cubic.on_timeout();
+        assert_eq!((cubic.last_max, cubic.delay_min), (0, None));
     }
 
     #[test]

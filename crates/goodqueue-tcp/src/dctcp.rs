@@ -65,6 +65,7 @@ impl CongestionControl for Dctcp {
         if event.signal != Signal::Ecn {
             return self.reno.on_congestion(event);
         }
+        self.reno.acked = 0;
         let mss = u64::from(event.mss).max(1);
         let cwnd = event.cwnd / mss;
         (cwnd - ((cwnd * self.alpha) >> 11)).max(MIN_WINDOW) * mss
@@ -76,12 +77,21 @@ impl CongestionControl for Dctcp {
         true
     }
 
+    fn hears_first(&self) -> bool {
+        true
+    }
+
+    /// A loss halves the window whatever marks did (RFC 8257 §3.5).
+    fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
+        Some(Reno::half(event))
+    }
+
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.acked += feedback.delivered;
         if feedback.ecn_echo {
             self.marked += feedback.delivered;
         }
-        if feedback.una > self.window_end {
+        if feedback.una >= self.window_end {
             // RFC 8257 §3.3 steps 5 to 9, with Linux's rounding: α always falls, and to 0.
             let decay = self.alpha >> SHIFT_G;
             self.alpha -= if decay == 0 { self.alpha } else { decay };
@@ -91,5 +101,30 @@ impl CongestionControl for Dctcp {
             self.marked = 0;
             self.window_end = feedback.next;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn congestion(signal: Signal, segments: u64) -> Congestion {
+        let cwnd = segments * 1448;
+        Congestion { now: Instant::ZERO, signal, cwnd, in_flight: cwnd, mss: 1448, whole: true }
+    }
+
+    #[test]
+    fn a_reduction_for_marks_begins_to_count_for_growth_anew() {
+        let mut dctcp = Dctcp { alpha: 0, ..Dctcp::default() };
+        dctcp.reno.acked = 9;
+        assert_eq!(dctcp.on_congestion(&congestion(Signal::Ecn, 10)), 10 * 1448);
+        assert_eq!(dctcp.reno.acked, 0);
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_also_while_it_is_being_reduced_for_marks() {
+        let mut dctcp = Dctcp { alpha: 64, ..Dctcp::default() };
+        assert_eq!(dctcp.on_congestion(&congestion(Signal::Ecn, 32)), 31 * 1448);
+        assert_eq!(dctcp.on_loss_after_mark(&congestion(Signal::Loss, 31)), Some(15 * 1448));
     }
 }

@@ -178,6 +178,7 @@ const LINUX: Config = Config {
     timers: Timers::Wheel,
     quick_acks: 16,
     sack_delay: Duration::from_millis(1),
+    ecn_on_all: true,
     ..Config::RFC
 };
 
@@ -191,6 +192,7 @@ const LINUX_314: Config = Config {
     timers: Timers::Ticks,
     quick_after_gap: true,
     sack_delay: Duration::ZERO,
+    ecn_on_all: false,
     ..LINUX
 };
 

@@ -23,6 +23,8 @@ const CUSHION: u64 = 16;
 const INITIAL_314: u64 = 8 * ANNOUNCED_314 * (1460 + RECKONED_OVERHEAD_314);
 const ANNOUNCED_314: u64 = 20;
 const RECKONED_OVERHEAD_314: u64 = 800;
+/// Linux takes its time in these, in nanoseconds.
+const MICROSECOND: u64 = 1000;
 /// A shorter segment does not let the window grow.
 const SHORT: u32 = 128;
 /// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
@@ -37,7 +39,7 @@ pub(crate) struct ReceiveBuffer {
     buffer: u64,
     clamp: u64,
     announced: u64,
-    /// Smoothed RTT as seen from here, times eight, and the tick of the timestamp that gave the last sample.
+    /// Smoothed RTT as seen from here in microseconds, times eight, and the tick of the timestamp that gave the last sample.
     rtt: u64,
     answered: Option<u64>,
     /// What arrived in the last round trip; where and when the present one began.
@@ -76,7 +78,7 @@ impl ReceiveBuffer {
         if (of_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
             // A shorter one counts at once, since 4.x.
-            let sample = rtt.as_nanos();
+            let sample = rtt.as_nanos() / MICROSECOND;
             let is_less = self.rtt == 0 || !of_old && sample * 8 < self.rtt;
             self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
         }
@@ -89,10 +91,11 @@ impl ReceiveBuffer {
         true
     }
 
-    /// The application has read everything up to `read`.
+    /// The application has read what lay first in its queue, up to `read`.
     #[inline]
     pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
-        if self.rtt == 0 || now.since(self.since).as_nanos() < self.rtt / 8 {
+        let micros = |instant: Instant| instant.as_nanos() / MICROSECOND;
+        if self.rtt == 0 || micros(now) - micros(self.since) < self.rtt / 8 {
             return;
         }
         let copied = read - self.from;

@@ -10,7 +10,7 @@ use crate::config::{LossDetection, MAX_WINDOW};
 use crate::reassembly::{Reassembly, Stored};
 use crate::receive_buffer::{JOINED, OVERHEAD, ReceiveBuffer};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::sender::{tick_of, ticks_since, timestamp};
+use crate::sender::{TICK, tick_of, ticks_between, ticks_since, timestamp};
 
 /// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
@@ -91,6 +91,8 @@ pub struct Receiver {
     /// When the newest segment came, by the timestamps clock, and the stamp that it carried, if ACKs are to tell that.
     arrived: Option<(u32, u32)>,
     window: u32,
+    /// The window that the last ACK announced.
+    offered: u64,
     /// So many ACKs are not delayed.
     quick: u32,
     /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
@@ -100,6 +102,8 @@ pub struct Receiver {
     /// Congestion marks are echoed until the sender says that it reduced (RFC 3168 §6.1.3).
     echo: bool,
     ecn: bool,
+    /// A segment came that was ECN-capable.
+    had_ecn: bool,
     fin_received: bool,
     /// The last segment carried a mark (RFC 8257 §3.2).
     marked: bool,
@@ -125,10 +129,12 @@ impl Receiver {
             state: State::Listen,
             echo: false,
             ecn: false,
+            had_ecn: false,
             fin_received: false,
             fin: None,
             ts_recent: 0,
             arrived: None,
+            offered: 0,
             window: if config.ns2_linux() { MAX_WINDOW } else { config.rwnd },
             reassembly: match config.loss_detection {
                 LossDetection::Ns2 | LossDetection::Ns2Linux => Reassembly::forgetful(),
@@ -180,7 +186,8 @@ impl Receiver {
                 self.ack_due = false;
                 self.timer = None;
                 let rtt = now.since(self.answered);
-                self.quick_after = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
+                let rto = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
+                self.quick_after = Duration::from_nanos(rto.as_nanos().next_multiple_of(TICK));
                 let share = Duration::from_nanos(rtt.as_nanos() / SACK_DELAY_SHARE);
                 let slack = Duration::from_nanos(self.config.sack_delay.as_nanos() / SACK_SLACK_SHARE);
                 self.sack_patience = self.config.sack_delay.min(share) + slack;
@@ -233,7 +240,7 @@ impl Receiver {
     fn on_data(&mut self, now: Instant, segment: &Segment) {
         if self.config.quick_acks > 0 {
             if let Some(last) = self.last_data {
-                self.note_gap(now.since(last));
+                self.note_gap(ticks_between(last, now));
             }
             self.last_data = Some(now);
         }
@@ -241,17 +248,6 @@ impl Receiver {
             // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
             self.echo &= self.config.accurate_ecn_echo;
             self.ack_now = self.config.adaptive_acks; // the window may be small now
-        }
-        if self.ecn && self.config.accurate_ecn_echo {
-            self.echo_accurately(segment);
-        } else if self.ecn && segment.ecn == Ecn::Ce {
-            self.stats.marked += 1;
-            if !self.echo && self.config.quick_acks > 0 {
-                // Linux answers the first marks at once.
-                let answers = if self.config.quick_after_gap { self.config.quick_acks } else { 2 };
-                self.quick = self.quick.max(answers);
-            }
-            self.echo = true;
         }
         let start = segment.seq;
         let end = start.saturating_add(u64::from(segment.len));
@@ -265,12 +261,18 @@ impl Receiver {
             self.refuse(now, start, last);
             return;
         }
+        if self.ecn && self.config.accurate_ecn_echo {
+            self.echo_accurately(segment);
+        } else if self.ecn {
+            self.latch_echo(segment);
+        }
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(end);
         }
         if self.config.stamps_arrival {
             self.arrived = Some((timestamp(now), segment.ts_val));
         }
+        let mut window_before = u64::MAX;
         if let Some(buffer) = &mut self.buffer {
             let rtt = ticks_since(now, segment.ts_ecr);
             let answered = tick_of(now, segment.ts_ecr);
@@ -278,11 +280,12 @@ impl Receiver {
             let payload = u64::from(segment.len);
             let own = match (start > self.rcv_nxt, self.reassembly.is_empty()) {
                 (false, _) => payload + OVERHEAD,
-                (true, false) => payload,
-                (true, true) => 0,
+                (true, false) if !begins_anew(&self.reassembly, self.config.payload()) => payload,
+                (true, _) => 0,
             };
             let taken = taken(&self.reassembly, self.config.payload()) + own;
             self.quick |= u32::from(buffer.on_segment(segment.len, taken, answered, rtt));
+            window_before = buffer.window(taken);
         }
         if start > self.rcv_nxt {
             self.store(now, segment, start, last);
@@ -293,11 +296,13 @@ impl Receiver {
         }
         self.rcv_nxt = last;
         let filled_gap = !self.reassembly.is_empty();
+        let mut first_read = last;
         if filled_gap {
+            first_read = self.joined(last);
             self.rcv_nxt = self.reassembly.advance(last);
         }
         if let Some(buffer) = &mut self.buffer {
-            buffer.on_read(now, self.rcv_nxt);
+            buffer.on_read(now, first_read);
         }
         self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
         self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
@@ -310,7 +315,9 @@ impl Receiver {
         let answers_mark = core::mem::replace(&mut self.ack_now, false);
         if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
             // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
-            if self.rcv_nxt > last || self.unacknowledged >= self.config.delayed_ack.every {
+            // With less room than was offered, as nothing is read yet, it counts as a duplicate nevertheless.
+            let advances = self.rcv_nxt > last || self.unacknowledged >= self.config.delayed_ack.every;
+            if advances && window_before >= self.offered {
                 self.ack_due = true;
             } else {
                 self.acknowledge_gap(now);
@@ -354,6 +361,14 @@ impl Receiver {
         self.unacknowledged = 0;
         self.acknowledged = self.rcv_nxt;
         Some((self.rcv_nxt, self.ts_recent))
+    }
+
+    /// Up to here a segment in order that ends at `last` is joined with what is held, and read as one.
+    fn joined(&self, last: u64) -> u64 {
+        let room = (JOINED - 1) * u64::from(self.config.payload());
+        let held =
+            self.reassembly.first().filter(|held| held.0 <= last && held.1 <= last.saturating_add(room));
+        held.map_or(last, |held| held.1.max(last))
     }
 
     /// What may be announced now: what the application allows and the buffer holds.
@@ -413,9 +428,10 @@ impl Receiver {
             self.stats.duplicates += 1;
         } else if end <= self.rcv_nxt {
             self.stats.duplicates += 1;
-            self.quick = self.quick.max(self.config.quick_acks);
+            self.be_quick(self.config.quick_acks);
             self.duplicate = Some((start, end));
         } else {
+            self.be_quick(self.config.quick_acks);
             self.stats.refused += 1;
         }
         self.ack_due = true;
@@ -425,8 +441,7 @@ impl Receiver {
     fn store(&mut self, now: Instant, segment: &Segment, start: u64, end: u64) {
         self.stats.out_of_order += 1;
         if self.config.quick_after_gap {
-            self.quick = self.quick.max(self.config.quick_acks);
-            self.patience = self.config.delayed_ack.timeout;
+            self.be_quick(self.config.quick_acks);
         }
         match self.reassembly.insert(start, end) {
             Stored::New => {}
@@ -458,6 +473,25 @@ impl Receiver {
         }
         let due = now + self.sack_patience;
         self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
+    }
+
+    /// The mark is echoed until the sender tells that it reduced (RFC 3168 §6.1.3). Linux answers quickly to the first mark, and
+    /// to a segment without ECN after others that had it, which was probably sent again.
+    fn latch_echo(&mut self, segment: &Segment) {
+        let marked = segment.ecn == Ecn::Ce;
+        self.stats.marked += u64::from(marked);
+        let is_odd = segment.ecn == Ecn::NotEct && self.had_ecn;
+        self.had_ecn |= segment.ecn != Ecn::NotEct;
+        if self.config.quick_acks > 0 && (is_odd || (marked && !self.echo)) {
+            self.be_quick(if self.config.quick_after_gap { self.config.quick_acks } else { 2 });
+        }
+        self.echo |= marked;
+    }
+
+    /// So many ACKs at least are not delayed, and then they are delayed for a short time (Linux `tcp_enter_quickack_mode`).
+    fn be_quick(&mut self, acks: u32) {
+        self.quick = self.quick.max(acks);
+        self.patience = self.config.delayed_ack.timeout;
     }
 
     /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC 8257 §3.2).
@@ -504,6 +538,7 @@ impl Receiver {
             // Also what came out of order moves the edge.
             self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
         }
+        self.offered = self.edge.saturating_sub(self.rcv_nxt);
         if self.quick > 0 && self.state == State::Established {
             self.quick -= 1;
             if self.quick == 0 {
@@ -521,7 +556,7 @@ impl Receiver {
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(self.echo, Flags::ECE),
-            ecn: Ecn::NotEct,
+            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
         };
         if self.state == State::SynReceived {
             segment.seq = 0;
@@ -556,7 +591,7 @@ impl Receiver {
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(echo, Flags::ECE),
-            ecn: Ecn::NotEct,
+            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
         }
     }
 
@@ -620,11 +655,21 @@ impl Receiver {
 /// number.
 #[inline]
 fn taken(reassembly: &Reassembly, mss: u32) -> u64 {
-    let ranges = reassembly.ranges();
-    let followers = (reassembly.held() / u64::from(mss)).saturating_sub(ranges);
-    reassembly.held() + (ranges + followers / JOINED) * OVERHEAD
+    reassembly.held() + (reassembly.ranges() + followers(reassembly, mss) / JOINED) * OVERHEAD
 }
 
+/// The next one is not joined to those before it: they are as many as can be.
+fn begins_anew(reassembly: &Reassembly, mss: u32) -> bool {
+    followers(reassembly, mss) % JOINED == JOINED - 1
+}
+
+/// Segments held that follow others.
+#[inline]
+fn followers(reassembly: &Reassembly, mss: u32) -> u64 {
+    (reassembly.held() / u64::from(mss)).saturating_sub(reassembly.ranges())
+}
+
+/// Half of a time in ticks of Linux's, rounded down to one.
 fn half(span: Duration) -> Duration {
-    Duration::from_nanos(span.as_nanos() / 2)
+    Duration::from_nanos(span.as_nanos() / TICK / 2 * TICK)
 }

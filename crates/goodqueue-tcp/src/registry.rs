@@ -97,6 +97,18 @@ macro_rules! controllers {
                 }
             }
 
+            fn on_start(&mut self, now: Instant, pause: Duration) {
+                match self {
+                    $(Self::$name(controller) => controller.on_start(now, pause)),+
+                }
+            }
+
+            fn on_timeout(&mut self) {
+                match self {
+                    $(Self::$name(controller) => controller.on_timeout()),+
+                }
+            }
+
             fn wants_feedback(&self) -> bool {
                 match self {
                     $(Self::$name(controller) => controller.wants_feedback()),+
@@ -106,6 +118,18 @@ macro_rules! controllers {
             fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
                 match self {
                     $(Self::$name(controller) => controller.on_feedback(feedback, window)),+
+                }
+            }
+
+            fn hears_first(&self) -> bool {
+                match self {
+                    $(Self::$name(controller) => controller.hears_first()),+
+                }
+            }
+
+            fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
+                match self {
+                    $(Self::$name(controller) => controller.on_loss_after_mark(event)),+
                 }
             }
 

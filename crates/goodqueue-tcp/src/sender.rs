@@ -372,7 +372,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.ack_due {
             self.ack_due = false;
-            return Some(self.segment(now, self.snd_nxt, 0, Flags::ACK));
+            let ecn = self.ecn_of_rest(self.ecn);
+            return Some(Segment { ecn, ..self.segment(now, self.snd_nxt, 0, Flags::ACK) });
         }
         if self.refused {
             return None;
@@ -525,6 +526,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.is_empty());
         }
+        self.note_start(now);
         self.scoreboard.push(narrow(len), now);
         self.snd_nxt += len;
         if self.config.ns2() && !self.config.ns2_linux() {
@@ -545,11 +547,16 @@ impl<C: CongestionControl> Sender<C> {
         segment
     }
 
-    /// Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
+    /// What is not new data is not ECN-capable (RFC 3168 §6.1.1, §6.1.4, §6.1.5), but where all is.
+    fn ecn_of_rest(&self, agreed: bool) -> Ecn {
+        if agreed && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
     fn retransmit(&mut self, now: Instant, position: u64, record: Record) -> Segment {
         if let Some(rates) = &mut self.rates {
             rates.on_resent(now, position);
         }
+        self.note_start(now);
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
@@ -561,7 +568,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
         let payload = record.len - u32::from(has_fin);
-        self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN))
+        let segment = self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN));
+        Segment { ecn: self.ecn_of_rest(self.ecn), ..segment }
     }
 
     /// With no new data that may be sent, something that is only suspected (NextSeg rules 3 and 4, RFC 6675 §4).
@@ -627,6 +635,14 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Tells the controller if nothing is in flight, where it is to know.
+    #[inline]
+    fn note_start(&mut self, now: Instant) {
+        if self.config.rack() && self.scoreboard.pipe() == 0 {
+            self.controller.on_start(now, ticks_between(self.last_sent, now));
+        }
+    }
+
     /// When the segment after one of `len` bytes may leave at `rate` bytes per second. What a burst left too late, the next
     /// may leave earlier, by up to half of the time that it takes (Linux).
     fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
@@ -669,7 +685,7 @@ impl<C: CongestionControl> Sender<C> {
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
         // An ECN-setup SYN (RFC 3168 §6.1.1).
         let flags = Flags::SYN.and_if(self.config.ecn, Flags::ECE | Flags::CWR);
-        Some(self.segment(now, 0, 0, flags))
+        Some(Segment { ecn: self.ecn_of_rest(self.config.ecn), ..self.segment(now, 0, 0, flags) })
     }
 
     /// Restart window (RFC 5681 §4.1).
@@ -686,6 +702,7 @@ impl<C: CongestionControl> Sender<C> {
         let window = self.mss * u64::from(self.config.iw);
         self.stats.idle_restarts += 1;
         self.controller.on_idle(now, idle);
+        self.note_start(now);
         self.cwnd = self.cwnd.min(window);
         self.last_sent = now;
     }
@@ -758,6 +775,7 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.new_data_first = false;
         self.probed = None;
         self.phase = Phase::Loss;
+        self.controller.on_timeout();
         self.cwnd = self.mss; // LW
         if self.config.whole_segments && self.config.rack() {
             self.cwnd += self.scoreboard.pipe();
@@ -767,10 +785,15 @@ impl<C: CongestionControl> Sender<C> {
 }
 
 /// Linux's timestamps tick so often, in nanoseconds: what it decides by them is decided in these ticks.
-const TICK: u64 = 1_000_000;
+pub(crate) const TICK: u64 = 1_000_000;
 
 const fn ticks(instant: Instant) -> u64 {
     instant.as_nanos() / TICK
+}
+
+/// How many ticks of Linux's began between these moments.
+pub(crate) fn ticks_between(earlier: Instant, later: Instant) -> Duration {
+    Duration::from_nanos((ticks(later) - ticks(earlier)) * TICK)
 }
 
 /// The tick in which, in the last 2^32 microseconds, the timestamps clock showed `stamp`.

@@ -143,6 +143,10 @@ impl CongestionControl for TcpLp {
         true
     }
 
+    fn hears_first(&self) -> bool {
+        true
+    }
+
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some((theirs, ours)) = feedback.stamps else { return };
         let [theirs, ours] = [theirs, ours].map(|stamp| ticks(feedback.now, stamp));

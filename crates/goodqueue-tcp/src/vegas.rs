@@ -134,6 +134,12 @@ impl CongestionControl for Vegas {
         self.rounds.begin();
     }
 
+    fn on_start(&mut self, _now: Instant, _pause: Duration) {
+        self.rounds.base = None;
+        self.rounds.paused = false;
+        self.rounds.begin();
+    }
+
     fn wants_feedback(&self) -> bool {
         true
     }

@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Phase, Purpose, Sender, Undo, ticks};
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Signal};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Found, Record};
 use crate::segment::Segment;
@@ -186,7 +186,7 @@ impl<C: CongestionControl> Sender<C> {
             // The probe mended the only loss: that was congestion as well.
             self.probed = None;
             if self.phase == Phase::Open {
-                self.ssthresh = self.reduced_window(self.last_sent, crate::congestion::Signal::Loss, 0);
+                self.ssthresh = self.reduced_window(self.last_sent, Signal::Loss, 0);
                 self.cwnd = self.cwnd.min(self.ssthresh);
             }
         } else if is_plain_duplicate {
@@ -262,6 +262,13 @@ impl<C: CongestionControl> Sender<C> {
         });
     }
 
+    /// A mark says that the window is not to come back, even if nothing was lost.
+    pub(super) fn forgo_window(&mut self) {
+        if let Some(undo) = &mut self.rack.undo {
+            (undo.cwnd, undo.ssthresh) = (0, 0);
+        }
+    }
+
     /// True if every segment that was sent again was reported as a duplicate (RFC 3708).
     pub(super) fn were_all_duplicates(&self) -> bool {
         self.rack.undo.is_some_and(|undo| undo.retransmissions == Some(0))
@@ -280,7 +287,10 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(undo) = self.rack.undo.take() {
             self.stats.undone += 1;
             self.cwnd = self.cwnd.max(undo.cwnd);
-            self.ssthresh = self.ssthresh.max(undo.ssthresh);
+            if undo.ssthresh > self.ssthresh {
+                self.ssthresh = undo.ssthresh;
+                self.cwr_due = false;
+            }
             if unmark {
                 self.scoreboard.unmark_lost();
             }
@@ -324,8 +334,15 @@ impl<C: CongestionControl> Sender<C> {
         if self.phase != Phase::Reduction {
             self.remember_window();
             let cwnd = self.cwnd;
-            self.ssthresh = self.reduced_window(now, crate::congestion::Signal::Loss, acked);
+            self.ssthresh = self.reduced_window(now, Signal::Loss, acked);
             self.prr = Prr::begin_whole(cwnd);
+        } else if self.config.rack() {
+            let event = self.congestion(now, Signal::Loss, acked);
+            if let Some(threshold) = self.controller.on_loss_after_mark(&event) {
+                self.ssthresh = threshold.max(self.mss);
+            }
+            self.remember_window();
+            self.forgo_window();
         }
         self.phase = Phase::Recovery;
         self.recovery_point = self.snd_nxt;

@@ -187,6 +187,10 @@ impl<C: CongestionControl> Sender<C> {
         if tested {
             self.go_on_testing(&news, duplicate_reported);
         }
+        let hears_first = self.feedback && !forward && self.controller.hears_first();
+        if hears_first {
+            self.tell(now, segment, &mut news, pipe_before, echo);
+        }
         if grows_first {
             // Before anything that the ACK tells changes what is going on (Linux up to 4.5).
             if self.feedback {
@@ -197,6 +201,9 @@ impl<C: CongestionControl> Sender<C> {
                 let acked = self.counted(&news);
                 self.grow(now, &news, acked, may_grow, echo);
             }
+        }
+        if echo && !forward {
+            self.forgo_window();
         }
         let was_open = self.phase == Phase::Open;
         let mut looks = true;
@@ -222,6 +229,9 @@ impl<C: CongestionControl> Sender<C> {
         if begins {
             self.rack.timeout_in_doubt = false;
             self.begin_recovery(now, news.acked);
+            if echo && !forward {
+                self.forgo_window();
+            }
         } else if reduces && self.phase == Phase::Open {
             self.stats.ecn_reductions += 1;
             let cwnd = self.cwnd;
@@ -263,7 +273,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.config.early_retransmit {
             self.schedule_early_retransmit(now);
         }
-        if self.feedback && !grows_first {
+        if self.feedback && !grows_first && !hears_first {
             news.newly_lost = newly_lost;
             self.tell(now, segment, &mut news, pipe_before, echo);
         }
@@ -708,7 +718,13 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
         self.reduction_point = self.snd_nxt;
         self.cwr_due = self.ecn;
-        let event = Congestion {
+        let event = self.congestion(now, signal, acked);
+        self.controller.on_congestion(&event).max(self.mss)
+    }
+
+    /// What a controller is told of congestion.
+    pub(super) fn congestion(&self, now: Instant, signal: Signal, acked: u64) -> Congestion {
+        Congestion {
             now,
             signal,
             cwnd: self.cwnd,
@@ -716,7 +732,6 @@ impl<C: CongestionControl> Sender<C> {
             in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
             mss: narrow(self.mss),
             whole: self.config.whole_segments,
-        };
-        self.controller.on_congestion(&event).max(self.mss)
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Congestion marks (RFC 3168).
 
 use goodqueue::{Ecn, Instant};
-use goodqueue_tcp::{Config, Flags};
+use goodqueue_tcp::{Config, Flags, Profile, Receiver, Segment};
 
 use crate::pair::{Fate, MSS, Pair, at, quick};
+use crate::profiles::data;
 
 fn marked(window: u32, name: &str) -> Pair {
     let config = Config { ecn: true, iw: window, initial_ssthresh: u64::from(window) * MSS, ..quick() };
@@ -79,4 +80,34 @@ fn marks_mean_nothing_if_ecn_was_not_agreed() {
     pair.run_until(at(2000));
     assert_eq!(pair.sender.stats().ecn_reductions, 0);
     assert_eq!(pair.receiver.delivered(), 50 * MSS);
+}
+
+#[test]
+fn a_segment_without_ecn_after_others_with_it_is_answered_quickly_by_linux() {
+    let config = Config { ecn: true, quick_acks: 1, ..Config::default() };
+    let mut receiver = Receiver::new(config).expect("valid");
+    let syn = Segment { flags: Flags::SYN | Flags::ECE | Flags::CWR, ..Segment::default() };
+    receiver.on_segment(at(0), &syn);
+    assert!(receiver.poll_transmit(at(0)).is_some());
+    receiver.on_segment(at(0), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+    let mut answered = |number, ecn| {
+        receiver.on_segment(at(number), &Segment { ecn, ..data(number) });
+        receiver.poll_transmit(at(number)).is_some()
+    };
+    assert!(answered(0, Ecn::Ect0), "the first one always is");
+    assert!(!answered(1, Ecn::Ect0));
+    assert!(answered(2, Ecn::NotEct), "it was probably sent again");
+    assert!(answered(3, Ecn::Ect0));
+    assert!(!answered(4, Ecn::Ect0));
+}
+
+#[test]
+fn with_dctcp_linux_sends_everything_as_ecn_capable() {
+    let linux = Profile::by_name("linux").expect("listed").settings.suited_to("dctcp");
+    let mut pair = Pair::bulk_with(linux, "dctcp").lose([3]);
+    pair.run_until(at(400));
+    assert!(pair.sender.stats().retransmits > 0);
+    assert!(pair.data.iter().chain(&pair.acks).all(|sent| sent.1.ecn == Ecn::Ect0));
+    let older = Profile::by_name("linux314").expect("listed").settings.suited_to("dctcp");
+    assert!(linux.ecn_on_all && !older.ecn_on_all);
 }

@@ -139,3 +139,22 @@ fn the_probe_restarts_the_timeout() {
     assert_eq!(pair.sender.stats().tail_loss_probes, 1);
     assert_eq!(pair.now, at(302 + 300));
 }
+
+#[test]
+fn pauses_between_segments_count_in_ticks_of_the_kernels_clock() {
+    let config = Config { quick_acks: 1, timestamps: false, mss: 100, ..settings("linux") };
+    let mut receiver = goodqueue_tcp::Receiver::new(config).expect("valid");
+    let micros = |micros: u64| at(0) + Duration::from_micros(micros);
+    receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
+    assert!(receiver.poll_transmit(at(0)).is_some());
+    receiver.on_segment(at(300), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
+    receiver.on_segment(micros(1_000_000), &data(0));
+    assert!(receiver.poll_transmit(micros(1_000_000)).is_some(), "the first is quick");
+    receiver.on_segment(micros(1_030_020), &data(1));
+    assert_eq!(receiver.next_event(), Some(at(1081)), "a pause of 30 ticks: half of 40, and 30");
+    receiver.on_segment(micros(1_030_050), &data(2));
+    assert!(receiver.poll_transmit(micros(1_030_050)).is_some());
+    // Half of 50 and half of 40, then 29.9 ms in which 29 ticks began: half of 45, rounded down, and 29.
+    receiver.on_segment(micros(1_059_950), &data(3));
+    assert_eq!(receiver.next_event(), Some(at(1111)));
+}

@@ -1,19 +1,22 @@
 //! BBR version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at the bottleneck's rate as
 //! estimated, with about two bandwidth-delay products in flight at most.
 
+use core::ops::Range;
+
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, RateSample, Signal, Window};
 use crate::registry::{About, Constant, Needs};
 
-/// 2 / ln 2: the least gain that doubles the rate each round.
-const HIGH_GAIN: f64 = 2.885;
-const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+/// 2 / ln 2, the least gain that doubles the rate each round, and its inverse, in the 256ths that Linux rounds them to.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CWND_GAIN: f64 = 2.0;
 /// The cycle of PROBE_BW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The bandwidth is the most of so many rounds.
-const BANDWIDTH_ROUNDS: usize = 10;
+const BANDWIDTH_ROUNDS: u64 = 10;
 /// The least RTT is that of so long; then it is looked for, so long at least.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
@@ -51,9 +54,8 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
-    /// Most bandwidth of each of the last rounds; that of now is at `round % 10`.
-    bandwidth: [f64; BANDWIDTH_ROUNDS],
-    round: usize,
+    bandwidth: Most,
+    round: u64,
     round_end: u64,
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
@@ -63,7 +65,9 @@ pub struct Bbr {
     phase: usize,
     phase_at: Instant,
     probe_until: Option<Instant>,
-    probe_round: usize,
+    probe_round: u64,
+    /// Samples of what is sent while so much was delivered say nothing of the bandwidth: the window was that of PROBE_RTT.
+    limited: Range<u64>,
     cwnd: u64,
     before: u64,
     /// Fast recovery, of which the first round sends what is delivered and no more.
@@ -73,6 +77,44 @@ pub struct Bbr {
     aggregation: Aggregation,
     seen_rtt: bool,
     mss: u32,
+}
+
+/// The most of the last rounds, as Linux estimates it from three samples (Nichols' windowed filter): the best, the best of those
+/// that came a quarter of the window later, and of those half a window later.
+#[derive(Clone, Copy, Default, Debug)]
+struct Most {
+    /// Round and value; the best first.
+    best: [(u64, f64); 3],
+}
+
+impl Most {
+    fn value(&self) -> f64 {
+        self.best[0].1
+    }
+
+    fn take(&mut self, round: u64, value: f64) {
+        let new = (round, value);
+        if value >= self.best[0].1 || round - self.best[2].0 > BANDWIDTH_ROUNDS {
+            self.best = [new; 3];
+            return;
+        }
+        if value >= self.best[1].1 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if value >= self.best[2].1 {
+            self.best[2] = new;
+        }
+        let [first, second, third] = self.best;
+        if round - first.0 > BANDWIDTH_ROUNDS {
+            self.best = [second, third, new];
+            if round - second.0 > BANDWIDTH_ROUNDS {
+                self.best = [third, new, new];
+            }
+        } else if second.0 == first.0 && round - first.0 > BANDWIDTH_ROUNDS / 4 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if third.0 == second.0 && round - first.0 > BANDWIDTH_ROUNDS / 2 {
+            self.best[2] = new;
+        }
+    }
 }
 
 /// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and let many go at once
@@ -121,7 +163,7 @@ impl Default for Bbr {
     fn default() -> Self {
         Self {
             mode: Mode::Startup,
-            bandwidth: [0.0; BANDWIDTH_ROUNDS],
+            bandwidth: Most::default(),
             round: 0,
             round_end: 0,
             min_rtt: None,
@@ -133,11 +175,13 @@ impl Default for Bbr {
             phase_at: Instant::ZERO,
             probe_until: None,
             probe_round: 0,
+            limited: 0..0,
             cwnd: 0,
             before: 0,
             recovers: false,
             conserves: false,
-            pace: HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64 / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
+            pace: PACING_MARGIN * HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64
+                / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
             aggregation: Aggregation::default(),
             seen_rtt: false,
             mss: 1460,
@@ -164,7 +208,7 @@ impl Bbr {
     };
 
     fn most_bandwidth(&self) -> f64 {
-        self.bandwidth.iter().copied().fold(0.0, f64::max)
+        self.bandwidth.value()
     }
 
     /// `gain` bandwidth-delay products in bytes; before the first sample the initial window.
@@ -194,26 +238,26 @@ impl Bbr {
     }
 
     fn take_bandwidth(&mut self, sample: &RateSample, feedback: &Feedback) {
+        // An ACK sooner than the least RTT tells of nothing that was sent once.
+        if micros(sample.interval) < micros(feedback.min_rtt).max(1) {
+            return;
+        }
         let begins = sample.prior_delivered >= self.round_end;
         if begins {
             self.round_end = sample.total;
             self.round += 1;
-            self.bandwidth[self.round % BANDWIDTH_ROUNDS] = 0.0;
             self.conserves = false;
         }
-        let interval = sample.interval.max(Duration::from_nanos(1)).as_nanos() as f64 * 1e-9;
-        let rate = sample.delivered as f64 / interval;
-        // An ACK sooner than the least RTT tells of nothing that was sent once.
-        let credible = self.min_rtt.is_none_or(|rtt| sample.interval >= rtt);
-        if credible && (!sample.app_limited || rate >= self.most_bandwidth()) {
-            let slot = &mut self.bandwidth[self.round % BANDWIDTH_ROUNDS];
-            *slot = slot.max(rate);
+        let app_limited = sample.app_limited || self.limited.contains(&sample.prior_delivered);
+        let rate = sample.delivered as f64 / (micros(sample.interval) as f64 * 1e-6);
+        if !app_limited || rate >= self.most_bandwidth() {
+            self.bandwidth.take(self.round, rate);
         }
         if feedback.delivered > 0 {
             let bandwidth = self.most_bandwidth();
             self.aggregation.take(feedback.now, feedback.delivered, bandwidth, begins, self.cwnd, self.mss);
         }
-        if begins && !self.is_full && !sample.app_limited {
+        if begins && !self.is_full && !app_limited {
             if self.most_bandwidth() >= self.full * FULL_GROWTH {
                 self.full = self.most_bandwidth();
                 self.full_rounds = 0;
@@ -224,15 +268,24 @@ impl Bbr {
         }
     }
 
+    /// What of `pipe` bytes will be in flight when the next segment leaves, that burst included if more is to be.
+    fn at_departure(&self, pipe: u64, feedback: &Feedback) -> u64 {
+        let delivered = whole(self.most_bandwidth() * feedback.until_departure.as_nanos() as f64 * 1e-9);
+        let probes = self.mode == Mode::ProbeBandwidth && CYCLE[self.phase] > 1.0;
+        let burst = if probes { self.burst() * u64::from(self.mss) } else { 0 };
+        (pipe + burst).saturating_sub(delivered)
+    }
+
     fn advance(&mut self, feedback: &Feedback) {
         let now = feedback.now;
         if self.mode == Mode::ProbeBandwidth {
+            let before = self.at_departure(feedback.pipe_before, feedback);
             let elapsed = now.since(self.phase_at) > self.min_rtt.unwrap_or(Duration::ZERO);
             let gain = CYCLE[self.phase];
             let over = if gain > 1.0 {
-                elapsed && (feedback.lost > 0 || feedback.pipe_before >= self.inflight(gain))
+                elapsed && (feedback.lost > 0 || before >= self.inflight(gain))
             } else if gain < 1.0 {
-                elapsed || feedback.pipe_before <= self.inflight(1.0)
+                elapsed || before <= self.inflight(1.0)
             } else {
                 elapsed
             };
@@ -244,14 +297,16 @@ impl Bbr {
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && feedback.pipe <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.at_departure(feedback.pipe, feedback) <= self.inflight(1.0) {
             self.probe_bandwidth(now);
         }
     }
 
+    /// Begins anywhere in the cycle but where it drains (draft-00 §4.3.4.4), by chance: by the nanosecond that it is.
     fn probe_bandwidth(&mut self, now: Instant) {
         self.mode = Mode::ProbeBandwidth;
-        self.phase = 2;
+        let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (CYCLE.len() as u64 - 1);
+        self.phase = (CYCLE.len() - usize::try_from(drawn).unwrap_or(0)) % CYCLE.len();
         self.phase_at = now;
     }
 
@@ -263,8 +318,7 @@ impl Bbr {
             self.min_rtt_at = now - feedback.rtt.unwrap_or(Duration::ZERO);
         }
         let expired = self.min_rtt.is_some() && now.since(self.min_rtt_at) > MIN_RTT_WINDOW;
-        // In microseconds, as Linux has them: what is not less by one does not count.
-        let micros = |rtt: Duration| rtt.as_nanos() / 1000;
+        // What is not less by a microsecond does not count.
         if let Some(rtt) = feedback.rtt
             && (expired || self.min_rtt.is_none_or(|least| micros(rtt) < micros(least)))
         {
@@ -277,6 +331,11 @@ impl Bbr {
             self.probe_until = None;
         }
         if self.mode == Mode::ProbeRtt {
+            let total = feedback.rate.map_or(self.limited.start, |sample| sample.total);
+            if self.probe_until.is_none() && !self.limited.contains(&total) {
+                self.limited.start = total;
+            }
+            self.limited.end = total + feedback.pipe.max(1);
             match self.probe_until {
                 None if feedback.pipe <= MIN_WINDOW * u64::from(self.mss) => {
                     self.probe_until = Some(now + PROBE_RTT_TIME);
@@ -307,8 +366,9 @@ impl Bbr {
         let bandwidth = self.most_bandwidth();
         if !self.seen_rtt && !feedback.srtt.is_zero() {
             self.seen_rtt = true;
-            let srtt = feedback.srtt.as_nanos() as f64 * 1e-9;
-            self.pace = HIGH_GAIN * self.cwnd as f64 / srtt;
+            // That of the handshake.
+            let rtt = if feedback.min_rtt.is_zero() { feedback.srtt } else { feedback.min_rtt };
+            self.pace = PACING_MARGIN * HIGH_GAIN * self.cwnd as f64 / (rtt.as_nanos() as f64 * 1e-9);
         }
         if bandwidth > 0.0 {
             let rate = gain * bandwidth * PACING_MARGIN;
@@ -321,6 +381,9 @@ impl Bbr {
     fn set_window(&mut self, feedback: &Feedback) {
         let mss = u64::from(self.mss);
         let acked = feedback.delivered;
+        if acked == 0 {
+            return;
+        }
         if feedback.lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(feedback.lost).max(mss);
         }
@@ -353,9 +416,6 @@ impl Bbr {
                 self.cwnd += acked;
             }
             self.cwnd = self.cwnd.max(MIN_WINDOW * mss);
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.cwnd = self.cwnd.min(MIN_WINDOW * mss);
         }
     }
 }
@@ -405,6 +465,9 @@ impl CongestionControl for Bbr {
         self.watch_rtt(feedback);
         self.set_rate(feedback);
         self.set_window(feedback);
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(MIN_WINDOW * u64::from(self.mss));
+        }
         window.cwnd = self.cwnd;
         window.ssthresh = u64::MAX / 2;
     }
@@ -416,6 +479,11 @@ impl CongestionControl for Bbr {
     fn pacing_rate(&self) -> Option<u64> {
         Some(whole(self.pace).max(1))
     }
+}
+
+/// In microseconds, as Linux has times.
+fn micros(span: Duration) -> u64 {
+    span.as_nanos() / 1000
 }
 
 #[expect(
@@ -433,6 +501,68 @@ mod tests {
 
     /// 1.25 MB/s (10 Mbit/s).
     const BANDWIDTH: f64 = 1.25e6;
+
+    #[test]
+    fn the_best_of_the_last_rounds_is_followed_by_the_best_of_their_later_quarters() {
+        let mut most = Most::default();
+        for (round, value) in [(1, 10.0), (2, 5.0), (5, 7.0), (8, 6.0), (9, 4.0)] {
+            most.take(round, value);
+            assert!((most.value() - 10.0).abs() < 1e-9);
+        }
+        most.take(12, 3.0);
+        assert!((most.value() - 7.0).abs() < 1e-9, "the ten of eleven rounds ago are gone");
+        most.take(17, 3.0);
+        assert!(most.value() < 7.0);
+        most.take(18, 20.0);
+        assert!((most.value() - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
+        let mut bbr = Bbr { mode: Mode::ProbeBandwidth, phase: 2, ..Bbr::default() };
+        bbr.bandwidth.take(1, BANDWIDTH);
+        bbr.pace = BANDWIDTH;
+        let feedback = feedback(Duration::from_millis(4));
+        assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
+        bbr.phase = 0;
+        assert_eq!(bbr.at_departure(20_000, &feedback), 15_000 + 2 * 1460, "probing, with the burst itself");
+        assert_eq!(bbr.at_departure(1000, &feedback), 0);
+    }
+
+    #[test]
+    fn the_cycle_begins_anywhere_but_where_it_drains() {
+        let mut begun = [0; CYCLE.len()];
+        for nanos in 0..700 {
+            let mut bbr = Bbr::default();
+            bbr.probe_bandwidth(Instant::from_nanos(nanos * 1_234_567));
+            begun[bbr.phase] += 1;
+        }
+        assert_eq!(begun[1], 0);
+        assert!(begun.iter().enumerate().all(|(phase, &times)| phase == 1 || times > 60), "{begun:?}");
+    }
+
+    fn feedback(until_departure: Duration) -> Feedback {
+        Feedback {
+            now: Instant::ZERO,
+            una: 0,
+            next: 0,
+            acked: 0,
+            delivered: 0,
+            lost: 0,
+            pipe: 0,
+            pipe_before: 0,
+            until_departure,
+            rtt: None,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            one_way_delay: None,
+            stamps: None,
+            ecn_echo: false,
+            in_recovery: false,
+            rate: None,
+            mss: 1460,
+        }
+    }
 
     #[test]
     fn acks_that_come_in_bunches_of_ten_segments_let_the_window_be_as_much_larger_for_five_to_ten_rounds() {

@@ -107,6 +107,8 @@ pub struct Feedback {
     pub pipe: u64,
     /// See `pipe`.
     pub pipe_before: u64,
+    /// So much later than now may the next segment leave, if segments are paced.
+    pub until_departure: Duration,
     /// The RTT of the newest segment that it acknowledged, if that was sent once.
     pub rtt: Option<Duration>,
     /// Smoothed and least RTT; zero before the first sample.

@@ -392,6 +392,7 @@ impl<C: CongestionControl> Sender<C> {
             lost: news.newly_lost,
             pipe: self.scoreboard.pipe(),
             pipe_before,
+            until_departure: self.next_departure.since(now),
             rtt: news.rtt,
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },

@@ -2,7 +2,7 @@
 //!
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
 //! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; Linux 3.14
-//! with voice beside loads; single flows of both Linux kernels and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
+//! with voice beside loads, and Linux 3.2 with loads; single flows of all three kernels and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
 //! packet. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!
@@ -148,9 +148,14 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     read(include_str!("../reference/linux-6.1.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-6.1-lines.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-3.14.json"), Kind::Linux, &mut all)?;
+    read(include_str!("../reference/linux-3.2.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;
     read(include_str!("../reference/ns2-long-flows.json"), Kind::LongFlows, &mut all)?;
-    for text in [include_str!("../reference/flows.json"), include_str!("../reference/flows-3.14.json")] {
+    for text in [
+        include_str!("../reference/flows.json"),
+        include_str!("../reference/flows-3.14.json"),
+        include_str!("../reference/flows-3.2.json"),
+    ] {
         let flows: File<single::Flows> = parse(text)?;
         for entry in flows.set_ups {
             let figures = entry.what.figures();

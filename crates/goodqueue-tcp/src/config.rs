@@ -82,6 +82,23 @@ pub enum BufferTuning {
     /// As in Linux 3.14: 20 segments are announced at first, and two more with each that comes, up to 175 kB before anything is
     /// measured (`tcp_fixup_rcvbuf`); the window grows by half or doubles where the rate did.
     Linux314,
+    /// As in Linux 3.2: 10 segments are announced at first, and the buffer is for twice what a round trip brought.
+    Linux32,
+}
+
+/// How much of what there is to send the application can hand over at a time, where segments do not leave in
+/// [bursts](Config::bursts).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum SendTuning {
+    /// All of it.
+    #[default]
+    Unlimited,
+    /// As in Linux 3.14 without segmentation offload: twice the window, but only what the window was when an ACK found it with
+    /// room; the application sleeps until a third of that is free.
+    Linux314,
+    /// As in Linux 3.2: the same with a segment taking nearly twice what is reserved for it, so that it holds little more than
+    /// one window, and six segments at first.
+    Linux32,
 }
 
 /// How the retransmission timeout follows from the RTT samples.
@@ -141,10 +158,12 @@ pub struct Config {
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub initial_rto: Duration,
-    /// Round-trip time that an earlier connection to the same host had: the smoothed RTT and its mean deviation are that at first, if
-    /// the handshake's is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0: `tcp_update_metrics`, after the first connection,
-    /// `tcp_init_metrics`). Default 0: nothing is remembered; needs [`RtoRule::LinuxStamps`].
+    /// Round-trip time that earlier connections to the same host had: the smoothed RTT is that at first, if the handshake's is
+    /// shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0: `tcp_update_metrics`, `tcp_init_metrics`). Default 0: nothing is
+    /// remembered; needs [`RtoRule::LinuxStamps`].
     pub remembered_rtt: Duration,
+    /// Its mean deviation, which after one connection is as large. Default 0; no more than a day.
+    pub remembered_rttvar: Duration,
     /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux has 120 s.
     pub max_rto: Duration,
     /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own queue, take a segment from the
@@ -203,6 +222,8 @@ pub struct Config {
     pub adaptive_acks: bool,
     /// How the receive buffer follows the rate. Default: as in Linux 6.1.
     pub buffer_tuning: BufferTuning,
+    /// How the send buffer follows the window. Default: it holds all that there is.
+    pub send_tuning: SendTuning,
     /// When timers fire. Default: when they are asked to.
     pub timers: Timers,
     /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
@@ -243,6 +264,7 @@ impl Config {
         initial_rto: Duration::from_secs(1),
         max_rto: Duration::from_secs(60),
         remembered_rtt: Duration::ZERO,
+        remembered_rttvar: Duration::ZERO,
         limited_transmit: true,
         prr: true,
         rate_halving: false,
@@ -264,6 +286,7 @@ impl Config {
         bursts: false,
         adaptive_acks: false,
         buffer_tuning: BufferTuning::Linux61,
+        send_tuning: SendTuning::Unlimited,
         timers: Timers::Exact,
         quick_acks: 0,
         quick_after_gap: false,
@@ -401,6 +424,7 @@ impl Config {
             ("initial_rto", self.initial_rto, millisecond, self.max_rto, "1ms to max_rto"),
             ("max_rto", self.max_rto, millisecond, day, "1ms to 86400s"),
             ("remembered_rtt", self.remembered_rtt, Duration::ZERO, day, "at most 86400s"),
+            ("remembered_rttvar", self.remembered_rttvar, Duration::ZERO, day, "at most 86400s"),
             ("tick", self.tick, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("tick_phase", self.tick_phase, Duration::ZERO, self.tick, "at most tick"),
             ("sack_delay", self.sack_delay, Duration::ZERO, Duration::from_secs(1), "at most 1s"),

@@ -3,7 +3,7 @@
 
 use goodqueue::Duration;
 
-use crate::config::{BufferTuning, Config, DelayedAck, Growth, LossDetection, RtoRule, UndoRule};
+use crate::config::{BufferTuning, Config, DelayedAck, Growth, LossDetection, RtoRule, SendTuning, UndoRule};
 use crate::registry::AnyCongestionControl;
 use crate::timers::Timers;
 
@@ -82,6 +82,7 @@ const PROFILES: &[Profile] = &[
             "tail loss probes and early retransmit with its delay (tcp_early_retrans 3), F-RTO as in RFC 5682, which takes what was SACKed before for original",
             "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
             "no segments in bursts: the testbeds of its time had offloads off; receive buffers as tcp_fixup_rcvbuf and tcp_rcv_space_adjust have them",
+            "send buffer of 2304 bytes for each segment of two windows, made larger only where an ACK finds the window with room (tcp_new_space)",
         ],
     },
     Profile {
@@ -91,7 +92,8 @@ const PROFILES: &[Profile] = &[
         controllers: LINUX_CONTROLLERS,
         sources: &[
             "growth per ACK until Linux 3.12; PRR, in place of rate halving, since 3.2; the 1 s initial timeout since 3.1, ten segments at first since 2.6.39",
-            "read in Linux 3.2.71, the same files; nothing was recorded of it",
+            "read in Linux 3.2.71, the same files; checked against single flows and loads of that kernel",
+            "send buffer: 2324 bytes are reserved for a segment, which takes 4352 (tcp_new_space, __alloc_skb); receive buffer: ten segments announced at first",
             "early retransmit came with 3.5, tail loss probes with 3.10, RTT samples from SACKs with 3.12: each ACK that advances is timed by its stamp",
             "marks and drops by the host itself halve the rate (tcp_cwnd_down), the window is moderated to three segments beyond the flight (tcp_moderate_cwnd)",
             "F-RTO with SACK (tcp_enter_frto, tcp_process_frto): tcp_frto 2; a spurious timeout halves the rate, tcp_frto_response 0",
@@ -108,7 +110,7 @@ const PROFILES: &[Profile] = &[
             "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 100 ms",
             "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK that advances ends the back-off",
             "one packet in the first window; timestamps stand for timestamp_microseconds and reply_micro",
-            "its packets are 1466 bytes long at the IP layer: mss 1426 here; nothing was compared",
+            "its packets are 1466 bytes long at the IP layer: mss 1426 here; its shares beside Linux 3.2's TCP: papers/gong/README.md",
         ],
     },
     Profile {
@@ -184,6 +186,7 @@ const LINUX: Config = Config {
 
 const LINUX_314: Config = Config {
     buffer_tuning: BufferTuning::Linux314,
+    send_tuning: SendTuning::Linux314,
     loss_detection: LossDetection::Fack,
     early_retransmit: true,
     offers_again: true,
@@ -197,7 +200,8 @@ const LINUX_314: Config = Config {
 };
 
 const LINUX_32: Config = Config {
-    buffer_tuning: BufferTuning::Linux61,
+    buffer_tuning: BufferTuning::Linux32,
+    send_tuning: SendTuning::Linux32,
     growth: Growth::PerAck,
     tail_loss_probe: false,
     early_retransmit: false,

@@ -1,4 +1,4 @@
-//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of Linux 6.1 and 3.14), and
+//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of Linux 6.1, 3.14 and 3.2), and
 //! the window that it announces from it. While that grows, no ACK is delayed.
 
 use goodqueue::{Duration, Instant};
@@ -25,6 +25,10 @@ const ANNOUNCED_314: u64 = 20;
 const RECKONED_OVERHEAD_314: u64 = 800;
 /// Linux takes its time in these, in nanoseconds.
 const MICROSECOND: u64 = 1000;
+/// Linux 3.2 begins with the default of `tcp_rmem`, and announces so many segments (`TCP_DEFAULT_INIT_RCVWND`).
+const INITIAL_32: u64 = 87_380;
+const ANNOUNCED_32: u64 = 10;
+const RECKONED_OVERHEAD_32: u64 = 864;
 /// A shorter segment does not let the window grow.
 const SHORT: u32 = 128;
 /// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
@@ -55,11 +59,13 @@ impl ReceiveBuffer {
         let buffer = match tuning {
             BufferTuning::Linux61 => INITIAL,
             BufferTuning::Linux314 => INITIAL_314,
+            BufferTuning::Linux32 => INITIAL_32,
         };
         let clamp = window(buffer).saturating_sub(mss).max(2 * mss);
         let (announced, space) = match tuning {
             BufferTuning::Linux61 => (clamp, clamp.min(INITIAL_SEGMENTS * mss)),
             BufferTuning::Linux314 => (clamp.min(ANNOUNCED_314 * mss), clamp.min(ANNOUNCED_314 * mss)),
+            BufferTuning::Linux32 => (clamp.min(ANNOUNCED_32 * mss), clamp.min(ANNOUNCED_32 * mss)),
         };
         Self { tuning, mss, buffer, clamp, announced, rtt: 0, answered: None, space, from: 1, since: now }
     }
@@ -74,7 +80,7 @@ impl ReceiveBuffer {
     /// clock, with `taken` bytes of the buffer in use, its own too if it is in order. Returns true if the window grows.
     #[inline]
     pub(crate) fn on_segment(&mut self, len: u32, taken: u64, answered: u64, rtt: Duration) -> bool {
-        let of_old = self.tuning == BufferTuning::Linux314;
+        let of_old = self.tuning != BufferTuning::Linux61;
         if (of_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
             // A shorter one counts at once, since 4.x.
@@ -98,7 +104,10 @@ impl ReceiveBuffer {
         if self.rtt == 0 || micros(now) - micros(self.since) < self.rtt / 8 {
             return;
         }
-        let copied = read - self.from;
+        let mut copied = read - self.from;
+        if self.tuning == BufferTuning::Linux32 {
+            copied = copied.saturating_mul(2);
+        }
         if copied > self.space {
             self.enlarge(copied);
             self.space = copied;
@@ -107,8 +116,12 @@ impl ReceiveBuffer {
         self.since = now;
     }
 
-    /// Twice what a round trip brought, and more as it grew.
+    /// Twice what a round trip brought, and more as it grew; in Linux 3.2 `copied` is twice that already.
     fn enlarge(&mut self, copied: u64) {
+        if self.tuning == BufferTuning::Linux32 {
+            self.set(copied, RECKONED_OVERHEAD_32, copied);
+            return;
+        }
         let base = 2 * copied + CUSHION * self.mss;
         if self.tuning == BufferTuning::Linux314 {
             // By half where the rate grew by a quarter, twice where it grew by half.

@@ -87,15 +87,14 @@ impl RttEstimator {
         self.take(rtt, 0, 0);
     }
 
-    /// After the handshake's sample: an earlier connection to the same host had this RTT, and if it was the first one, a mean
-    /// deviation as large.
+    /// After the handshake's sample: earlier connections to the same host had this RTT and this mean deviation.
     pub(crate) fn remember(&mut self) {
         let known = self.config.remembered_rtt;
         let Some(srtt) = self.srtt else { return };
         let Rule::Linux(linux) = &mut self.rule else { return };
         if known > srtt {
             self.srtt = Some(known);
-            linux.mdev = known.as_nanos();
+            linux.mdev = linux.mdev.max(self.config.remembered_rttvar.as_nanos());
             linux.mdev_max = linux.mdev.saturating_mul(4).max(self.config.min_rto.as_nanos());
             self.rttvar = Duration::from_nanos(linux.mdev_max);
             self.set_rto(known + self.rttvar);

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
-use crate::config::UndoRule;
+use crate::config::{SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
@@ -23,6 +23,7 @@ mod local;
 mod ns2;
 mod ns2_full;
 mod ns2_linux;
+mod plain_buffer;
 mod rack;
 mod rates;
 mod reaction;
@@ -34,6 +35,7 @@ use frto::Test;
 use ns2::Ns2;
 use ns2_full::Ns2Full;
 use ns2_linux::Ns2Linux;
+use plain_buffer::PlainBuffer;
 use rates::Rates;
 use send_buffer::SendBuffer;
 
@@ -205,7 +207,9 @@ pub struct Sender<C = AnyCongestionControl> {
     /// Segments that are still to go of this burst; whether it has several; what the application has written.
     burst: u32,
     burst_of_several: bool,
+    is_buffered: bool,
     send_buffer: Option<Box<SendBuffer>>,
+    plain_buffer: Option<Box<PlainBuffer>>,
     ns2: Ns2,
     ns2_linux: Option<Box<Ns2Linux>>,
     ns2_full: Option<Box<Ns2Full>>,
@@ -239,7 +243,9 @@ impl<C: CongestionControl> Sender<C> {
         if config.ns2_linux() {
             scoreboard.skip_first();
         }
+        let is_buffered = config.bursts || config.send_tuning != SendTuning::Unlimited;
         Ok(Self {
+            is_buffered,
             state: State::Closed,
             phase: Phase::Open,
             ack_due: false,
@@ -302,6 +308,8 @@ impl<C: CongestionControl> Sender<C> {
             burst: 0,
             burst_of_several: false,
             send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
+            plain_buffer: (is_buffered && !config.bursts)
+                .then(|| Box::new(PlainBuffer::new(config.send_tuning, FIRST_BYTE))),
             last_sent: Instant::ZERO,
             scoreboard,
             rtt: RttEstimator::new(Arc::clone(&config)),
@@ -341,6 +349,9 @@ impl<C: CongestionControl> Sender<C> {
     pub fn take_back(&mut self) {
         self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE));
         if let Some(buffer) = &mut self.send_buffer {
+            buffer.take_back(self.data_end);
+        }
+        if let Some(buffer) = &mut self.plain_buffer {
             buffer.take_back(self.data_end);
         }
     }
@@ -414,7 +425,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.snd_nxt < self.data_end || (self.closing && !self.fin_sent) {
             let mut segment = self.new_data(now, pipe);
-            while segment.is_none() && self.config.bursts && self.write_more() {
+            while segment.is_none() && self.is_buffered && self.write_more() {
                 segment = self.new_data(now, pipe);
             }
             segment

@@ -42,6 +42,8 @@ pub struct Tcp {
 pub struct Remembered {
     /// Their round-trip time.
     pub rtt: Option<Duration>,
+    /// Its mean deviation; `None`: as large.
+    pub rttvar: Option<Duration>,
     /// Their slow-start threshold in segments.
     pub ssthresh: Option<u32>,
 }
@@ -80,6 +82,9 @@ impl Tcp {
         if let Some(rtt) = self.remembers.rtt {
             table["remembers"]["rtt"] = json!(rtt.to_string());
         }
+        if let Some(rttvar) = self.remembers.rttvar {
+            table["remembers"]["rttvar"] = json!(rttvar.to_string());
+        }
         if let Some(ssthresh) = self.remembers.ssthresh {
             table["remembers"]["ssthresh"] = json!(ssthresh);
         }
@@ -114,6 +119,7 @@ impl Tcp {
             rwnd: self.rwnd.unwrap_or(base.rwnd),
             hystart: self.hystart.unwrap_or(base.hystart),
             remembered_rtt: self.remembers.rtt.unwrap_or_default(),
+            remembered_rttvar: self.remembers.rttvar.or(self.remembers.rtt).unwrap_or_default(),
             ..base
         };
         let mut config = config.suited_to(&self.cc);
@@ -252,19 +258,20 @@ fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Re
         );
     }
     let inner = Reader::of(table.document(), node, "`remembers`")?;
-    inner.only(&["rtt", "ssthresh"])?;
-    let rtt = inner.time("rtt")?;
-    if let Some(rtt) = rtt
-        && rtt > Duration::from_secs(60)
-    {
-        let message = Diagnostic::new(format!("a round-trip time of {rtt} is not remembered"));
-        return Err(inner.error("rtt", message.allowed("at most 60s")));
-    }
+    inner.only(&["rtt", "rttvar", "ssthresh"])?;
+    let time = |key| match inner.time(key)? {
+        Some(time) if time > Duration::from_secs(60) => {
+            let message = Diagnostic::new(format!("a round-trip time of {time} is not remembered"));
+            Err(inner.error(key, message.allowed("at most 60s")))
+        }
+        time => Ok(time),
+    };
+    let (rtt, rttvar) = (time("rtt")?, time("rttvar")?);
     let ssthresh = match inner.node("ssthresh") {
         Some(_) => Some(inner.small("ssthresh", 2, 2, 1_000_000)?),
         None => None,
     };
-    Ok(Remembered { rtt, ssthresh })
+    Ok(Remembered { rtt, rttvar, ssthresh })
 }
 
 fn read_delayed_ack(

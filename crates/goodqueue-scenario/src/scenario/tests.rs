@@ -394,18 +394,18 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 fn only_linux_3_2_remembers_earlier_connections() {
     let names = Names { cc: &["cubic"], profiles: &["rfc", "linux32", "libutp"] };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
-    let text = "tcp.profile = \"linux32\"\ntcp.remembers = { rtt = \"5s\", ssthresh = 200 }\n[[flows]]\n[[flows]]\n\
+    let text = "tcp.profile = \"linux32\"\ntcp.remembers = { rtt = \"5s\", rttvar = \"2s\", ssthresh = 200 }\n[[flows]]\n[[flows]]\n\
                 profile = \"libutp\"\n[[flows]]\nremembers = { rtt = \"2s\" }\n[[flows]]\nremembers = {}";
     let json = resolve(text).unwrap().to_json();
     let told: Vec<_> = (0..4).map(|flow| json["flows"][flow]["remembers"].to_string()).collect();
-    assert_eq!(told, [r#"{"rtt":"5s","ssthresh":200}"#, "null", r#"{"rtt":"2s"}"#, "null"]);
+    assert_eq!(told, [r#"{"rtt":"5s","rttvar":"2s","ssthresh":200}"#, "null", r#"{"rtt":"2s"}"#, "null"]);
     assert_eq!(
         Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json()["flows"][0],
         json["flows"][0]
     );
     let refused = resolve("[[flows]]\nremembers = { rtt = \"5s\" }").unwrap_err().to_string();
     assert!(refused.contains("with `linux32`"), "{refused}");
-    for bad in ["{ rtt = \"61s\" }", "{ ssthresh = 1 }", "{ cwnd = 3 }", "5"] {
+    for bad in ["{ rtt = \"61s\" }", "{ rttvar = \"61s\" }", "{ ssthresh = 1 }", "{ cwnd = 3 }", "5"] {
         assert!(resolve(&format!("tcp.profile = \"linux32\"\ntcp.remembers = {bad}")).is_err(), "{bad}");
     }
 }

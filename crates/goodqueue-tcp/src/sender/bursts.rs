@@ -96,6 +96,9 @@ impl<C: CongestionControl> Sender<C> {
     /// true if that may be.
     pub(super) fn write_more(&mut self) -> bool {
         let flight = self.flight();
+        if let Some(buffer) = &mut self.plain_buffer {
+            return buffer.write(flight.una, flight.next.max(FIRST_BYTE), self.data_end, self.mss, self.cwnd);
+        }
         self.make_room(flight, self.scoreboard.pipe());
         let Some(buffer) = &mut self.send_buffer else { return false };
         while buffer.write(flight, self.data_end, self.mss, self.max_window) {
@@ -110,7 +113,11 @@ impl<C: CongestionControl> Sender<C> {
     /// Up to here there is something to send.
     #[inline]
     pub(super) fn sendable(&self) -> u64 {
-        self.send_buffer.as_ref().map_or(self.data_end, |buffer| buffer.written())
+        match (&self.send_buffer, &self.plain_buffer) {
+            (Some(buffer), _) => buffer.written(),
+            (None, Some(buffer)) => buffer.written(),
+            (None, None) => self.data_end,
+        }
     }
 
     /// A full burst will be possible soon: the last one left just now, and the next ACK is expected at once, as the oldest

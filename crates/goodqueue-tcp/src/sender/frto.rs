@@ -76,7 +76,7 @@ impl<C: CongestionControl> Sender<C> {
         } else if !test.advanced {
             self.rack.test = Some(Test { advanced: true, ..test });
             self.cwnd = self.scoreboard.pipe() + NEW_SEGMENTS * self.mss;
-            let payload = self.mss.min(self.data_end.saturating_sub(self.snd_nxt));
+            let payload = self.mss.min(self.sendable().saturating_sub(self.snd_nxt));
             let usable = self.window_edge.saturating_sub(self.snd_nxt);
             if payload == 0 || payload > usable {
                 self.end_test(Test { advanced: false, ..test }, news);

@@ -499,6 +499,9 @@ impl<C: CongestionControl> Sender<C> {
             if let Some(buffer) = &mut self.send_buffer {
                 buffer.on_acknowledged(ack);
             }
+            if let Some(buffer) = &mut self.plain_buffer {
+                buffer.on_acknowledged();
+            }
             self.duplicate_acks = 0;
             self.limited = 0;
             self.front_due = false; // another segment is the oldest now

@@ -1,6 +1,7 @@
 //! Stack profiles: what Linux's sender and receiver do that the RFCs' do not.
 
 use goodqueue::{Duration, Instant};
+use goodqueue_tcp::config::SendTuning;
 use goodqueue_tcp::{Config, Profile, Receiver, SackBlocks, Segment, Sender, Timers};
 use goodqueue_tcp::{Flags, registry};
 
@@ -125,9 +126,20 @@ fn linux_grows_by_all_that_was_delivered() {
 
 #[test]
 fn per_ack_growth_is_half_as_fast_with_delayed_acks() {
-    let mut pair = Pair::bulk(Config { quick_acks: 0, mss: 1460, timestamps: false, ..settings("linux32") });
+    let send_tuning = SendTuning::Unlimited;
+    let config = Config { quick_acks: 0, mss: 1460, timestamps: false, send_tuning, ..settings("linux32") };
+    let mut pair = Pair::bulk(config);
     pair.run_until(at(200));
     assert_eq!(pair.sender.cwnd(), 15 * MSS);
+}
+
+#[test]
+fn the_first_send_buffer_of_linux_3_2_holds_six_segments_and_that_of_3_14_a_whole_window() {
+    for (name, segments) in [("linux32", 6), ("linux314", 10)] {
+        let mut pair = Pair::bulk(settings(name));
+        pair.run_until(at(150));
+        assert_eq!(pair.sender.stats().data_segments, segments, "{name}");
+    }
 }
 
 #[test]

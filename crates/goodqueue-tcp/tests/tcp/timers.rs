@@ -108,8 +108,9 @@ fn new_acknowledgements_put_the_timer_off() {
 #[test]
 fn linux_3_2_begins_with_the_round_trip_time_of_earlier_connections_and_waits_by_it() {
     use crate::undo::older;
-    let lost_tail = |remembered: u64| {
-        let config = Config { remembered_rtt: ms(remembered), ..older("linux32") };
+    let lost_tail_after = |remembered: u64, deviation: u64| {
+        let (remembered_rtt, remembered_rttvar) = (ms(remembered), ms(deviation));
+        let config = Config { remembered_rtt, remembered_rttvar, ..older("linux32") };
         let mut pair = Pair::with(config, config, "reno");
         pair.sender.write(3 * MSS);
         pair.sender.open(Instant::ZERO);
@@ -117,8 +118,10 @@ fn linux_3_2_begins_with_the_round_trip_time_of_earlier_connections_and_waits_by
         pair.run_until(at(60_000));
         (pair.times_of(1)[1], pair.sender.stats().timeouts)
     };
-    // The mean deviation is as large, four times of which is waited for beside the RTT.
+    let lost_tail = |remembered: u64| lost_tail_after(remembered, remembered);
+    // Four times the mean deviation is waited for beside the RTT.
     assert_eq!(lost_tail(5000).0, at(100 + 5 * 5000));
+    assert_eq!(lost_tail_after(5000, 2000).0, at(100 + 5000 + 4 * 2000));
     // What is shorter than the handshake's is not remembered.
     assert_eq!(lost_tail(99), lost_tail(0));
     assert_eq!(lost_tail(0).0, at(400));

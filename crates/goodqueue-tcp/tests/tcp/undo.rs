@@ -1,5 +1,6 @@
 //! Reductions that were wrong are taken back: by timestamps (RFC 3522, RFC 4015), by F-RTO (RFC 5682), by DSACK (RFC 3708).
 
+use goodqueue_tcp::config::{BufferTuning, SendTuning};
 use goodqueue_tcp::{Config, Flags, Timers};
 
 use crate::pair::{Fate, Pair, at, ms};
@@ -152,9 +153,15 @@ fn a_mark_is_never_undone() {
     assert!(pair.data.iter().any(|(_, data)| data.flags.contains(Flags::CWR)));
 }
 
-/// An older Linux, likewise.
+/// An older Linux, likewise; neither its send buffer nor the first window that Linux 3.2 announces limits what leaves.
 pub(crate) fn older(name: &str) -> Config {
-    Config { mss: 1472, timers: Timers::Exact, delayed_ack: linux().delayed_ack, ..settings(name) }
+    let settings = settings(name);
+    let buffer_tuning = match settings.buffer_tuning {
+        BufferTuning::Linux32 => BufferTuning::Linux61,
+        other => other,
+    };
+    let (send_tuning, delayed_ack) = (SendTuning::Unlimited, linux().delayed_ack);
+    Config { mss: 1472, timers: Timers::Exact, delayed_ack, send_tuning, buffer_tuning, ..settings }
 }
 
 #[test]

@@ -1,0 +1,152 @@
+//! The send buffer of Linux 3.2 and 3.14 on a host without segmentation offload (`tcp_sendmsg`, `tcp_check_space`,
+//! `tcp_new_space`): each segment lies in memory of its own, and an application that always has more fills the buffer and
+//! sleeps until a third of it is free. The buffer grows only where an ACK finds the congestion window with room, that is, after
+//! what was written was too little, so that a window that grows is often not used to its end.
+
+use crate::config::SendTuning;
+
+/// What a segment of 1448 bytes takes in memory: a power of two that holds it with its headers and the list of its parts, and
+/// its description. In Linux 3.2 that list has one entry more, and 2048 bytes are 64 too few.
+const SEGMENT_314: u64 = 2048 + 256;
+const SEGMENT_32: u64 = 4096 + 256;
+/// What Linux 3.2 reserves for a segment is not what it takes: 1460 bytes, headers, and both descriptions (`SKB_TRUESIZE`).
+const RESERVED_32: u64 = 1460 + 224 + 256 + 384;
+/// The first buffer is for so many segments (`TCP_INIT_CWND`); in Linux 3.14, for twice as many.
+const INITIAL_SEGMENTS: u64 = 10;
+/// In Linux 3.2 a later one has room for this many at least (`tcp_reordering` and one), twice.
+const LEAST_SEGMENTS_32: u64 = 4;
+const WINDOWS: u64 = 2;
+/// Most bytes of the buffer (`tcp_wmem`).
+const MOST: u64 = 4 << 20;
+
+/// State of the buffer; positions are sequence numbers.
+#[derive(Clone, Debug)]
+pub(super) struct PlainBuffer {
+    tuning: SendTuning,
+    /// Memory, in bytes.
+    limit: u64,
+    written: u64,
+    /// The application sleeps until there is room.
+    sleeps: bool,
+    /// Something was acknowledged since room was last looked for.
+    freed: bool,
+}
+
+impl PlainBuffer {
+    /// Of a connection whose first byte of data is `first`.
+    pub(super) fn new(tuning: SendTuning, first: u64) -> Self {
+        let limit = match tuning {
+            SendTuning::Linux32 => INITIAL_SEGMENTS * RESERVED_32,
+            _ => WINDOWS * INITIAL_SEGMENTS * SEGMENT_314,
+        };
+        Self { tuning, limit, written: first, sleeps: false, freed: false }
+    }
+
+    /// Up to here data can be sent.
+    #[inline]
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    #[inline]
+    pub(super) fn on_acknowledged(&mut self) {
+        self.freed = true;
+    }
+
+    /// Nothing that was not sent will be: the application took it back.
+    pub(super) fn take_back(&mut self, next: u64) {
+        self.written = self.written.min(next);
+        self.sleeps = false;
+    }
+
+    /// The application, if it does not sleep or wakes now, writes what there is up to `data_end` as far as there is room.
+    /// `una` and `next` are SND.UNA and SND.NXT, `cwnd` the congestion window. Returns true if it wrote.
+    pub(super) fn write(&mut self, una: u64, next: u64, data_end: u64, mss: u64, cwnd: u64) -> bool {
+        if self.sleeps {
+            if !core::mem::replace(&mut self.freed, false) {
+                return false;
+            }
+            if (next - una).div_ceil(mss) < cwnd / mss {
+                self.expand(cwnd / mss);
+            }
+            let taken = self.written.saturating_sub(una).div_ceil(mss) * self.segment();
+            if self.limit.saturating_sub(taken) < taken / 2 {
+                return false;
+            }
+        }
+        // A segment is begun while the memory is not all taken.
+        let room = una.saturating_add(self.limit.div_ceil(self.segment()).saturating_mul(mss));
+        let end = room.min(data_end).max(self.written);
+        self.sleeps = end < data_end;
+        let wrote = end > self.written;
+        self.written = end;
+        wrote
+    }
+
+    /// Memory that a segment takes.
+    fn segment(&self) -> u64 {
+        match self.tuning {
+            SendTuning::Linux32 => SEGMENT_32,
+            _ => SEGMENT_314,
+        }
+    }
+
+    /// Makes the buffer fit a window of so many segments.
+    fn expand(&mut self, segments: u64) {
+        let wanted = match self.tuning {
+            SendTuning::Linux32 => segments.max(LEAST_SEGMENTS_32) * RESERVED_32,
+            _ => segments.max(INITIAL_SEGMENTS) * SEGMENT_314,
+        };
+        self.limit = self.limit.max((WINDOWS * wanted).min(MOST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn at(segment: u64) -> u64 {
+        1 + segment * MSS
+    }
+
+    fn write(buffer: &mut PlainBuffer, una: u64, next: u64, cwnd: u64) -> u64 {
+        buffer.on_acknowledged();
+        buffer.write(at(una), at(next), u64::MAX, MSS, cwnd * MSS);
+        (buffer.written() - 1) / MSS
+    }
+
+    #[test]
+    fn twenty_segments_are_written_at_first_in_3_14_and_six_in_3_2_as_recorded() {
+        for (tuning, segments) in [(SendTuning::Linux314, 20), (SendTuning::Linux32, 6)] {
+            let mut buffer = PlainBuffer::new(tuning, 1);
+            assert!(buffer.write(1, 1, u64::MAX, MSS, 10 * MSS));
+            assert_eq!(buffer.written(), at(segments));
+            assert!(!buffer.write(1, at(segments), u64::MAX, MSS, 10 * MSS), "nothing was acknowledged");
+        }
+    }
+
+    #[test]
+    fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
+        let mut buffer = PlainBuffer::new(SendTuning::Linux314, 1);
+        assert_eq!(write(&mut buffer, 0, 0, 10), 20);
+        assert_eq!(write(&mut buffer, 6, 20, 14), 20, "the window is full, six of twenty are free");
+        assert_eq!(write(&mut buffer, 7, 20, 13), 27, "seven are");
+        assert_eq!(
+            write(&mut buffer, 8, 27, 20),
+            48,
+            "a window of twenty has room for one: the buffer is for forty"
+        );
+    }
+
+    #[test]
+    fn what_the_application_has_at_most_is_written() {
+        let mut buffer = PlainBuffer::new(SendTuning::Linux32, 1);
+        assert!(buffer.write(1, 1, 1000, MSS, 10 * MSS));
+        assert_eq!(buffer.written(), 1000);
+        assert!(!buffer.write(1, 1000, 1000, MSS, 10 * MSS));
+        assert!(buffer.write(1, 1000, 3000, MSS, 10 * MSS), "it writes more when it has more");
+        assert_eq!(buffer.written(), 3000);
+    }
+}

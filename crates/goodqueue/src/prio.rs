@@ -21,7 +21,8 @@
 //!
 //! # Deviations
 //! Two bands need no `priomap`: what the default one puts into the third goes to the second. A packet goes to the band that [`Flow::class`] says, counted from 1; to the one that `priomap` gives to
-//! its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that does not exist.
+//! its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that does not exist. In a tree the number of a class is one for
+//! all disciplines with classes or bands on the way; Linux's belongs to one of them, and the others take priority 0.
 //!
 //! # Cost
 //! A look at each band before the one served; the rest is that of the discipline served.

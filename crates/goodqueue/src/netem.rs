@@ -46,7 +46,8 @@
 //! that cannot be copied ([`Packet::duplicate`]) is not made. In Linux the two share their bytes, so that whoever marks one
 //! marks both; here only what `ecn` does to the copy befalls the original too. A copy counts as offered, and as dropped
 //! where it finds no room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
-//! 2.1 s works.
+//! 2.1 s works. A change from `slot distribution` to `slot` and two times leaves Linux the table, by which all may go at once from then on;
+//! here the times count.
 //!
 //! # Cost
 //! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all packets that are due to
@@ -459,9 +460,6 @@ impl<P: Packet + Flow> Netem<P> {
     /// When a packet that comes now is due.
     fn due(&mut self, bytes: u32) -> Instant {
         let delay = self.random_delay();
-        let later = |from: Instant, span: i64| {
-            if span < 0 { from - nanos(span) } else { from + nanos(span) }
-        };
         let Some(rate) = self.config.rate else { return later(self.now, delay) };
         let on_wire = self.config.on_wire(rate, bytes);
         let youngest = [
@@ -530,22 +528,21 @@ impl<P: Packet + Flow> Netem<P> {
         Some(packet)
     }
 
-    /// The next bunch goes a random time from now.
+    /// The next bunch goes a random time from now, or went: then the time is chosen anew for a packet that was due later.
     fn next_bunch(&mut self) {
         let Some(slot) = self.config.slot else { return };
-        let drawn = self.random.next_u32();
-        let later = match slot.apart {
+        let from = match slot.apart {
             Apart::Between(least, most) => {
                 let width = most.saturating_sub(least).as_nanos();
-                let offset = (u128::from(width) * u128::from(drawn)) >> 32;
-                least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
+                let offset = (u128::from(width) * u128::from(self.random.next_u32())) >> 32;
+                self.now + least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
             }
+            Apart::Spread(_, mean, Duration::ZERO) => self.now + mean,
             Apart::Spread(distribution, mean, jitter) => {
-                // Never in the past: a bunch would be followed by the next at once.
-                nanos(distribution.around(mean, jitter, drawn).max(0))
+                later(self.now, distribution.around(mean, jitter, self.random.next_u32()))
             }
         };
-        self.bunch = Bunch::first(Some(slot), self.now + later);
+        self.bunch = Bunch::first(Some(slot), from);
     }
 
     fn leaves(&mut self, bytes: u32) {
@@ -578,8 +575,9 @@ impl Bunch {
     }
 }
 
-const fn nanos(span: i64) -> Duration {
-    Duration::from_nanos(span.unsigned_abs())
+fn later(from: Instant, span: i64) -> Instant {
+    let nanos = Duration::from_nanos(span.unsigned_abs());
+    if span < 0 { from - nanos } else { from + nanos }
 }
 
 impl<P: Packet + Flow> Build<P, Source> for Netem<P> {

@@ -13,7 +13,7 @@ use crate::output;
 /// Compare with what the Linux kernel and ns-2 did on the same set-ups.
 ///
 /// Every set-up of the references is simulated, and each of its figures shown beside the recorded one: goodput and induced
-/// latency of RRUL loads under seven disciplines and of 70 lines that no article has, loss of voice packets,
+/// latency of RRUL loads under seven disciplines and of 82 lines that no article has, loss of voice packets,
 /// round-trip-time fairness, TCP-LP, single flows every 20 ms, and two articles' experiments in ns-2. A figure agrees
 /// within two standard deviations of the reference's seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever
 /// is wider.

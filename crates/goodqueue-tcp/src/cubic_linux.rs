@@ -60,7 +60,6 @@ pub struct CubicLinux {
     /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
     acked: u64,
     friendly: u64,
-    last_ack: Instant,
     /// `HyStart`: of this round its end, its start, the last ACK of its train, its least RTT and the number of samples.
     round_end: u64,
     round_start: Instant,
@@ -143,7 +142,7 @@ impl CubicLinux {
     /// After how many acknowledged segments, or ACKs, the window of `cwnd` segments grows by one.
     fn update(&mut self, now: u64, cwnd: u64, acked: u64) {
         self.acked += acked;
-        let since = self.last_time.map(|time| now - time);
+        let since = self.last_time.map(|time| now.saturating_sub(time));
         if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
             return;
         }
@@ -214,7 +213,6 @@ impl CongestionControl for CubicLinux {
 
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
-        self.last_ack = ack.now;
         let mss = u64::from(ack.mss).max(1);
         if let Some(bytes) = ack.per_ack {
             self.note_ratio(bytes, mss);
@@ -265,20 +263,16 @@ impl CongestionControl for CubicLinux {
 
     /// Everything but `HyStart`'s round is forgotten, also where the window was reduced before.
     fn on_timeout(&mut self) {
-        *self = Self { last_ack: self.last_ack, standard: self.standard, ..Self::default() };
+        *self = Self { standard: self.standard, ..Self::default() };
     }
 
-    fn on_idle(&mut self, now: Instant, _idle: Duration) {
-        if self.ratio > 0 {
-            let pause = ticks(now) - ticks(self.last_ack);
-            self.epoch = self.epoch.map(|epoch| (epoch + pause).min(ticks(now)));
-            self.last_ack = now;
-        }
-    }
+    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// The curve does not go on while nothing is out.
+    /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs, it does.
     fn on_start(&mut self, now: Instant, pause: Duration) {
-        self.epoch = self.epoch.map(|epoch| (epoch + ticks(Instant::ZERO + pause)).min(ticks(now)));
+        if self.ratio == 0 {
+            self.epoch = self.epoch.map(|epoch| (epoch + ticks(Instant::ZERO + pause)).min(ticks(now)));
+        }
     }
 
     fn takes_standard_slow_start(&mut self) -> bool {

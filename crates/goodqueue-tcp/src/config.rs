@@ -57,6 +57,11 @@ pub enum LossDetection {
     /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the fourth above it arrived, a
     /// retransmission if what was sent after it did. There is no handshake: data leaves with the SYN.
     Ns2Linux,
+    /// As libutp does (utp.cpp of May 2010, `selective_ack`): by counting, but what is lost fills the window until it is
+    /// acknowledged or times out, and is sent again once and at once, whatever the window says. Each retransmission reduces
+    /// the window anew, if the controller wants it; nothing that is merely suspected goes again; a SACK renews the timeout. The
+    /// receiver acknowledges what comes out of order with the next packet or late, as any other.
+    Libutp,
 }
 
 /// Whether reductions that were wrong are taken back.
@@ -334,6 +339,12 @@ impl Config {
     #[inline]
     pub(crate) const fn covers_all_by_ecn(&self) -> bool {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
+    }
+
+    /// The sender and the receiver are libutp's.
+    #[inline]
+    pub(crate) const fn libutp(&self) -> bool {
+        matches!(self.loss_detection, LossDetection::Libutp)
     }
 
     /// The sender is one of ns-2's one-way agents.

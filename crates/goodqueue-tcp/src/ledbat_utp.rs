@@ -16,7 +16,14 @@ const DECAY_INTERVAL: Duration = Duration::from_millis(100);
 /// `MIN_WINDOW_SIZE`, in bytes.
 const MIN_WINDOW: f64 = 10.0;
 
+/// `send_quota` holds so many packets, or half a window.
+const SAVED_PACKETS: f64 = 5.0;
+/// Round-trip time for `send_quota` before the first sample.
+const UNKNOWN_RTT: Duration = Duration::from_millis(50);
+
 /// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in the least round-trip time.
+/// What it brings is saved up, also by larger windows, which do not spend it: after one that was larger, five packets
+/// leave at once, each after the acknowledgement of the last.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatUtp {
     delays: Delays<13, 3>,
@@ -27,6 +34,9 @@ pub struct LedbatUtp {
     mss: u32,
     least_rtt: Duration,
     last_cut: Option<Instant>,
+    /// `send_quota`: bytes that may leave while the window is less than a packet; when it was last filled.
+    quota: f64,
+    filled: Instant,
 }
 
 impl LedbatUtp {
@@ -54,6 +64,20 @@ impl LedbatUtp {
         let gain = GAIN * share * (TARGET - self.queuing) / TARGET;
         if gain < 0.0 || was_full { (window + gain).max(MIN_WINDOW) } else { window }
     }
+
+    /// Nanoseconds in which the quota grows by a window.
+    fn refill(&self) -> f64 {
+        let rtt = if self.least_rtt == Duration::ZERO { UNKNOWN_RTT } else { self.least_rtt };
+        rtt.as_nanos() as f64
+    }
+
+    /// Saves what `window` brings until now.
+    fn save(&mut self, now: Instant, window: f64) {
+        let limit = (window / 2.0).max(SAVED_PACKETS * f64::from(self.mss));
+        let passed = now.since(self.filled).as_nanos() as f64;
+        self.quota = (self.quota + window * passed / self.refill()).min(limit);
+        self.filled = now;
+    }
 }
 
 impl CongestionControl for LedbatUtp {
@@ -69,6 +93,7 @@ impl CongestionControl for LedbatUtp {
         let mss = f64::from(event.mss);
         let window = self.window.unwrap_or(event.cwnd as f64);
         let window = if event.signal == Signal::Timeout {
+            self.quota = self.quota.max(mss);
             mss
         } else if self.last_cut.is_some_and(|last| event.now.since(last) < DECAY_INTERVAL) {
             window
@@ -88,6 +113,7 @@ impl CongestionControl for LedbatUtp {
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         self.mss = feedback.mss;
+        self.save(feedback.now, self.window.unwrap_or(window.cwnd as f64));
         self.least_rtt = feedback.min_rtt;
         if let Some(delay) = feedback.one_way_delay {
             let queuing = f64::from(self.delays.take(feedback.now, delay));
@@ -112,6 +138,17 @@ impl CongestionControl for LedbatUtp {
         let rtt = (self.least_rtt.as_nanos() as f64 * 1e-9).max(1e-6);
         Some(whole(window / rtt).max(1))
     }
+
+    fn departure_after(&mut self, now: Instant, len: u64, is_new: bool) -> Option<Instant> {
+        let window = self.window?;
+        self.save(now, window);
+        let mss = f64::from(self.mss);
+        if is_new && window < mss {
+            self.quota -= len as f64;
+        }
+        let wait = (mss - self.quota).max(0.0) / window * self.refill();
+        Some(now + Duration::from_nanos(whole(wait)))
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +172,21 @@ mod tests {
         let least_rtt = Duration::from_millis(30);
         let utp = LedbatUtp { window: Some(window), mss: 1382, least_rtt, ..utp };
         assert_eq!(utp.pacing_rate(), Some(333));
+    }
+
+    #[test]
+    fn what_a_larger_window_saved_lets_five_packets_out_before_the_rate_holds_them() {
+        let least_rtt = Duration::from_millis(50);
+        let mut utp = LedbatUtp { window: Some(5000.0), mss: 1000, least_rtt, ..LedbatUtp::default() };
+        let now = Instant::ZERO + Duration::from_secs(1);
+        assert_eq!(utp.departure_after(now, 1000, true), Some(now), "a larger window spends nothing");
+        utp.window = Some(100.0);
+        let sent = (1..).find(|_| utp.departure_after(now, 1000, true) != Some(now));
+        assert_eq!(sent, Some(5));
+        // The next one when the quota is full again, at 100 bytes in 50 ms, or earlier if the window has grown.
+        assert_eq!(utp.departure_after(now, 0, false), Some(now + Duration::from_millis(500)));
+        utp.window = Some(500.0);
+        assert_eq!(utp.departure_after(now, 0, false), Some(now + Duration::from_millis(100)));
     }
 
     #[test]

@@ -102,13 +102,14 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "libutp",
-        summary: "libutp of May 2010, for ledbat_utp: timeouts of 500 ms and more, ACKs after 100 ms tell the last delay",
+        summary: "libutp of May 2010, for ledbat_utp: timeouts of 500 ms and more, ACKs after 50 ms tell the last delay",
         settings: LIBUTP,
         controllers: &[("ledbat", "ledbat_utp")],
         sources: &[
             "utp.cpp of May 2010: DUPLICATE_ACKS_BEFORE_RESEND 3 by selective ACKs, no rate reduction, no slow start",
-            "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 100 ms",
-            "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK that advances ends the back-off",
+            "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 5 ms, but utp_recv looks only with a packet or after 50 ms",
+            "selective_ack: a mask of 30 packets, each lost one sent again once and at once, each time the window is reduced; cur_window has it until a timeout",
+            "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK of something new ends the back-off",
             "one packet in the first window; timestamps stand for timestamp_microseconds and reply_micro",
             "its packets are 1466 bytes long at the IP layer: mss 1426 here; its shares beside Linux 3.2's TCP: papers/gong/README.md",
         ],
@@ -213,12 +214,14 @@ const LINUX_32: Config = Config {
 
 const LIBUTP: Config = Config {
     iw: 1,
-    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(50) },
     timestamps: true,
     min_rto: Duration::from_millis(500),
     initial_rto: Duration::from_secs(3),
     prr: false,
     idle_restart: false,
+    loss_detection: LossDetection::Libutp,
+    rearm_in_recovery: false,
     rto_rule: RtoRule::Libutp,
     stamps_arrival: true,
     ..Config::RFC

@@ -461,6 +461,10 @@ impl Receiver {
 
     /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
     fn acknowledge_gap(&mut self, now: Instant) {
+        if self.config.libutp() {
+            self.delay(now);
+            return;
+        }
         let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
         if self.config.sack_delay == Duration::ZERO || self.duplicate.is_some() || asked {
             self.ack_due = true;

@@ -150,6 +150,12 @@ macro_rules! controllers {
                     $(Self::$name(controller) => controller.pacing_rate()),+
                 }
             }
+
+            fn departure_after(&mut self, now: Instant, len: u64, is_new: bool) -> Option<Instant> {
+                match self {
+                    $(Self::$name(controller) => controller.departure_after(now, len, is_new)),+
+                }
+            }
         }
 
         $(impl From<$controller> for AnyCongestionControl {

@@ -8,7 +8,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::config::{SendTuning, UndoRule};
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -408,7 +408,7 @@ impl<C: CongestionControl> Sender<C> {
         if let Some(new) = self.tail_due {
             return self.send_tail_probe(now, new);
         }
-        let pipe = self.scoreboard.pipe();
+        let pipe = self.filling();
         if let Some((position, record)) = self.scoreboard.next_lost()
             && !self.tests_timeout()
         {
@@ -417,7 +417,9 @@ impl<C: CongestionControl> Sender<C> {
             {
                 return answer;
             }
-            let fits = pipe == 0 || pipe + u64::from(record.len) <= self.cwnd;
+            let fits = pipe == 0
+                || pipe + u64::from(record.len) <= self.cwnd
+                || (self.config.libutp() && self.phase == Phase::Recovery);
             if !fits {
                 self.note_use(pipe, true);
                 return None;
@@ -433,6 +435,16 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.note_use(pipe, false);
             self.fill_hole(now, pipe)
+        }
+    }
+
+    /// Bytes that fill the window: with libutp also what is lost, until a timeout.
+    #[inline]
+    fn filling(&self) -> u64 {
+        if self.config.libutp() && self.phase != Phase::Loss {
+            self.scoreboard.outstanding() - self.scoreboard.sacked()
+        } else {
+            self.scoreboard.pipe()
         }
     }
 
@@ -548,7 +560,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.duplicate_acks > 0 && self.phase == Phase::Open {
             self.limited += len;
         }
-        self.note_sent(now, len);
+        self.note_sent(now, len, true);
         if self.config.tail_loss_probe && !self.schedule_probe(now, false) {
             self.count_timeout_from_front(now);
         }
@@ -571,9 +583,14 @@ impl<C: CongestionControl> Sender<C> {
         self.note_start(now);
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
-        self.note_sent(now, u64::from(record.len));
+        self.note_sent(now, u64::from(record.len), false);
         if self.config.linux() {
             self.note_resent(now, record);
+        }
+        if self.config.libutp() && self.phase == Phase::Recovery {
+            self.cwnd = self.reduced_window(now, Signal::Loss, 0);
+            self.ssthresh = self.cwnd;
+            self.pace_anew(now);
         }
         if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
             self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
@@ -591,6 +608,7 @@ impl<C: CongestionControl> Sender<C> {
             || !self.config.sack
             || self.config.rack()
             || self.config.ns2_linux()
+            || self.config.libutp()
             || pipe + self.mss > self.cwnd
         {
             return None;
@@ -631,13 +649,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[inline]
-    fn note_sent(&mut self, now: Instant, len: u64) {
+    fn note_sent(&mut self, now: Instant, len: u64, is_new: bool) {
         self.last_sent = now;
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
         }
         if let Some(rate) = self.pace {
-            self.pace_next(now, len, rate);
+            self.pace_next(now, len, rate, is_new);
         }
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persisting {
@@ -657,7 +675,11 @@ impl<C: CongestionControl> Sender<C> {
 
     /// When the segment after one of `len` bytes may leave at `rate` bytes per second. What a burst left too late, the next
     /// may leave earlier, by up to half of the time that it takes (Linux).
-    fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
+    fn pace_next(&mut self, now: Instant, len: u64, rate: u64, is_new: bool) {
+        if let Some(departure) = self.controller.departure_after(now, len, is_new) {
+            self.next_departure = departure;
+            return;
+        }
         if now >= self.next_departure {
             self.late_by = now.since(self.next_departure);
             self.next_departure = now;
@@ -668,6 +690,17 @@ impl<C: CongestionControl> Sender<C> {
             let credit = self.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
             self.late_by = self.late_by.saturating_sub(credit);
             self.next_departure += wait.saturating_sub(credit);
+        }
+    }
+
+    /// Takes over the controller's rate, and when it lets the next segment leave, if it says so.
+    #[inline]
+    fn pace_anew(&mut self, now: Instant) {
+        self.pace = self.controller.pacing_rate();
+        if self.pace.is_some()
+            && let Some(departure) = self.controller.departure_after(now, 0, false)
+        {
+            self.next_departure = departure;
         }
     }
 

@@ -59,6 +59,9 @@ impl<C: CongestionControl> Sender<C> {
         self.duplicate_acks = 0;
         self.limited = 0;
         self.front_due = !self.config.ns2() && !self.config.ns2_full();
+        if self.config.libutp() {
+            self.pace_anew(now);
+        }
         self.rtt.back_off();
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }

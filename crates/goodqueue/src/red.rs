@@ -60,7 +60,7 @@
 //! by squaring, where ns-2 multiplies once per packet missed; they differ in the last digits. The sum that stands for e^x
 //! is right to 10^-14. Signals above 10 % are drops even with `ecn` (ns-2's `mark_p_`). Not there: `cautious_`, Feng's
 //! adaptation, drops other than at the tail. With the arrivals and random numbers of ns-2.35 it drops the same packets: 36 of 40 random
-//! set-ups to the last packet; in the others an arrival and the end of a transmission coincide, which ns-2 may take in either order.
+//! set-ups to the last packet; in the one of the others that was traced an arrival and the end of a transmission coincide.
 //!
 //! `linux` and `floyd1993`: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as the timer of a 1000 Hz kernel fires). Looks
 //! that fall between two calls are made up for at the later one, at most 256 of them (128 s). A packet that carries CE

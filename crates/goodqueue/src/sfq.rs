@@ -11,7 +11,7 @@
 //! # State
 //! ```text
 //! table[bucket] -> slot           round: tail -> slot -> slot -> ... -> tail   (served next: the one after tail)
-//! slot: FIFO, allot, bucket       with[n]: the slots that hold n packets, last changed first; with[0] are free
+//! slot: FIFO, allot, bucket       with[n]: the slots that hold n packets (n > 1), last changed first
 //!                                 deepest: the largest n whose list is not empty
 //! ```
 //!
@@ -89,10 +89,12 @@ pub struct Sfq<P, R> {
     slots: Vec<Slot>,
     /// Slot of each bucket.
     table: Vec<u32>,
-    /// First slot of those holding as many packets as the index says, from 1 on.
+    /// First slot of those holding as many packets as the index says, from 2 on: of those with one packet the one loses it
+    /// whose turn is next.
     with: Vec<u32>,
     /// First of the free slots, which are linked by `older`.
     free: u32,
+    /// How many packets the longest FIFO holds; while none has more than one, 0 or 1.
     deepest: u32,
     /// The slots that have packets.
     turns: Turns,
@@ -110,7 +112,7 @@ pub struct Sfq<P, R> {
 struct Slot {
     chain: Chain,
     bucket: u32,
-    /// Neighbours among the slots with as many packets.
+    /// Neighbours among the slots with as many packets, two at least.
     newer: u32,
     older: u32,
     /// What it may still send in this round.
@@ -397,22 +399,26 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// Slot `index` has got one more packet than the `before` it had.
     #[inline]
     fn longer(&mut self, index: u32, before: u32) {
-        if before > 0 {
+        if before > 1 {
             self.unlink(index, before);
         }
-        self.link(index, before + 1);
-        self.deepest = self.deepest.max(before + 1);
+        if before > 0 {
+            self.link(index, before + 1);
+            self.deepest = self.deepest.max(before + 1);
+        }
     }
 
     /// Slot `index` has got one packet less than the `before` it had; with none it is free.
     #[inline]
     fn shorter(&mut self, index: u32, before: u32) {
-        let others = self.unlink(index, before);
-        if before == self.deepest && !others {
-            self.deepest = before - 1;
-        }
         if before > 1 {
-            self.link(index, before - 1);
+            let others = self.unlink(index, before);
+            if before == self.deepest && !others {
+                self.deepest = before - 1;
+            }
+            if before > 2 {
+                self.link(index, before - 1);
+            }
         } else if let Some(slot) = self.slots.get_mut(index as usize) {
             slot.older = core::mem::replace(&mut self.free, index);
         }

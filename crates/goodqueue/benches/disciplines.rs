@@ -12,7 +12,7 @@
 //!
 //! `cargo bench -p goodqueue --bench disciplines -- codel pie` measures those two only, `-- cake --flows=256` with fewer
 //! flows: what a discipline knows of 1,024 flows no longer fits the first cache, and two fifths of cake's sets have more than
-//! eight of them.
+//! eight of them, so `cake` is measured with fewer, too, unless `--flows` is given.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::disallowed_methods)]
 
@@ -118,9 +118,10 @@ const DEPTHS: [u32; 3] = [1, 100, 10_000];
 fn main() {
     let (options, wanted): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|word| word.starts_with('-'));
-    let flows = options.iter().find_map(|option| option.strip_prefix("--flows="));
-    let flows = flows.map_or(FLOWS, |flows| flows.parse::<NonZeroU32>().expect("--flows=1 or more").get());
-    let frames: Vec<Frame> = (0..FLOWS).map(|number| frame(number % flows)).collect();
+    let asked = options.iter().find_map(|option| option.strip_prefix("--flows="));
+    let asked = asked.map(|flows| flows.parse::<NonZeroU32>().expect("--flows=1 or more").get());
+    let flows = asked.unwrap_or(FLOWS);
+    let frames = frames_of(flows);
     println!(
         "ns per enqueue + dequeue, {flows} flows, 1514-byte frames of {} bytes in memory,",
         size_of::<Frame>()
@@ -143,16 +144,26 @@ fn main() {
         cell(called[2])
     );
     for kind in KINDS.iter().filter(|kind| wanted.is_empty() || wanted.iter().any(|name| name == kind.name)) {
-        let own = beside(|| time(ring(), 100, &frames), || time_own_type(kind.name, &frames));
-        let [one, hundred, many] = DEPTHS.map(|depth| {
-            let any = || time(Discipline(any(kind.name)), depth, &frames);
-            beside(|| time(Called(ring()), depth, &frames), any)
-        });
-        println!("{:16} {own}   {hundred}   {one} {many}", kind.name);
+        println!("{:16} {}", kind.name, row(kind.name, &frames));
+        if kind.name == "cake" && asked.is_none() {
+            for fewer in [256, 16] {
+                println!("{:16} {}", format!("  {fewer} flows"), row(kind.name, &frames_of(fewer)));
+            }
+        }
     }
     if wanted.is_empty() || wanted.iter().any(|name| name == "fq_codel") {
         overloads();
     }
+}
+
+/// The cells of a discipline.
+fn row(name: &str, frames: &[Frame]) -> String {
+    let own = beside(|| time(ring(), 100, frames), || time_own_type(name, frames));
+    let [one, hundred, many] = DEPTHS.map(|depth| {
+        let any = || time(Discipline(any(name)), depth, frames);
+        beside(|| time(Called(ring()), depth, frames), any)
+    });
+    format!("{own}   {hundred}   {one} {many}")
 }
 
 /// The time of a discipline and its ratio to that of the ring.
@@ -167,6 +178,11 @@ fn beside(mut ring: impl FnMut() -> f64, mut discipline: impl FnMut() -> f64) ->
 
 fn fastest(mut measure: impl FnMut() -> f64) -> f64 {
     (0..ROUNDS).map(|_| measure()).fold(f64::MAX, f64::min)
+}
+
+/// Frames of so many flows in turns.
+fn frames_of(flows: u32) -> Vec<Frame> {
+    (0..FLOWS).map(|number| frame(number % flows)).collect()
 }
 
 fn frame(number: u32) -> Frame {

@@ -52,16 +52,21 @@ impl<P: Packet + Flow> Leaf<P> {
     #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         match &*self.qdisc {
-            // It asks bands that have nothing, too.
-            AnyQdisc::Prio(_) => self.take_ahead(now, drops),
-            _ => self.known_len().or_else(|| self.take_ahead(now, drops)),
+            AnyQdisc::Pfifo(pfifo) => pfifo.next_len(),
+            _ => self.look_ahead(now, drops),
         }
     }
 
     #[inline(never)]
-    fn take_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
+    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
+        if let Some(packet) = &self.ahead {
+            return Some(packet.len());
+        }
         if let Some(seen) = self.qdisc.look_ahead(now, drops) {
             return seen;
+        }
+        if let Some(len) = self.qdisc.next_len() {
+            return Some(len);
         }
         let packet = self.qdisc.dequeue(now, drops)?;
         let len = packet.len();

@@ -176,7 +176,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     }
 
     /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of an earlier band may still
-    /// go before it.
+    /// go before it; and a band that has nothing is asked too.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
         let clock = self.now;

@@ -45,8 +45,8 @@ pub trait Qdisc<P> {
         None
     }
 
-    /// As [`Self::next_len`], for a discipline that can bring the next packet to where it can be looked at without giving it
-    /// away. `None` (the default): it cannot.
+    /// As [`Self::next_len`], which counts only where this says `None` (the default), for a discipline to which a look at its
+    /// next packet matters, or that can bring it to where it can be looked at without giving it away.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
         let _ = (now, drops);
         None

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use goodqueue::config::{Settings, Value};
 use goodqueue::{Duration, Instant};
 use goodqueue_sim as sim;
 use goodqueue_sim::wifi::driver::DriverConfig;
@@ -125,6 +126,14 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                     Traffic::Capture(recorded) => format!("{key} | {:016x}", recorded.checksum()),
                     _ => key,
                 });
+                let fixed = scenario.hops.iter().filter_map(|hop| match &hop.qdisc {
+                    HopQdisc::Fixed(on) => Some(on.iter()),
+                    HopQdisc::Compared => None,
+                });
+                let key = fixed.flatten().chain([&choice.down, &choice.up]).fold(key, |mut key, on| {
+                    add_tables(&on.config.to_settings(), &mut key);
+                    key
+                });
                 let key = match scenario.output.spikes.as_slice() {
                     [] => key,
                     spikes => format!("{key} | {spikes:?}"),
@@ -230,6 +239,18 @@ fn flow_labels(group: &FlowGroup) -> FlowLabels {
         _ => None,
     };
     FlowLabels { count: group.count, label: group.label.clone(), hearing }
+}
+
+/// A table is in the line of its discipline by name alone; here are its numbers.
+fn add_tables(settings: &Settings, key: &mut String) {
+    for (_, value) in settings.iter() {
+        if let Value::Table(table) = value {
+            key.push_str(&format!(" | {:?}", table.entries));
+        }
+    }
+    for (_, inner) in settings.children().iter().filter_map(|child| child.qdisc.as_ref()) {
+        add_tables(inner, key);
+    }
 }
 
 /// The names of the hops in the order from the servers to the clients.

@@ -14,6 +14,8 @@
 //! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a preset may
 //! stand for that of a discipline; parameters behind it replace those of the preset.
 
+use std::sync::Arc;
+
 use goodqueue::config::{
     Child, Children, ConfigError, Keyword, Kind, Link, Parameter, Settings, Unit, Value,
 };
@@ -147,8 +149,8 @@ fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagno
 /// What `keyword` stands for behind `settings`.
 fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
     let mut set = Settings::new();
-    for &(name, value) in keyword.sets {
-        set.set(name, value);
+    for (name, value) in keyword.sets {
+        set.set(name, value.clone());
     }
     if let Some((name, more)) = keyword.adds {
         let before = if let Some(Value::Signed(number)) = settings.get(name) { number } else { 0 };
@@ -268,6 +270,10 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         Unit::Choice(words) => {
             return choose(words, word, &format!("`{}`", parameter.name)).map(Value::Choice);
         }
+        Unit::Table(words) => match words.iter().find(|known| **known == word.text) {
+            Some(known) => Ok(Value::Choice(known)),
+            None => table::read(word.text, words).map(|table| Value::Table(Arc::new(table))),
+        },
         Unit::Flag { .. } | Unit::Priomap => Ok(Value::Flag(true)),
     };
     value.map_err(|error| error.prefixed(&format!("`{}`", parameter.name)).at(word.span()))
@@ -381,6 +387,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Probability => "a fraction, such as `0.02`",
         Unit::Flag { .. } => "no value",
         Unit::Choice(words) => return words.join(", "),
+        Unit::Table(words) => return table::written(words),
         Unit::Priomap => "up to 16 bands, such as `1 2 2 2 1 2 0 0`",
     };
     if parameter.range.is_empty() { form.to_owned() } else { format!("{form}; {}", parameter.range) }
@@ -446,7 +453,7 @@ fn write_settings(kind: &Kind, settings: &Settings) -> String {
     let mut line = kind.name.to_owned();
     for (name, value) in settings.iter() {
         let parameter = kind.parameters.iter().find(|parameter| parameter.name == name);
-        let word = match (value, parameter.map(|parameter| parameter.unit)) {
+        let word = match (&value, parameter.map(|parameter| parameter.unit)) {
             (Value::Flag(true), _) => name.to_owned(),
             (Value::Flag(false), Some(Unit::Flag { off: Some(off) })) => off.to_owned(),
             (Value::Flag(false), _) => continue,
@@ -500,6 +507,7 @@ const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];
 mod commands;
 mod script;
 mod statistics;
+mod table;
 
 #[cfg(test)]
 mod tests;

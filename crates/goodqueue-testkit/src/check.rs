@@ -279,7 +279,7 @@ impl Checked {
             let (given, now) = (config.to_settings(), self.qdisc.config().to_settings());
             for (name, value) in given.iter().filter(|(name, _)| !FIXED.contains(name)) {
                 let force = now.get(name);
-                ensure(force == Some(value), || {
+                ensure(force.as_ref() == Some(&value), || {
                     format!("I14: {name} {force:?} in force, {value} was given")
                 })?;
             }

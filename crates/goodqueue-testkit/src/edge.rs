@@ -1,7 +1,9 @@
 //! Configurations at the edges of what a discipline accepts, found by asking the discipline, so that one that is
 //! registered tomorrow has its edges tested tomorrow.
 
-use goodqueue::config::{Child, Children, Kind, Parameter, Unit, Value};
+use std::sync::Arc;
+
+use goodqueue::config::{Child, Children, Kind, Parameter, Table, Unit, Value};
 use goodqueue::registry::KINDS;
 use goodqueue::{AnyConfig, Duration, Link, Rate, Settings};
 use proptest::strategy::{Strategy, ValueTree};
@@ -69,11 +71,12 @@ pub fn cases(kind: &Kind) -> Vec<Case> {
     }
     for parameter in kind.parameters {
         for value in least_and_greatest(kind, parameter) {
-            if is_slow(kind, value) {
+            if is_slow(kind, &value) {
                 continue;
             }
+            let name = format!("{} {value}", parameter.name);
             if let Some(config) = accepted(kind, &only(parameter, value)) {
-                add(format!("{} {value}", parameter.name), config);
+                add(name, config);
             }
         }
     }
@@ -92,7 +95,7 @@ pub fn cases(kind: &Kind) -> Vec<Case> {
 
 /// A parent asks every child for its counters, and a test asks after every operation: ten thousands of children are for
 /// tests of their own.
-fn is_slow(kind: &Kind, value: Value) -> bool {
+fn is_slow(kind: &Kind, value: &Value) -> bool {
     kind.children != Children::None && matches!(value, Value::Integer(1_025..))
 }
 
@@ -152,7 +155,8 @@ fn together(kind: &Kind, variant: &Settings, greatest: bool) -> Option<AnyConfig
             values.reverse();
         }
         let fits = |value: &Value| {
-            !is_slow(kind, *value) && accepted(kind, &settings.clone().with(parameter.name, *value)).is_some()
+            !is_slow(kind, value)
+                && accepted(kind, &settings.clone().with(parameter.name, value.clone())).is_some()
         };
         if let Some(value) = values.into_iter().find(fits) {
             settings.set(parameter.name, value);
@@ -166,9 +170,9 @@ fn together(kind: &Kind, variant: &Settings, greatest: bool) -> Option<AnyConfig
 pub fn least_and_greatest(kind: &Kind, parameter: &Parameter) -> Vec<Value> {
     let fitting: Vec<Value> = values(parameter.unit)
         .into_iter()
-        .filter(|value| accepted(kind, &only(parameter, *value)).is_some())
+        .filter(|value| accepted(kind, &only(parameter, value.clone())).is_some())
         .collect();
-    let mut ends: Vec<Value> = fitting.first().into_iter().chain(fitting.last()).copied().collect();
+    let mut ends: Vec<Value> = fitting.first().into_iter().chain(fitting.last()).cloned().collect();
     ends.dedup();
     ends
 }
@@ -197,10 +201,22 @@ pub fn values(unit: Unit) -> Vec<Value> {
         Unit::Probability => [0.0, 1e-12, 0.02, 0.5, 1.0].map(Value::Probability).to_vec(),
         Unit::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
         Unit::Choice(words) => words.iter().map(|word| Value::Choice(word)).collect(),
+        Unit::Table(words) => words
+            .iter()
+            .map(|word| Value::Choice(word))
+            .chain(tables().map(|table| Value::Table(Arc::new(table))))
+            .collect(),
         // Others mean something only in company: the random configurations have them.
         #[allow(unreachable_patterns, reason = "units are added as disciplines need them")]
         _ => Vec::new(),
     }
+}
+
+/// None, one and too many entries.
+fn tables() -> impl Iterator<Item = Table> {
+    [0, 1, 20_000]
+        .into_iter()
+        .map(|length| Table { name: format!("{length}.dist"), entries: vec![i16::MIN; length] })
 }
 
 /// Whole numbers at which limits use to lie, each with its neighbours.

@@ -141,7 +141,7 @@ fn settings(choices: &mut Choices<'_>, kind: &Kind, depth: u32) -> Settings {
         if choice < 128 || values.is_empty() {
             continue;
         }
-        let value = values[usize::from(choice - 128) % values.len()];
+        let value = values[usize::from(choice - 128) % values.len()].clone();
         let wider = settings.clone().with(parameter.name, value);
         if edge::accepted(kind, &wider).is_some() {
             settings = wider;

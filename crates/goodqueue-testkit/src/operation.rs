@@ -252,7 +252,7 @@ fn bare(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
     (values, rate, mtu)
         .prop_filter_map("the defaults must be valid", move |(values, rate, mtu)| {
             let link = Link { rate: Rate::from_bps(rate), mtu, ..Link::default() };
-            let wishes = names.iter().copied().zip(values.iter().copied());
+            let wishes = names.iter().copied().zip(values.iter().cloned());
             accepted(kind, &link, wishes).map(|config| (config, link))
         })
         .boxed()
@@ -308,5 +308,6 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
         Unit::Flag { .. } => any::<bool>().prop_map(Value::Flag).boxed(),
         Unit::Priomap => select(vec![[0; 16], [1; 16], [2; 16]]).prop_map(Value::Priomap).boxed(),
         Unit::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
+        Unit::Table(_) => select(crate::edge::values(unit)).boxed(),
     }
 }

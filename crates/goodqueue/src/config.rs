@@ -6,6 +6,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -110,12 +111,14 @@ pub enum Unit {
     },
     /// One of several words.
     Choice(&'static [&'static str]),
+    /// One of several words, or a table.
+    Table(&'static [&'static str]),
     /// A band for each of sixteen priorities: up to sixteen numbers, the rest as by default.
     Priomap,
 }
 
 /// A value with its unit resolved.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// Packets.
     Packets(u64),
@@ -137,8 +140,19 @@ pub enum Value {
     Flag(bool),
     /// A word.
     Choice(&'static str),
+    /// A table that has none of the words for a name.
+    Table(Arc<Table>),
     /// A band, counted from 0, for each priority.
     Priomap([u8; 16]),
+}
+
+/// Numbers, and the name under which they are asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The word in tc's grammar, such as the path of a file.
+    pub name: String,
+    /// The numbers.
+    pub entries: Vec<i16>,
 }
 
 impl fmt::Display for Value {
@@ -153,6 +167,7 @@ impl fmt::Display for Value {
             Self::Probability(p) => write!(f, "{p}"),
             Self::Flag(on) => f.write_str(if *on { "on" } else { "off" }),
             Self::Choice(word) => f.write_str(word),
+            Self::Table(table) => f.write_str(&table.name),
             Self::Priomap(bands) => {
                 for (index, band) in bands.iter().enumerate() {
                     write!(f, "{}{band}", if index > 0 { " " } else { "" })?;
@@ -225,13 +240,13 @@ impl Settings {
 
     /// All names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
-        self.entries.iter().copied()
+        self.entries.iter().cloned()
     }
 
     /// The value of `name`, if set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value> {
-        self.entries.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+        self.entries.iter().find(|entry| entry.0 == name).map(|entry| entry.1.clone())
     }
 
     /// The span of time set for `name`.

@@ -20,7 +20,7 @@
 //! |---|---|---|---|---|
 //! | `limit` | packets | 1000 | tc | 1 to 2^32 - 1; counts the packets that are being delayed, too |
 //! | `delay` TIME \[JITTER \[CORRELATION\]\] | time | 0 | tc | |
-//! | `distribution` | word | `uniform` | tc | `uniform`: within ± jitter; `normal`, `pareto`, `paretonormal`: jitter is the standard deviation |
+//! | `distribution` | word or table | `uniform` | tc | `uniform`: within ± jitter; `normal`, `pareto`, `paretonormal`: jitter is the standard deviation; a table has 1 to 16384 numbers of 16 bits, in 8192nds of the jitter |
 //! | `loss` P \[CORRELATION\] | probability | 0 | tc | |
 //! | `loss gemodel` P \[R \[1-H \[1-K\]\]\] | probability | none; R: 1 - P, 1-H: 1, 1-K: 0 | tc | not with `loss` |
 //! | `loss state` P13 \[P31 \[P32 \[P23 \[P14\]\]\]\] | probability | none; 1 - P13, 0, 1, 0 | tc | not with `loss` |
@@ -30,7 +30,7 @@
 //! | `gap` | packets | 1 with `reorder` | tc | every so many packets one may be sent at once |
 //! | `rate` RATE \[PACKETOVERHEAD \[CELLSIZE \[CELLOVERHEAD\]\]\] | rate, bytes | none; 0 | tc | 8 bit/s or more; overheads may be below zero |
 //! | `slot` MIN \[MAX\] | time | none; MIN | tc | packets leave in bunches, a random time from MIN to MAX apart |
-//! | `slot distribution` WORD TIME JITTER | time | none | tc | the same with times of a distribution |
+//! | `slot distribution` as above, TIME JITTER | time | none | tc | the same with times of a distribution |
 //! | `packets`, `bytes` | number | no bound | tc | of one bunch; with `slot` |
 //! | `ecn` | flag | off | tc | mark instead of losing |
 //! | `seed` | number | that of the run | tc | |
@@ -39,7 +39,7 @@
 //! looks like a slow path. Set `limit` to more than the packets of one delay.
 //!
 //! # Deviations
-//! From Linux: tc's table `experimental`, which was measured, is not there; a corrupted packet without
+//! From Linux: tc's table `experimental`, which was measured, is not here, but is taken as any other table. A corrupted packet without
 //! bytes ([`Packet::corrupt`]) is lost. As there, the time of the next bunch is chosen anew whenever the link asks before a
 //! packet is due, delay and jitter are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds
 //! room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet
@@ -66,10 +66,11 @@ mod distribution;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
 
 pub(crate) use config::is_kept_by_change;
 
-use crate::config::Build;
+use crate::config::{Build, ConfigError, Settings, Table, Value};
 use crate::gauge::Observation;
 use crate::leaf::{self, Leaf};
 use crate::packet::{Ecn, Flow, Packet};
@@ -160,7 +161,7 @@ pub struct NetemConfig {
     gap: u32,
     rate: Option<Rate>,
     overhead: Overhead,
-    slot: Option<Slot>,
+    slot: Option<Box<Slot>>,
     ecn: bool,
     seed: Option<u64>,
     inner: Option<Box<AnyConfig>>,
@@ -198,7 +199,7 @@ enum Loss {
 }
 
 /// Bunches of packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Slot {
     apart: Apart,
     packets: Option<u32>,
@@ -206,42 +207,54 @@ struct Slot {
 }
 
 /// How far bunches are apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Apart {
     Between(Duration, Duration),
     Spread(Distribution, Duration, Duration),
 }
 
 /// How random delays are distributed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Distribution {
     Uniform,
     Normal,
     Pareto,
     ParetoNormal,
+    Given(Arc<Table>),
 }
 
 impl Distribution {
-    const NAMES: &[&str] = &["uniform", "normal", "pareto", "paretonormal"];
+    fn from_settings(settings: &Settings, name: &'static str) -> Result<Self, ConfigError> {
+        Ok(match settings.get(name) {
+            Some(Value::Choice("normal")) => Self::Normal,
+            Some(Value::Choice("pareto")) => Self::Pareto,
+            Some(Value::Choice("paretonormal")) => Self::ParetoNormal,
+            Some(Value::Table(table)) if (1..=MOST_ENTRIES).contains(&table.entries.len()) => {
+                Self::Given(table)
+            }
+            Some(Value::Table(table)) => {
+                let allowed = alloc::format!(
+                    "a table of 1 to {MOST_ENTRIES} entries, where this one has {}",
+                    table.entries.len()
+                );
+                return Err(ConfigError::new(name, table.name.as_str(), allowed));
+            }
+            _ => Self::Uniform,
+        })
+    }
 
-    const fn name(self) -> &'static str {
+    fn to_value(&self) -> Value {
         match self {
-            Self::Uniform => "uniform",
-            Self::Normal => "normal",
-            Self::Pareto => "pareto",
-            Self::ParetoNormal => "paretonormal",
+            Self::Uniform => Value::Choice("uniform"),
+            Self::Normal => Value::Choice("normal"),
+            Self::Pareto => Value::Choice("pareto"),
+            Self::ParetoNormal => Value::Choice("paretonormal"),
+            Self::Given(table) => Value::Table(Arc::clone(table)),
         }
     }
 
-    fn named(name: Option<&str>) -> Self {
-        [Self::Normal, Self::Pareto, Self::ParetoNormal]
-            .into_iter()
-            .find(|known| Some(known.name()) == name)
-            .unwrap_or(Self::Uniform)
-    }
-
     /// `mean` and a random deviation, which the drawn number decides.
-    fn around(self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
+    fn around(&self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
         // Both are at most `MAX_DELAY`.
         let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
         let (mean, sigma) = (signed(mean.as_nanos()), deviation.as_nanos());
@@ -255,11 +268,13 @@ impl Distribution {
                 };
                 return mean.saturating_add(signed(offset)).saturating_sub(signed(sigma));
             }
-            Self::Normal => &distribution::NORMAL,
+            Self::Normal => &distribution::NORMAL[..],
             Self::Pareto => &distribution::PARETO,
             Self::ParetoNormal => &distribution::PARETO_NORMAL,
+            Self::Given(table) => &table.entries,
         };
-        let deviations = table.get(drawn as usize % table.len()).copied().unwrap_or(0);
+        let index = (drawn as usize).checked_rem(table.len()).unwrap_or(0);
+        let deviations = table.get(index).copied().unwrap_or(0);
         // Rounded, away from the mean in the middle.
         let wide = i128::from(sigma) * i128::from(deviations);
         let half = i128::from(distribution::ONE / 2) * wide.signum();
@@ -312,7 +327,7 @@ impl<P: Packet + Flow> Netem<P> {
     pub fn new(config: NetemConfig, salt: u32, random: Source) -> Self {
         let mut random = config.source(random);
         let inner = config.inner.as_deref().map(|inner| Leaf::new(inner.clone(), 0, salt, &mut random));
-        let bunch = Bunch::first(config.slot, Instant::ZERO);
+        let bunch = Bunch::first(config.slot.as_deref(), Instant::ZERO);
         Self {
             config: Box::new(config),
             now: Instant::ZERO,
@@ -478,9 +493,9 @@ impl<P: Packet + Flow> Netem<P> {
     }
 
     fn random_delay(&mut self) -> i64 {
-        let NetemConfig { delay, jitter, distribution, .. } = *self.config;
+        let NetemConfig { delay, jitter, distribution, .. } = &*self.config;
         // tc hands them over in whole units of 64 ns.
-        let [delay, jitter] = [delay, jitter].map(|span| Duration::from_nanos(span.as_nanos() & !63));
+        let [delay, jitter] = [*delay, *jitter].map(|span| Duration::from_nanos(span.as_nanos() & !63));
         if jitter.is_zero() {
             return i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
         }
@@ -530,16 +545,16 @@ impl<P: Packet + Flow> Netem<P> {
 
     /// The next bunch goes a random time from now, or went: then the time is chosen anew for a packet that was due later.
     fn next_bunch(&mut self) {
-        let Some(slot) = self.config.slot else { return };
-        let from = match slot.apart {
+        let Some(slot) = &self.config.slot else { return };
+        let from = match &slot.apart {
             Apart::Between(least, most) => {
-                let width = most.saturating_sub(least).as_nanos();
+                let width = most.saturating_sub(*least).as_nanos();
                 let offset = (u128::from(width) * u128::from(self.random.next_u32())) >> 32;
-                self.now + least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
+                self.now + *least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
             }
-            Apart::Spread(_, mean, Duration::ZERO) => self.now + mean,
+            Apart::Spread(_, mean, Duration::ZERO) => self.now + *mean,
             Apart::Spread(distribution, mean, jitter) => {
-                later(self.now, distribution.around(mean, jitter, self.random.next_u32()))
+                later(self.now, distribution.around(*mean, *jitter, self.random.next_u32()))
             }
         };
         self.bunch = Bunch::first(Some(slot), from);
@@ -568,7 +583,7 @@ impl<P: Packet + Flow> Netem<P> {
 
 impl Bunch {
     /// One that may go from `from` on, with all that it may hold.
-    fn first(slot: Option<Slot>, from: Instant) -> Self {
+    fn first(slot: Option<&Slot>, from: Instant) -> Self {
         let most = |bound: Option<u32>| bound.unwrap_or(i32::MAX.unsigned_abs());
         let (packets, bytes) = slot.map_or((0, 0), |slot| (most(slot.packets), most(slot.bytes)));
         Self { from, packets: u64::from(packets), bytes: i64::from(bytes) }
@@ -692,8 +707,8 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
             (None, None) => {}
         }
         if config.slot != self.config.slot {
-            self.bunch =
-                Bunch::first(config.slot, if config.slot.is_some() { self.now } else { Instant::ZERO });
+            let from = if config.slot.is_some() { self.now } else { Instant::ZERO };
+            self.bunch = Bunch::first(config.slot.as_deref(), from);
         }
         // As in Linux: what is queued stays, and losses in bursts begin anew.
         self.counter = 0;
@@ -728,3 +743,6 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         self.correlations = Correlations::default();
     }
 }
+
+/// Of a table, as many as Linux takes.
+const MOST_ENTRIES: usize = 16_384;

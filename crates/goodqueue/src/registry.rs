@@ -358,8 +358,8 @@ impl Preset {
     #[must_use]
     pub fn with(&self, given: &Settings) -> Settings {
         let mut settings = Settings::new();
-        for &(name, value) in self.settings {
-            settings.set(name, value);
+        for (name, value) in self.settings {
+            settings.set(name, value.clone());
         }
         for (name, value) in given.iter() {
             settings.set(name, value);

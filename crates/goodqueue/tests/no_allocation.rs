@@ -105,7 +105,7 @@ const GROWS_LATE: &[&str] = &["qfq"];
 /// The most that a discipline may hold in these tests: few enough packets to be reached at once.
 fn small(kind: &Kind) -> AnyConfig {
     let limits = [Value::Packets(100), Value::Bytes(150_000)];
-    let limited = |limit: &Value| accepted(kind, &Settings::new().with("limit", *limit));
+    let limited = |limit: &Value| accepted(kind, &Settings::new().with("limit", limit.clone()));
     limits.iter().find_map(limited).unwrap_or_else(|| default_config(kind))
 }
 

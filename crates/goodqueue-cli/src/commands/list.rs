@@ -213,6 +213,7 @@ fn unit(unit: Unit) -> String {
         Unit::Probability => "probability".to_owned(),
         Unit::Flag { .. } => "flag".to_owned(),
         Unit::Choice(words) => words.join(" | "),
+        Unit::Table(words) => format!("{} | table", words.join(" | ")),
         Unit::Priomap => "bands".to_owned(),
     }
 }

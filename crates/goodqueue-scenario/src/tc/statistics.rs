@@ -289,6 +289,7 @@ fn printed(value: Value, coarse: bool) -> Json {
         Value::Probability(part) => fraction(part),
         Value::Flag(on) => json!(on),
         Value::Choice(word) => json!(word),
+        Value::Table(table) => json!(table.name),
         Value::Priomap(bands) => json!(bands),
     }
 }
@@ -361,9 +362,9 @@ fn netem(shown: &mut Options<'_>) {
         shown.put("rate", rate);
     }
     if settings.get("slot").is_some() || settings.get("slot distribution").is_some() {
-        let slot = match settings.choice("slot distribution") {
-            Some(word) => json!({
-                "distribution": word,
+        let slot = match settings.get("slot distribution") {
+            Some(value) => json!({
+                "distribution": value.to_string(),
                 "delay": seconds("slot distribution.delay"),
                 "jitter": seconds("slot distribution.jitter"),
                 "packets": shown.number("packets"),

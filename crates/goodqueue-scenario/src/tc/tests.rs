@@ -223,7 +223,9 @@ fn value(unit: Unit) -> BoxedStrategy<String> {
         }
         Unit::Flag { .. } => Just(String::new()).boxed(),
         Unit::Priomap => Just("0 1 1 0".to_owned()).boxed(),
-        Unit::Choice(words) => prop::sample::select(words.to_vec()).prop_map(str::to_owned).boxed(),
+        Unit::Choice(words) | Unit::Table(words) => {
+            prop::sample::select(words.to_vec()).prop_map(str::to_owned).boxed()
+        }
     }
 }
 
@@ -397,6 +399,31 @@ proptest! {
     ) {
         let _ = read(&text);
     }
+}
+
+#[test]
+fn a_table_of_a_distribution_is_read_from_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("steps.dist");
+    let line =
+        format!("netem delay 20ms 5ms distribution {} slot distribution pareto 4ms 1ms", path.display());
+    let complaint = || read(&line).unwrap_err().to_string();
+    assert!(complaint().contains("steps.dist cannot be opened"), "{}", complaint());
+    std::fs::write(&path, "# two steps\n-8192 -8192\n 16384\n").unwrap();
+    let config = read(&line).unwrap_or_else(|error| panic!("{error}"));
+    let Some(Value::Table(table)) = config.to_settings().get("distribution") else { panic!("no table") };
+    assert_eq!(table.entries, [-8192, -8192, 16_384]);
+    assert_eq!(read(&to_tc(&config)).unwrap(), config);
+    for (contents, said) in [
+        ("1 2\n3 4,5\n", ["steps.dist:2", "`4,5` is no entry of a table", "whole numbers"]),
+        ("32768\n", ["steps.dist:1", "`32768` is no entry", "-32768 to 32767"]),
+        ("# nothing\n", ["distribution", "1 to 16384 entries", "has 0"]),
+    ] {
+        std::fs::write(&path, contents).unwrap();
+        assert!(said.iter().all(|part| complaint().contains(part)), "{}", complaint());
+    }
+    let complaint = read("netem delay 20ms 5ms distribution paretnormal").unwrap_err().to_string();
+    assert!(complaint.contains("did you mean `paretonormal`?"), "{complaint}");
 }
 
 #[test]

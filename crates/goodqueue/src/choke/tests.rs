@@ -11,7 +11,7 @@ const fn of_flow(flow: u32) -> Datagram {
 }
 
 fn config(pairs: &[(&'static str, Value)]) -> Result<ChokeConfig, ConfigError> {
-    let settings = pairs.iter().fold(Settings::new(), |all, &(name, value)| all.with(name, value));
+    let settings = pairs.iter().fold(Settings::new(), |all, (name, value)| all.with(name, value.clone()));
     ChokeConfig::from_settings(&settings, &Link::default())
 }
 

@@ -25,13 +25,13 @@ impl NetemConfig {
     pub(super) fn slot(
         settings: &Settings,
         time: impl Fn(&'static str) -> Result<Duration, ConfigError>,
-    ) -> Result<Option<Slot>, ConfigError> {
+    ) -> Result<Option<Box<Slot>>, ConfigError> {
         let bound = |name| -> Result<Option<u32>, ConfigError> {
             // As many as Linux counts.
             settings.small(name, 1, u64::from(i32::MAX.unsigned_abs()))
         };
         let (packets, bytes) = (bound("packets")?, bound("bytes")?);
-        let apart = match (settings.time("slot"), settings.choice("slot distribution")) {
+        let apart = match (settings.time("slot"), settings.get("slot distribution")) {
             (Some(_), Some(_)) => {
                 return Err(ConfigError::new("slot", "", "one of `slot` and `slot distribution`"));
             }
@@ -44,8 +44,8 @@ impl NetemConfig {
                 time("slot.max")?;
                 Apart::Between(least, most)
             }
-            (None, Some(name)) => Apart::Spread(
-                Distribution::named(Some(name)),
+            (None, Some(_)) => Apart::Spread(
+                Distribution::from_settings(settings, "slot distribution")?,
                 time("slot distribution.delay")?,
                 time("slot distribution.jitter")?,
             ),
@@ -62,7 +62,7 @@ impl NetemConfig {
                 };
             }
         };
-        Ok(Some(Slot { apart, packets, bytes }))
+        Ok(Some(Box::new(Slot { apart, packets, bytes })))
     }
 
     /// How long a packet of `bytes` takes at the rate, with all that goes with it.
@@ -167,7 +167,7 @@ impl Configure for NetemConfig {
             delay,
             jitter,
             delay_correlation: share("delay.correlation", 0.0)?,
-            distribution: Distribution::named(settings.choice("distribution")),
+            distribution: Distribution::from_settings(settings, "distribution")?,
             loss,
             duplicate: chance("duplicate", "duplicate.correlation")?,
             corrupt: chance("corrupt", "corrupt.correlation")?,
@@ -189,7 +189,7 @@ impl Configure for NetemConfig {
             .with("delay.jitter", Value::Time(self.jitter))
             .with("delay.correlation", Value::Probability(self.delay_correlation.fraction));
         if self.distribution != Distribution::Uniform {
-            settings.set("distribution", Value::Choice(self.distribution.name()));
+            settings.set("distribution", self.distribution.to_value());
         }
         let mut set = |name, share: Share| settings.set(name, Value::Probability(share.fraction));
         match self.loss {
@@ -226,16 +226,16 @@ impl Configure for NetemConfig {
             settings.set("rate.cellsize", Value::Integer(u64::from(self.overhead.cell)));
             settings.set("rate.celloverhead", Value::Signed(i64::from(self.overhead.per_cell)));
         }
-        if let Some(slot) = self.slot {
-            match slot.apart {
+        if let Some(slot) = &self.slot {
+            match &slot.apart {
                 Apart::Between(least, most) => {
-                    settings.set("slot", Value::Time(least));
-                    settings.set("slot.max", Value::Time(most));
+                    settings.set("slot", Value::Time(*least));
+                    settings.set("slot.max", Value::Time(*most));
                 }
                 Apart::Spread(distribution, mean, jitter) => {
-                    settings.set("slot distribution", Value::Choice(distribution.name()));
-                    settings.set("slot distribution.delay", Value::Time(mean));
-                    settings.set("slot distribution.jitter", Value::Time(jitter));
+                    settings.set("slot distribution", distribution.to_value());
+                    settings.set("slot distribution.delay", Value::Time(*mean));
+                    settings.set("slot distribution.jitter", Value::Time(*jitter));
                 }
             }
             if let Some(packets) = slot.packets {
@@ -316,7 +316,7 @@ const KIND: Kind = Kind {
         correlation("delay.correlation"),
         follower(
             "distribution",
-            Unit::Choice(Distribution::NAMES),
+            Unit::Table(DISTRIBUTIONS),
             "uniform",
             "how random delays are distributed; jitter is the standard deviation of all but uniform",
         ),
@@ -377,7 +377,7 @@ const KIND: Kind = Kind {
         follower("slot.max", Unit::Time, "the least", "most time between bunches"),
         follower(
             "slot distribution",
-            Unit::Choice(Distribution::NAMES),
+            Unit::Table(DISTRIBUTIONS),
             "none",
             "distribution of the time between bunches",
         ),
@@ -404,6 +404,7 @@ const KIND: Kind = Kind {
     ],
 };
 
+const DISTRIBUTIONS: &[&str] = &["uniform", "normal", "pareto", "paretonormal"];
 const SHARE_RANGE: &str = "0 to 1";
 const DELAY_RANGE: &str = "0 to 1000000s";
 const MAX_DELAY: Duration = Duration::from_secs(1_000_000);

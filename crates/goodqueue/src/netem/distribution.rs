@@ -7,30 +7,33 @@
 pub(super) const ONE: i64 = 8192;
 const SIZE: usize = 4096;
 /// tc's tables have 16 bits an entry.
-const LEAST: i32 = i16::MIN as i32;
 const MOST: i32 = i16::MAX as i32;
 
 /// The normal distribution.
-pub(super) static NORMAL: [i32; SIZE] = {
-    let mut table = normal();
-    // Only the first entry is out of range.
-    if table[0] < LEAST {
-        table[0] = LEAST;
-    }
-    table
-};
+pub(super) static NORMAL: [i16; SIZE] = narrow(normal());
 /// The Pareto distribution of shape 3.
-pub(super) static PARETO: [i32; SIZE] = pareto();
+pub(super) static PARETO: [i16; SIZE] = narrow(pareto());
 /// Three parts of the Pareto and one of the normal distribution, quantile by quantile.
-pub(super) static PARETO_NORMAL: [i32; SIZE] = {
+pub(super) static PARETO_NORMAL: [i16; SIZE] = {
     let (mut mixed, normal) = (pareto(), normal());
     let mut index = 0;
     while index < SIZE {
         mixed[index] = (3 * mixed[index] + normal[index]) / 4;
         index += 1;
     }
-    mixed
+    narrow(mixed)
 };
+
+#[expect(clippy::cast_possible_truncation, reason = "an entry below the least of 16 bits becomes that")]
+const fn narrow(wide: [i32; SIZE]) -> [i16; SIZE] {
+    let mut table = [0; SIZE];
+    let mut index = 0;
+    while index < SIZE {
+        table[index] = if wide[index] < i16::MIN as i32 { i16::MIN } else { wide[index] as i16 };
+        index += 1;
+    }
+    table
+}
 
 /// Entry `i` is the quantile at `(i + 1/8) / 4096`, an eighth of the way into its share of the probability, rounded down to a
 /// whole number of 20,000ths of a deviation.
@@ -140,7 +143,7 @@ mod tests {
     use super::*;
 
     /// Mean and standard deviation, in deviations.
-    fn moments(table: &[i32; SIZE]) -> (f64, f64) {
+    fn moments(table: &[i16; SIZE]) -> (f64, f64) {
         let of = |power: i32| {
             table.iter().map(|entry| (f64::from(*entry) / ONE as f64).powi(power)).sum::<f64>() / SIZE as f64
         };
@@ -149,8 +152,8 @@ mod tests {
     }
 
     /// FNV-1a over the entries as numbers of 16 bits, the low byte first.
-    fn checksum(table: &[i32; SIZE]) -> u64 {
-        let bytes = table.iter().flat_map(|entry| i16::try_from(*entry).unwrap().to_le_bytes());
+    fn checksum(table: &[i16; SIZE]) -> u64 {
+        let bytes = table.iter().flat_map(|entry| entry.to_le_bytes());
         bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
     }
 
@@ -158,7 +161,7 @@ mod tests {
     fn every_entry_is_that_of_the_tables_of_iproute2() {
         // Of normal.dist, pareto.dist and paretonormal.dist of iproute2 6.1.
         assert_eq!([checksum(&NORMAL), checksum(&PARETO), checksum(&PARETO_NORMAL)], TC);
-        let sampled = |table: &[i32; SIZE]| [0, 1, 1000, 2048, 3000, 4095].map(|index| table[index]);
+        let sampled = |table: &[i16; SIZE]| [0, 1, 1000, 2048, 3000, 4095].map(|index| table[index]);
         assert_eq!(sampled(&NORMAL), SAMPLES[0]);
         assert_eq!(sampled(&PARETO), SAMPLES[1]);
         assert_eq!(sampled(&PARETO_NORMAL), SAMPLES[2]);
@@ -191,7 +194,7 @@ mod tests {
     }
 
     const TC: [u64; 3] = [0x3f19_8b60_14c3_b3b8, 0x209e_1d3c_8618_19fa, 0x468c_e9c9_62a5_ecf9];
-    const SAMPLES: [[i32; 6]; 3] = [
+    const SAMPLES: [[i16; 6]; 3] = [
         [-32768, -28307, -5677, 0, 5081, 28858],
         [-5461, -5460, -4393, -2622, 566, 32767],
         [-12305, -11171, -4714, -1966, 1694, 31789],

@@ -276,7 +276,7 @@ fn fractions_below_zero_above_one_and_no_numbers_are_refused() {
                     if other.unit == Unit::Probability {
                         settings.set(other.name, Value::Probability(0.5));
                     } else if let Some(value) = values(other.unit).get(2) {
-                        settings.set(other.name, *value);
+                        settings.set(other.name, value.clone());
                     }
                 }
             }

@@ -46,7 +46,7 @@ fn a_queue_beyond_its_new_limit_only_shrinks_and_is_accounted_for() {
     let mut told = 0;
     for kind in KINDS {
         let Some(small) = [Value::Packets(5), Value::Bytes(5_000)].into_iter().find_map(|limit| {
-            accepted(kind, &Settings::new().with("limit", limit))
+            accepted(kind, &Settings::new().with("limit", limit.clone()))
                 .filter(|config| config.to_settings().get("limit") == Some(limit))
         }) else {
             continue;

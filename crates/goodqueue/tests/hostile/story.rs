@@ -185,7 +185,7 @@ pub(crate) fn with_each(name: &str, values: &[Value], mut story: impl FnMut(&Kin
             unit.iter().any(|one| std::mem::discriminant(one) == std::mem::discriminant(*value))
         };
         for value in values.iter().filter(same_unit) {
-            let settings = goodqueue_testkit::edge::only(parameter, *value);
+            let settings = goodqueue_testkit::edge::only(parameter, value.clone());
             if let Some(config) = accepted(kind, &settings) {
                 story(kind, &Case { name: format!("{} {name} {value}", kind.name), config });
                 told += 1;

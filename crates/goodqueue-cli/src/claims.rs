@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::{ClaimResult, MetricsResult, Paper, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Paper, Verdict, figures, score};
 use serde_json::Value;
 
 /// The claims of one paper, a line each; what came out of checks in words goes below.
@@ -46,15 +46,12 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     text
 }
 
-/// The metrics of a paper, a line for each discipline in each experiment.
-pub(crate) fn render_metrics(paper: &Paper, results: &[MetricsResult]) -> String {
-    if results.is_empty() {
-        return String::new();
-    }
+/// Metrics of a paper, a line for each discipline in each experiment.
+pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     let mut rows = vec![vec![String::new(), String::new()], vec![String::new(), String::new()]];
-    rows[0].extend(paper.metrics.iter().map(|metric| metric.name.clone()));
-    rows[1].extend(paper.metrics.iter().map(|metric| metric.unit.clone()));
-    for result in results {
+    rows[0].extend(table.metrics.iter().map(|metric| metric.0.clone()));
+    rows[1].extend(table.metrics.iter().map(|metric| metric.1.clone()));
+    for result in &table.measured {
         let values = result.values.iter().map(|value| value.map_or_else(|| "-".to_owned(), three));
         rows.push([result.experiment.clone(), result.qdisc.clone()].into_iter().chain(values).collect());
     }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::picture::Picture;
-use goodqueue_scenario::reproduce::{ClaimResult, MetricsResult, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Verdict, figures, score};
 
 use crate::escape::html as escape;
 
@@ -23,8 +23,8 @@ pub struct PaperResults {
     pub claims: Vec<ClaimResult>,
     /// Its figures.
     pub pictures: Vec<Picture>,
-    /// Names and units of what is listed for every discipline in every experiment, and the list.
-    pub metrics: (Vec<(String, String)>, Vec<MetricsResult>),
+    /// What is listed for every discipline in every experiment, and in some.
+    pub metrics: Vec<MetricsTable>,
 }
 
 /// The report of reproductions as one HTML document that loads nothing.
@@ -51,25 +51,22 @@ pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
         for picture in &paper.pictures {
             page += &figure(picture, &strokes);
         }
-        page += &metrics(&paper.metrics.0, &paper.metrics.1);
+        page.extend(paper.metrics.iter().map(metrics));
         page += &claims(&paper.claims);
         page += "</section>\n";
     }
     page + "</body>\n</html>\n"
 }
 
-fn metrics(heads: &[(String, String)], rows: &[MetricsResult]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
+fn metrics(of: &MetricsTable) -> String {
     let mut table =
         String::from("<div class=\"scroll\"><table class=\"claims\">\n<thead><tr><th>section<th>discipline");
-    for (name, unit) in heads {
+    for (name, unit) in &of.metrics {
         let _ = write!(table, "<th class=\"n\">{}<br><small>{}</small>", escape(name), escape(unit));
     }
     table += "</thead>\n<tbody>\n";
     let mut last = "";
-    for row in rows {
+    for row in &of.measured {
         let first = if row.experiment == last { "" } else { row.experiment.as_str() };
         last = &row.experiment;
         let _ = write!(table, "<tr><td>{}<td>{}", escape(first), escape(&row.qdisc));

@@ -26,8 +26,8 @@ use crate::store::Store;
 use details::{DetailedRun, Wanted};
 use evidence::{Evidence, Finding};
 use expression::Cell;
-use paper::Experiment;
 pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
+use paper::{Experiment, Metric};
 use tree::Tree;
 
 /// Claims of one paper that are to be tried, with their runs.
@@ -107,6 +107,15 @@ pub struct ReferenceResult {
     pub value: f64,
 }
 
+/// Metrics that the same experiments have.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MetricsTable {
+    /// Their names and units.
+    pub metrics: Vec<(String, String)>,
+    /// A line for each discipline in each experiment.
+    pub measured: Vec<MetricsResult>,
+}
+
 /// What is measured of a discipline in an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MetricsResult {
@@ -114,7 +123,7 @@ pub struct MetricsResult {
     pub experiment: String,
     /// Label of the discipline.
     pub qdisc: String,
-    /// The paper's metrics in their order and units; `null` without a sample.
+    /// In the order of the metrics, in their units; `null` without a sample.
     pub values: Vec<Option<f64>>,
 }
 
@@ -217,23 +226,34 @@ impl<'p> Plan<'p> {
         Ok(Some(evidence))
     }
 
-    /// The metrics of the paper, experiment by experiment; a figure without a sample is left out.
+    /// The metrics of the paper, experiment by experiment: those that all have, then those that some have.
     #[must_use]
-    pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsResult> {
-        if self.paper.metrics.is_empty() {
-            return Vec::new();
+    pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsTable> {
+        let mut tables: Vec<MetricsTable> = Vec::new();
+        let mut rest: Vec<&Metric> = self.paper.metrics.iter().collect();
+        while let Some(only) = rest.first().map(|metric| &metric.only) {
+            let (alike, others) = rest.iter().partition(|metric| &metric.only == only);
+            tables.push(self.metrics_of(alike, only, evidence));
+            rest = others;
         }
-        let in_order = self.paper.experiments.iter().flat_map(|experiment| {
+        tables.retain(|table| !table.measured.is_empty());
+        tables
+    }
+
+    fn metrics_of(&self, metrics: Vec<&Metric>, only: &[String], evidence: &Evidence<'_>) -> MetricsTable {
+        let has =
+            |experiment: &&Experiment| only.is_empty() || only.iter().any(|o| experiment.name.starts_with(o));
+        let in_order = self.paper.experiments.iter().filter(has).flat_map(|experiment| {
             let cells = self.cells.iter().filter(|(cell, _)| cell.experiment == experiment.name);
             let mut cells: Vec<(usize, &Cell)> =
                 cells.map(|(cell, (_, jobs))| (jobs.first().copied().unwrap_or(0), cell)).collect();
             cells.sort();
             cells.into_iter().map(|(_, cell)| cell)
         });
-        let results = in_order.map(|cell| MetricsResult {
+        let measured = in_order.map(|cell| MetricsResult {
             experiment: cell.experiment.clone(),
             qdisc: cell.label.clone(),
-            values: (self.paper.metrics.iter())
+            values: (metrics.iter())
                 .map(|metric| {
                     let of = expression::Expression::In(Box::new(metric.of.clone()), cell.clone());
                     let value = evidence.measure(&of).ok()?.value * metric.scale;
@@ -241,7 +261,10 @@ impl<'p> Plan<'p> {
                 })
                 .collect(),
         });
-        results.collect()
+        MetricsTable {
+            measured: measured.collect(),
+            metrics: metrics.iter().map(|metric| (metric.name.clone(), metric.unit.clone())).collect(),
+        }
     }
 
     /// Judges every claim.
@@ -357,7 +380,7 @@ pub fn select<'p>(
     let matches = |claim: &Claim, paper: &Paper, word: &str| {
         word == paper.name
             || claim.id == word
-            || claim.id.strip_prefix(word).is_some_and(|rest| rest.starts_with('-'))
+            || claim.id.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '.']))
     };
     for word in words {
         if !papers.iter().any(|paper| paper.claims.iter().any(|claim| matches(claim, paper, word))) {
@@ -401,6 +424,7 @@ mod tests {
         };
         assert_eq!(ids(&["jk-table2-codel-4+4"]), ["jk-table2-codel-4+4"]);
         assert_eq!(ids(&["jk-table2-codel"]).len(), 4);
+        assert_eq!(ids(&["rfc7928-5.1"]), ["rfc7928-5.1.1", "rfc7928-5.1.2"]);
         assert!(ids(&["jk"]).iter().all(|id| id.starts_with("jk-")));
         assert!(ids(&[]).len() >= ids(&["jk"]).len());
         let refusal = select(&papers, &["jk-table2-codell-4+4".to_owned()]).unwrap_err().to_string();

@@ -120,21 +120,19 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         let measured = plan.metrics(&evidence);
         if !quiet {
             output::print(&claims::render(paper, &results))?;
-            output::print(&claims::render_metrics(paper, &measured))?;
+            for table in &measured {
+                output::print(&claims::render_metrics(table))?;
+            }
         }
         if args.report.is_some() {
             let pictures: Result<Vec<_>, _> =
                 paper.figures.iter().map(|figure| figure.picture(paper, &evidence)).collect();
             let (title, source) = (paper.title.clone(), paper.source.clone());
-            let heads =
-                paper.metrics.iter().map(|metric| (metric.name.clone(), metric.unit.clone())).collect();
-            let metrics = (heads, measured.clone());
+            let metrics = measured.clone();
             pages.push(PaperResults { title, source, claims: results.clone(), pictures: pictures?, metrics });
         }
         if !measured.is_empty() {
-            let names: Vec<_> =
-                paper.metrics.iter().map(|metric| json!([metric.name, metric.unit])).collect();
-            metrics.insert(paper.name.clone(), json!({ "metrics": names, "measured": measured }));
+            metrics.insert(paper.name.clone(), json!(measured));
         }
         all.extend(results);
     }

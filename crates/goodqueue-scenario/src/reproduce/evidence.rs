@@ -251,7 +251,7 @@ impl<'m> Evidence<'m> {
         let figure = match name {
             "setup" => runs.setup(path),
             "jain" => runs.jain(path, &rest, context.weights),
-            "steps" | "peak" | "trough" | "after" | "settled" => {
+            "steps" | "phase" | "peak" | "trough" | "after" | "settled" => {
                 runs.steps(path)?.figure(name, &rest, context.weights)
             }
             _ => statistic(name, &runs.samples(path), &rest, context.weights)
@@ -347,18 +347,26 @@ impl Steps {
         sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
     }
 
-    /// `steps(path, from, to)`: the mean between two times; `peak(path, from, to)` and `trough(path, from, to)`: the
+    /// `steps(path, from, to)`: the mean between two times; `phase(path, from, to, period)`: the same of what comes again
+    /// every so often; `peak(path, from, to)` and `trough(path, from, to)`: the
     /// greatest and the least pointwise mean between them; `settled(path, limit, from)`: the time after which no step at or
     /// after `from` is above `limit`; `after(path, limit, from)`: the end of the first step from `from` on that is above.
     fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
         let mean = self.mean(weights);
         let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
-        let &[first, second] = arguments else { return None };
+        let (first, second, period) = match *arguments {
+            [first, second] if name != "phase" => (first, second, f64::INFINITY),
+            [first, second, period] if name == "phase" => (first, second, period),
+            _ => return None,
+        };
         let half = self.step_s / 2.0;
-        let within =
-            timed.clone().filter(|(at, _)| *at + half >= first && *at + half < second).filter_map(|(_, v)| v);
+        let within = timed.clone().filter(|(at, _)| {
+            let at = (*at + half) % period;
+            at >= first && at < second
+        });
+        let within = within.filter_map(|(_, value)| value);
         match name {
-            "steps" => {
+            "steps" | "phase" => {
                 let (sum, count) = within.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
                 (count > 0.0).then(|| sum / count)
             }
@@ -487,6 +495,7 @@ mod tests {
             ("setup(flows)[codel@x]", 2.0),
             ("jain(rate, 0, 1)[codel@x]", 0.8),
             ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
+            ("phase(series.delay, 0s, 1s, 2s)[codel@x]", 0.2),
             ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
             ("trough(series.delay, 0s, 9s)[codel@x]", 0.1),
             ("after(series.delay, 0.35, 0s)[codel@x]", 2.0),

@@ -100,6 +100,8 @@ pub struct Metric {
     pub unit: String,
     /// Factor to get that unit.
     pub scale: f64,
+    /// Beginnings of the names of the experiments that have it; empty: all.
+    pub only: Vec<String>,
 }
 
 /// Runs that claims are about.

@@ -14,11 +14,15 @@ use crate::diagnostic::{Diagnostic, shortened};
 use crate::trace::Trace;
 use crate::units;
 
-pub(super) fn read_link(root: &Reader<'_>, traces: &mut Traces) -> Result<BottleneckLink, Diagnostic> {
+pub(super) fn read_link(
+    root: &Reader<'_>,
+    traces: &mut Traces,
+    duration: Duration,
+) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
     table.only(&["down", "up", "rtt", "mtu", "framing"])?;
-    let down = read_link_end(&table, "down", traces)?;
-    let up = read_link_end(&table, "up", traces)?;
+    let down = read_link_end(&table, "down", traces, duration)?;
+    let up = read_link_end(&table, "up", traces, duration)?;
     for (key, end) in [("down", &down), ("up", &up)] {
         if end.as_ref().is_some_and(|end| end.rate == LinkRate::Unlimited) {
             let message =
@@ -51,6 +55,7 @@ pub(super) fn read_link_end(
     table: &Reader<'_>,
     key: &str,
     traces: &mut Traces,
+    duration: Duration,
 ) -> Result<Option<LinkEnd>, Diagnostic> {
     let Some(node) = table.node(key) else { return Ok(None) };
     let Raw::Table(_) = node.raw else {
@@ -59,13 +64,21 @@ pub(super) fn read_link_end(
     };
     let name = format!("`{key}`");
     let inner = Reader::of(table.document(), node, &name)?;
-    inner.only(&["rate", "trace", "schedule", "driver"])?;
+    inner.only(&["rate", "trace", "schedule", "repeat", "driver"])?;
     let driver = read_driver(&inner)?;
     let forms = ["rate", "trace", "schedule"].into_iter().filter(|form| inner.node(form).is_some());
-    match forms.collect::<Vec<_>>().as_slice() {
+    let forms = forms.collect::<Vec<_>>();
+    if inner.node("repeat").is_some() && forms != ["schedule"] {
+        return Err(inner.error("repeat", Diagnostic::new("only a schedule can repeat")));
+    }
+    match forms.as_slice() {
         ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate")?.map(|rate| LinkEnd { rate, driver })),
         ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner, traces)?, driver })),
-        ["schedule"] => Ok(Some(LinkEnd { rate: LinkRate::Schedule(read_schedule(&inner)?), driver })),
+        ["schedule"] => {
+            let mut steps = read_schedule(&inner)?;
+            repeat(&inner, &mut steps, duration)?;
+            Ok(Some(LinkEnd { rate: LinkRate::Schedule(steps), driver }))
+        }
         given => {
             let message =
                 Diagnostic::new(format!("{} of `rate`, `trace` and `schedule` are given", given.len()));
@@ -169,6 +182,34 @@ fn read_schedule(table: &Reader<'_>) -> Result<Vec<(Duration, Rate)>, Diagnostic
     Ok(schedule)
 }
 
+/// Goes through the schedule again and again until `duration`, if that is asked for.
+fn repeat(
+    table: &Reader<'_>,
+    steps: &mut Vec<(Duration, Rate)>,
+    duration: Duration,
+) -> Result<(), Diagnostic> {
+    let (Some(period), Some(&(last, _))) = (table.time("repeat")?, steps.last()) else { return Ok(()) };
+    let refused = |allowed: &str| {
+        let message = Diagnostic::new(format!("a schedule cannot repeat every {period}"));
+        Err(table.error("repeat", message.allowed(allowed.to_owned())))
+    };
+    if period <= last {
+        return refused("more than the time of its last step");
+    }
+    let times = duration.as_nanos() / period.as_nanos();
+    if times.saturating_mul(steps.len() as u64) > MAX_STEPS {
+        return refused("so that there are at most a million steps");
+    }
+    let once = steps.clone();
+    for turn in 1..=times {
+        let begin = Duration::from_nanos(turn * period.as_nanos());
+        steps.extend(once.iter().map(|&(at, rate)| (begin + at, rate)).filter(|step| step.0 < duration));
+    }
+    Ok(())
+}
+
+/// Of a schedule that repeats.
+const MAX_STEPS: u64 = 1_000_000;
 const DEFAULT_DOWN: Rate = Rate::from_bps(10_000_000);
 const DEFAULT_UP: Rate = Rate::from_bps(1_000_000);
 const DEFAULT_RTT: Duration = Duration::from_millis(50);

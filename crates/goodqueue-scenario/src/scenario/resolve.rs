@@ -52,8 +52,8 @@ impl Document {
             return Err(root.error("warmup", message.allowed("less than the duration")));
         }
         let seeds = root.small("seeds", 1, 1, MAX_SEEDS)?;
-        let link = read_link(&root, traces)?;
-        let hops = read_hops(&root, &link, traces)?;
+        let link = read_link(&root, traces, duration)?;
+        let hops = read_hops(&root, &link, traces, duration)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;

@@ -329,6 +329,9 @@ fn values_out_of_range_are_refused_with_the_range() {
         "link.up = { schedule = [[\"1s\", \"1mbit\"]] }",
         "link.up = { schedule = [[\"0s\", \"0bit\"]] }",
         "link.up = { schedule = [[\"0s\"]] }",
+        "link.up = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"2mbit\"]], repeat = \"1s\" }",
+        "link.up = { schedule = [[\"0s\", \"1mbit\"]], repeat = \"1ns\" }",
+        "link.up = { rate = \"1mbit\", repeat = \"1s\" }",
         "link.up = { schedule = [\"0s\", \"1mbit\"] }",
         "link.up = { trace = 3 }",
         "tcp.iw = 0",
@@ -408,6 +411,14 @@ fn only_linux_3_2_remembers_earlier_connections() {
     for bad in ["{ rtt = \"61s\" }", "{ rttvar = \"61s\" }", "{ ssthresh = 1 }", "{ cwnd = 3 }", "5"] {
         assert!(resolve(&format!("tcp.profile = \"linux32\"\ntcp.remembers = {bad}")).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn a_schedule_repeats_until_the_run_ends() {
+    let text = "duration = \"5s\"\nlink.down = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"2mbit\"]], repeat = \"2s\" }";
+    let json = read(text).unwrap().to_json();
+    let steps = r#"[["0s","1mbit"],["1s","2mbit"],["2s","1mbit"],["3s","2mbit"],["4s","1mbit"]]"#;
+    assert_eq!(json["link"]["down"]["schedule"].to_string(), steps);
 }
 
 #[test]

@@ -43,6 +43,7 @@
 //! of = "mean(goodput.down)"
 //! unit = "Mbit/s"
 //! scale = 1e-6
+//! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
 //!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
@@ -91,6 +92,8 @@ struct MetricTable {
     unit: String,
     #[serde(default = "one")]
     scale: f64,
+    #[serde(default)]
+    only: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -222,8 +225,8 @@ impl Paper {
         if !given.is_empty() {
             claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
         }
-        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale }| {
-            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale })
+        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale, only }| {
+            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale, only })
         });
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));

@@ -104,7 +104,8 @@
 //!
 //! `link.down` and `link.up` take one of
 //! - a rate: `"10mbit"` or `{ rate = "10mbit" }`, above 0;
-//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link;
+//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link; with
+//!   `repeat = "60s"` beside it, it begins again every so often until the run ends;
 //! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file ([`crate::trace`]).
 //!
 //! Each of the tables may also say what the device holds below the discipline: `driver = "256p"` (packets, the one being

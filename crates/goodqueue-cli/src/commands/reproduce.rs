@@ -104,7 +104,10 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     let mut pages = Vec::new();
     let mut metrics = serde_json::Map::new();
     for (paper, claims) in chosen {
-        let drawn = if args.report.is_some() { paper.figure_cells()? } else { BTreeSet::new() };
+        let (figures, drawn) = match args.report {
+            Some(_) => paper.figures_of(&claims)?,
+            None => (Vec::new(), BTreeSet::new()),
+        };
         let plan = Plan::new(paper, claims, &drawn, effort)?;
         let progress = Progress::new(plan.runs(), false);
         let evidence = plan.run(args.jobs.unwrap_or(0), Some(&store), &progress);
@@ -126,7 +129,7 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         }
         if args.report.is_some() {
             let pictures: Result<Vec<_>, _> =
-                paper.figures.iter().map(|figure| figure.picture(paper, &evidence)).collect();
+                figures.iter().map(|figure| figure.picture(paper, &evidence)).collect();
             let (title, source) = (paper.title.clone(), paper.source.clone());
             let metrics = measured.clone();
             pages.push(PaperResults { title, source, claims: results.clone(), pictures: pictures?, metrics });

@@ -1,4 +1,4 @@
-//! The figures of a paper as SVG that needs no JavaScript: lines, ellipses, and rows of boxes or bars.
+//! The figures of a paper as SVG that needs no JavaScript: lines, ellipses, rows of boxes or bars, and parallel axes.
 //!
 //! A discipline has the same colour in every figure of a paper; disciplines of today are dashed. Keys are drawn with the
 //! same strokes as what they explain.
@@ -50,6 +50,7 @@ pub(super) fn figure(picture: &Picture, strokes: &Strokes) -> String {
         FigureForm::Ellipse => ellipses(picture, strokes),
         FigureForm::Box => rows(picture, strokes, box_of),
         FigureForm::Bars => rows(picture, strokes, bar_of),
+        FigureForm::Parallel => parallel(picture, strokes),
     };
     format!(
         "<figure>\n<figcaption><b>{}</b> {}</figcaption>\n<div class=\"scroll\">{drawing}</div><p class=\"legend\">{}</p>\n</figure>\n",
@@ -75,6 +76,16 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
             for trace in &picture.traces {
                 let today = if trace.beyond { " <small>(today)</small>" } else { "" };
                 entry(&strokes.class(trace), line, &format!("{}{today}", escape(&trace.name)));
+            }
+        }
+        FigureForm::Parallel => {
+            let mut known: Vec<&str> = Vec::new();
+            for trace in &picture.traces {
+                if !known.contains(&trace.label.as_str()) {
+                    known.push(&trace.label);
+                    let today = if trace.beyond { " <small>(today)</small>" } else { "" };
+                    entry(&strokes.class(trace), line, &format!("{}{today}", escape(&trace.label)));
+                }
             }
         }
         FigureForm::Ellipse if today => {
@@ -234,6 +245,62 @@ fn lines(picture: &Picture, strokes: &Strokes) -> String {
             "<g class=\"{}\"><path class=\"line\" d=\"{}\"><title>{}</title></path></g>",
             strokes.class(trace),
             plane.path(&trace.points),
+            escape(&trace.name)
+        );
+    }
+    out + "</svg>\n"
+}
+
+/// An upright axis for each name, from the least to the greatest value on it, and a line over all of them for each trace.
+fn parallel(picture: &Picture, strokes: &Strokes) -> String {
+    let count = f64::from(u32::try_from(picture.names.len()).unwrap_or(u32::MAX));
+    let plane = Plane {
+        x: (0.0, (count - 1.0).max(1.0)),
+        y: (0.0, 1.0),
+        reversed: false,
+        left: LEFT,
+        right: WIDTH - LEFT,
+    };
+    let (top, bottom) = (plane.y_at(1.0), plane.y_at(0.0));
+    let mut out = opening(picture, HEIGHT);
+    let mut ranges = Vec::new();
+    for (number, name) in (0_u32..).zip(&picture.names) {
+        let on_axis = picture.traces.iter().flat_map(|trace| &trace.points);
+        let values = on_axis.filter(|point| (point.0 - f64::from(number)).abs() < 0.5).map(|point| point.1);
+        let range = extent(values);
+        ranges.push(range);
+        let x = plane.x_at(f64::from(number));
+        let _ = writeln!(
+            out,
+            "<path class=\"grid axis\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
+            HEIGHT - 8.0,
+            escape(name)
+        );
+        for tick in ticks(range) {
+            let y = plane.y_at((tick - range.0) / (range.1 - range.0));
+            let _ = writeln!(
+                out,
+                "<path class=\"grid\" d=\"M{:.1} {y:.1}h6\"/><text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{}</text>",
+                x - 3.0,
+                x - 6.0,
+                y + 4.0,
+                figures(tick)
+            );
+        }
+    }
+    for trace in &picture.traces {
+        let points: Vec<Point> = trace
+            .points
+            .iter()
+            .zip(&ranges)
+            .filter(|((_, value), _)| value.is_finite())
+            .map(|((axis, value), range)| (*axis, (value - range.0) / (range.1 - range.0)))
+            .collect();
+        let _ = writeln!(
+            out,
+            "<g class=\"{}\"><path class=\"line\" d=\"{}\"><title>{}</title></path></g>",
+            strokes.class(trace),
+            plane.path(&points),
             escape(&trace.name)
         );
     }
@@ -475,15 +542,22 @@ mod tests {
 
     fn picture(form: FigureForm, traces: Vec<Trace>) -> Picture {
         let axes = ["delay, ms".to_owned(), "share".to_owned()];
-        Picture { id: "Fig. 2".to_owned(), title: "CDF".to_owned(), axes, form, traces }
+        let names = vec!["rate".to_owned(), "delay".to_owned(), "share".to_owned()];
+        Picture { id: "Fig. 2".to_owned(), title: "CDF".to_owned(), axes, form, names, traces }
     }
 
     fn drawn(picture: &Picture) -> String {
         figure(picture, &Strokes::of(std::slice::from_ref(picture)))
     }
 
-    const FORMS: [FigureForm; 5] =
-        [FigureForm::Cdf, FigureForm::Series, FigureForm::Ellipse, FigureForm::Box, FigureForm::Bars];
+    const FORMS: [FigureForm; 6] = [
+        FigureForm::Cdf,
+        FigureForm::Series,
+        FigureForm::Ellipse,
+        FigureForm::Box,
+        FigureForm::Bars,
+        FigureForm::Parallel,
+    ];
 
     #[test]
     fn a_value_stands_at_its_bar_and_not_under_or_behind_the_mark_of_the_papers() {

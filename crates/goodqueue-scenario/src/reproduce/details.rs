@@ -1,10 +1,12 @@
 //! What the papers look at beside the figures that every run has.
 
+use std::collections::BTreeMap;
+
 use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{self, float};
-use crate::results::{PerDirection, Run};
+use crate::results::{FlowSeries, PerDirection, Run};
 use crate::run::{Job, Measured};
 use crate::summary::series::pings_per_step;
 
@@ -33,8 +35,12 @@ pub struct Details {
     pub jain_response: Option<f64>,
     /// Jain's index of the goodput of all TCP flows, both directions together.
     pub jain_goodput: Option<f64>,
+    /// What waiting added to the voice of all calls, in seconds to a tenth of a millisecond, with its number of packets.
+    pub voice_s: Vec<(f64, u64)>,
     /// Mean round-trip time of the pings sent in each step of the series, in seconds.
     pub ping_steps_s: Vec<Option<f64>>,
+    /// The share of the first of the `[[flows]]` in the goodput of all TCP flows in their direction, in each step of the series.
+    pub share_steps: Vec<Option<f64>>,
 }
 
 /// Flows that are alike.
@@ -100,6 +106,7 @@ impl Details {
             jain_goodput: measure::jain(&goodputs),
             groups,
             sojourn_s: PerDirection { down: histogram(0), up: histogram(1) },
+            voice_s: voice(outcome),
             ..Self::default()
         };
         if let Some(series) = &run.series {
@@ -111,10 +118,41 @@ impl Details {
             details.peak_after_s = peak.map(|(step, _)| (f64::from(step) + 1.0) * series.step_s - last_start);
             if wanted.series {
                 details.ping_steps_s = pings_per_step(&series.pings, series.step_s, queue.len());
+                details.share_steps = shares(wanted, run, &series.goodput_bps);
             }
         }
         details
     }
+}
+
+fn shares(wanted: &Wanted, run: &Run, goodput: &[FlowSeries]) -> Vec<Option<f64>> {
+    let first = wanted.groups.first().copied().unwrap_or(0);
+    let Some(direction) = run.flows.first().map(|flow| &flow.direction) else { return Vec::new() };
+    let tcp = goodput.iter().filter(|of| {
+        run.flows.iter().any(|flow| flow.id == of.id && is_tcp(&flow.kind) && flow.direction == *direction)
+    });
+    let mut sums: Vec<(f64, f64)> = Vec::new();
+    for (number, of) in (0_u32..).zip(tcp) {
+        sums.resize(sums.len().max(of.values.len()), (0.0, 0.0));
+        for (sum, value) in sums.iter_mut().zip(&of.values) {
+            *sum = (sum.0 + if number < first { *value } else { 0.0 }, sum.1 + value);
+        }
+    }
+    sums.into_iter().map(|(own, all)| (all > 0.0).then(|| own / all)).collect()
+}
+
+/// The delay of each packet of a call above the least of its call.
+fn voice(outcome: &Outcome) -> Vec<(f64, u64)> {
+    let mut bars: BTreeMap<u64, u64> = BTreeMap::new();
+    for flow in &outcome.flows {
+        let arrived = || flow.one_way.iter().filter_map(|packet| packet.delay);
+        let Some(least) = arrived().min() else { continue };
+        for delay in arrived() {
+            let tenths = (delay.saturating_sub(least).as_nanos() + 50_000) / 100_000;
+            *bars.entry(tenths).or_default() += 1;
+        }
+    }
+    bars.into_iter().map(|(tenths, count)| (float(tenths) / 1e4, count)).collect()
 }
 
 fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {

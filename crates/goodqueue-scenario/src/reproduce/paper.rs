@@ -197,13 +197,21 @@ pub struct Figure {
     pub form: FigureForm,
     /// The runs, as cells with braces; drawn in this order.
     pub cells: Vec<String>,
-    /// What is drawn: a path of samples (CDF, box), of a series, or expressions (bars; two for ellipses: x and y).
+    /// What is drawn: a path of samples (CDF, box), of a series, two for ellipses (x and y), or expressions (bars, parallel).
     pub of: Vec<String>,
+    /// What the entries of `of` are, where there are several: a group of bars for each, or an axis.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// Names of the axes, x and y.
     pub axes: [String; 2],
     /// Factor of the values, to get the unit that the axis names.
     #[serde(default = "one")]
     pub scale: f64,
+    /// Added to the values of samples, in that unit.
+    #[serde(default)]
+    pub plus: f64,
+    /// Seconds of a series that are drawn; default: all.
+    pub until: Option<f64>,
     /// What the paper has, in the unit of the axis, by cell (box, bars).
     #[serde(default)]
     pub paper: BTreeMap<String, f64>,
@@ -227,6 +235,8 @@ pub enum FigureForm {
     Series,
     /// Bars with the interval of the resampled values.
     Bars,
+    /// Parallel coordinates: a line for each cell over several axes.
+    Parallel,
 }
 
 /// All papers, in the order of their names.
@@ -327,16 +337,21 @@ impl Paper {
         self.beyond.iter().any(|line| line == label)
     }
 
-    /// All cells that the figures show.
+    /// The figures that show any runs of these claims, all of them if these are all claims, and the cells that they show.
     ///
     /// # Errors
     /// A figure's cells are not cells.
-    pub fn figure_cells(&self) -> Result<BTreeSet<Cell>, Diagnostic> {
-        let mut cells = BTreeSet::new();
+    pub fn figures_of(&self, claims: &[&Claim]) -> Result<(Vec<&Figure>, BTreeSet<Cell>), Diagnostic> {
+        let asked: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
+        let (mut figures, mut cells) = (Vec::new(), BTreeSet::new());
         for figure in &self.figures {
-            cells.extend(self.cells_of(figure)?);
+            let shown = self.cells_of(figure)?;
+            if claims.len() == self.claims.len() || shown.iter().any(|cell| asked.contains(cell)) {
+                figures.push(figure);
+                cells.extend(shown);
+            }
         }
-        Ok(cells)
+        Ok((figures, cells))
     }
 
     /// The cells that a figure shows, with the disciplines of today beside those of the paper, experiment by experiment.
@@ -529,7 +544,7 @@ mod tests {
             for experiment in &paper.experiments {
                 let mut cells = BTreeSet::new();
                 paper.claims.iter().for_each(|claim| cells.extend(claim.cells()));
-                cells.extend(paper.figure_cells().unwrap());
+                cells.extend(paper.figures_of(&paper.claims.iter().collect::<Vec<_>>()).unwrap().1);
                 let labels: BTreeSet<&str> = cells
                     .iter()
                     .filter(|cell| cell.experiment == experiment.name)

@@ -18,7 +18,9 @@ pub struct Picture {
     pub axes: [String; 2],
     /// How it is drawn.
     pub form: FigureForm,
-    /// One for each cell.
+    /// Names of parallel axes.
+    pub names: Vec<String>,
+    /// One for each cell; for bars of several sorts one for each cell and sort.
     pub traces: Vec<Trace>,
 }
 
@@ -29,14 +31,14 @@ pub struct Trace {
     pub name: String,
     /// Label of the discipline.
     pub label: String,
-    /// The experiment, where there are several.
+    /// The experiment, or the sort of bars, where there are several.
     pub group: Option<String>,
     /// Its discipline is not among those of the paper.
     pub beyond: bool,
     /// What the paper has, where it says so.
     pub paper: Option<f64>,
     /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
-    /// high likewise. Empty where no run has a sample.
+    /// high likewise; for parallel axes number and value. Empty where no run has a sample.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -48,22 +50,30 @@ impl Figure {
     pub fn picture(&self, paper: &Paper, evidence: &Evidence<'_>) -> Result<Picture, Diagnostic> {
         let cells = paper.cells_of(self)?;
         let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
+        let sorts: &[String] = if self.form == FigureForm::Bars { &self.names } else { &[] };
         let mut traces = Vec::new();
-        for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
-            let label = cell.label.clone();
-            let group = several.then(|| cell.experiment.clone());
-            let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
-            let points = self
-                .points(cell, evidence)
-                .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
-            let (beyond, of_paper) = (paper.is_beyond(&cell.label), self.paper.get(&cell.to_string()));
-            traces.push(Trace { name, label, group, beyond, paper: of_paper.copied(), points });
+        for sort in 0..sorts.len().max(1) {
+            for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
+                let label = cell.label.clone();
+                let group = sorts.get(sort).cloned().or_else(|| several.then(|| cell.experiment.clone()));
+                let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
+                let points = self
+                    .points(cell, sort, evidence)
+                    .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
+                let (beyond, of_paper) = (paper.is_beyond(&cell.label), self.paper.get(&cell.to_string()));
+                traces.push(Trace { name, label, group, beyond, paper: of_paper.copied(), points });
+            }
         }
         let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
-        Ok(Picture { id, title, axes, form: self.form, traces })
+        Ok(Picture { id, title, axes, form: self.form, names: self.names.clone(), traces })
     }
 
-    fn points(&self, cell: &Cell, evidence: &Evidence<'_>) -> Result<Vec<(f64, f64)>, Diagnostic> {
+    fn points(
+        &self,
+        cell: &Cell,
+        sort: usize,
+        evidence: &Evidence<'_>,
+    ) -> Result<Vec<(f64, f64)>, Diagnostic> {
         let of = |number: usize| {
             self.of.get(number).ok_or_else(|| Diagnostic::new(format!("`of` has no entry {number}")))
         };
@@ -74,7 +84,7 @@ impl Figure {
                 let mut below = 0.0;
                 let points = samples.iter().map(|(value, count)| {
                     below += count;
-                    (value * self.scale, below / total)
+                    (value * self.scale + self.plus, below / total)
                 });
                 Ok(thinned(points.collect()))
             }
@@ -82,7 +92,7 @@ impl Figure {
                 let samples = evidence.samples_of(cell, of(0)?)?;
                 let last = samples.len().saturating_sub(1);
                 let at = |quarter: usize| {
-                    samples.get(quarter * last / 4).map(|sample| (sample.0 * self.scale, 0.0))
+                    samples.get(quarter * last / 4).map(|sample| (sample.0 * self.scale + self.plus, 0.0))
                 };
                 Ok((0..=4).filter_map(at).collect())
             }
@@ -91,10 +101,10 @@ impl Figure {
                 let points = (0_u32..)
                     .zip(mean)
                     .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * self.scale)));
-                Ok(points.collect())
+                Ok(points.take_while(|(at, _)| self.until.is_none_or(|until| *at <= until)).collect())
             }
             FigureForm::Bars => {
-                let expression = Expression::In(Box::new(Expression::parse(of(0)?)?), cell.clone());
+                let expression = Expression::In(Box::new(Expression::parse(of(sort)?)?), cell.clone());
                 let measured = evidence.measure(&expression)?;
                 if measured.value.is_nan() {
                     return Ok(Vec::new());
@@ -106,6 +116,14 @@ impl Figure {
             FigureForm::Ellipse => {
                 let (x, y) = (evidence.in_order(cell, of(0)?)?, evidence.in_order(cell, of(1)?)?);
                 Ok(x.into_iter().zip(y).map(|(x, y)| (x * 1e3, y / 1e6)).collect())
+            }
+            FigureForm::Parallel => {
+                let mut points = Vec::new();
+                for (number, of) in (0_u32..).zip(&self.of) {
+                    let expression = Expression::In(Box::new(Expression::parse(of)?), cell.clone());
+                    points.push((f64::from(number), evidence.measure(&expression)?.value));
+                }
+                Ok(points)
             }
         }
     }

@@ -128,6 +128,7 @@ fn claims(claims: &[ClaimResult]) -> String {
             .got
             .as_str()
             .map_or(String::new(), |got| format!("<br><small>Here: {}</small>", escape(got)));
+        let words = words + &every_check(claim);
         let note = if claim.note.is_empty() {
             String::new()
         } else {
@@ -152,6 +153,20 @@ fn claims(claims: &[ClaimResult]) -> String {
         );
     }
     table + "</tbody></table></div>\n"
+}
+
+/// What was measured for each check of a claim in words, to be unfolded.
+fn every_check(claim: &ClaimResult) -> String {
+    if claim.checks.len() < 2 {
+        return String::new();
+    }
+    let mut list = String::from("<details><summary><small>every check</small></summary><small>");
+    for check in &claim.checks {
+        let values: Vec<String> = check.values.iter().map(|value| figures(*value)).collect();
+        let not = if check.holds { "" } else { "<b>not</b> " };
+        let _ = write!(list, "{not}{} ({})<br>", escape(&check.check), values.join(", "));
+    }
+    list + "</small></details>"
 }
 
 const CSS: &str = include_str!("../assets/report.css");

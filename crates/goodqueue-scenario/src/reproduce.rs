@@ -324,13 +324,17 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
     })
 }
 
-/// How many of the checks hold, and which do not.
+/// How many of the checks hold, and what was measured where they are few or do not.
 fn in_words(findings: &[Finding]) -> String {
     let holding = findings.iter().filter(|finding| finding.holds).count();
     let mut words = format!("{holding} of {} hold", findings.len());
-    for finding in findings.iter().filter(|finding| !finding.holds) {
-        let values: Vec<String> = finding.values.iter().map(|value| figures(*value)).collect();
-        words.push_str(&format!("; not {} ({})", finding.check, values.join(", ")));
+    for finding in findings.iter().filter(|finding| !finding.holds || findings.len() <= FEW_CHECKS) {
+        let not = if finding.holds { "" } else { "not " };
+        let mut values: Vec<String> = finding.values.iter().map(|value| figures(*value)).collect();
+        values.extend(
+            finding.interval.map(|(low, high)| format!("95 % {} to {}", figures(low), figures(high))),
+        );
+        words.push_str(&format!("; {not}{} ({})", finding.check, values.join(", ")));
     }
     words
 }
@@ -405,6 +409,8 @@ pub fn select<'p>(
     Ok(chosen.filter(|(_, claims)| !claims.is_empty()).collect())
 }
 
+/// So many are all shown with their values.
+const FEW_CHECKS: usize = 3;
 /// Said where a figure was to be measured and no run had a sample of it.
 const NO_SAMPLE: &str = "no sample";
 /// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers that ask for them.
@@ -429,6 +435,21 @@ mod tests {
         assert!(ids(&[]).len() >= ids(&["jk"]).len());
         let refusal = select(&papers, &["jk-table2-codell-4+4".to_owned()]).unwrap_err().to_string();
         assert!(refusal.contains("did you mean `jk-table2-codel-4+4`?"), "{refusal}");
+    }
+
+    #[test]
+    fn a_few_checks_are_shown_with_what_was_measured_many_only_where_they_fail() {
+        let finding = |holds| Finding {
+            check: "a < 1".to_owned(),
+            holds,
+            values: vec![0.5],
+            expected: None,
+            within: None,
+            interval: Some((0.25, 0.75)),
+        };
+        let few = "1 of 2 hold; a < 1 (0.5, 95 % 0.25 to 0.75); not a < 1 (0.5, 95 % 0.25 to 0.75)";
+        assert_eq!(in_words(&[finding(true), finding(false)]), few);
+        assert_eq!(in_words(&[true, true, true, true].map(finding)), "4 of 4 hold");
     }
 
     #[test]

@@ -562,6 +562,19 @@ mod tests {
     }
 
     #[test]
+    fn single_claims_have_the_figures_that_show_their_runs() {
+        let papers = papers().unwrap();
+        let jk = papers.iter().find(|paper| paper.name == "jk").unwrap();
+        let ids = |wanted: &dyn Fn(&Claim) -> bool| -> Vec<&str> {
+            let claims: Vec<&Claim> = jk.claims.iter().filter(|claim| wanted(claim)).collect();
+            jk.figures_of(&claims).unwrap().0.iter().map(|figure| figure.id.as_str()).collect()
+        };
+        let one = ids(&|claim| claim.id == "jk-table3-codel-4+4");
+        assert_eq!(one, ["Table III"]);
+        assert_eq!(ids(&|_| true).len(), jk.figures.len());
+    }
+
+    #[test]
     fn what_an_experiment_varies_is_run_in_every_combination_and_its_repetitions_go_together() {
         let text = r#"
             name = "x"

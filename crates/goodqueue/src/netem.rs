@@ -47,7 +47,9 @@
 //! marks both; here only what `ecn` does to the copy befalls the original too. A copy counts as offered, and as dropped
 //! where it finds no room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
 //! 2.1 s works. A change from `slot distribution` to `slot` and two times leaves Linux the table, by which all may go at once from then on;
-//! here the times count.
+//! here the times count. A packet that a jitter above the delay makes due before the clock began, at the boot, is never sent in
+//! Linux; here it goes at once. The first bunch may go from the origin of the caller's clock on, in Linux from when the
+//! queue was made.
 //!
 //! # Cost
 //! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all packets that are due to

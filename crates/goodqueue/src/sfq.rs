@@ -41,7 +41,8 @@
 //! hardly collide. From Linux: `limit 1` works (Linux 6.1 refuses it since
 //! CVE-2024-57996), and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but makes
 //! each flow a RED of its own whose `max` follows from it; a class chosen by the caller
-//! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. A packet
+//! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. Linux has no change of
+//! an sfq under way (`tc qdisc change` is refused); here one hashes anew what is queued where `depth`, `divisor` or `flows` change. A packet
 //! of no bytes is charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux 6.1.192 is
 //! seen to do; older kernels count in units of 8 bytes.
 //!

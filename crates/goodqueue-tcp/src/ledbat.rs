@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
 use crate::registry::{About, Constant, Needs};
 
-/// One-way delays are in microseconds; TARGET (RFC 6817 §3.3).
+/// Of the variants: one-way delays are in microseconds; TARGET (RFC 6817 §3.3).
 pub(crate) const TARGET: f64 = 100_000.0;
 /// How long each entry of the base history lasts (RFC 6817 §3.4.2).
 const MINUTE: Duration = Duration::from_secs(60);
@@ -48,9 +48,25 @@ impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
     }
 }
 
+/// What LEDBAT aims at, and how fast (RFC 6817 §3.3).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LedbatParams {
+    /// Queuing delay aimed at; more than 0. The RFC allows 100 ms at most.
+    pub target: Duration,
+    /// How many segments the window grows per round trip without a queue; more than 0. The RFC allows 1 at most.
+    pub gain: f64,
+}
+
+impl Default for LedbatParams {
+    fn default() -> Self {
+        Self { target: Duration::from_millis(100), gain: 1.0 }
+    }
+}
+
 /// LEDBAT.
 #[derive(Clone, Debug, Default)]
 pub struct Ledbat {
+    params: LedbatParams,
     delays: Delays<10, 4>,
     /// Queuing delay now, in microseconds.
     queuing: f64,
@@ -75,9 +91,16 @@ impl Ledbat {
         needs: Needs::Timestamps,
     };
 
+    /// With another target, or gain.
+    #[must_use]
+    pub fn new(params: LedbatParams) -> Self {
+        Self { params, ..Self::default() }
+    }
+
     /// The window after `acked` bytes, in bytes.
     fn steer(&mut self, cwnd: u64, acked: u64, mss: u64) -> u64 {
-        let off = ((TARGET - self.queuing) / TARGET).clamp(-1.0, 1.0);
+        let target = self.params.target.as_nanos() as f64 / 1000.0;
+        let off = ((target - self.queuing) / target).clamp(-1.0, 1.0) * self.params.gain;
         let window = (cwnd as f64).max(1.0);
         let share = (acked as f64 / window).min(1.0);
         let wanted = window + self.fraction + mss as f64 * off * share;
@@ -174,6 +197,17 @@ mod tests {
             assert_eq!(queuing, if minute == 0 { 0 } else { 4000 });
         }
         assert_eq!(delays.take(Instant::ZERO + MINUTE.saturating_mul(10), 5000), 0);
+    }
+
+    #[test]
+    fn another_target_and_gain_hold_another_queue() {
+        let mut eager = Ledbat::new(LedbatParams { target: Duration::from_millis(5), gain: 10.0 });
+        eager.pipe_before = 146_000;
+        assert_eq!(eager.steer(14_600, 14_600, 1460), 14_600 + 10 * 1460, "no queue: ten segments a round");
+        eager.queuing = 5_000.0;
+        assert_eq!(eager.steer(29_200, 29_200, 1460), 29_200, "at the target it stays");
+        eager.queuing = 10_000.0;
+        assert_eq!(eager.steer(29_200, 29_200, 1460), 29_200 - 10 * 1460);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use goodqueue::Duration;
 use goodqueue_tcp::config::RtoRule;
+use goodqueue_tcp::ledbat::{Ledbat, LedbatParams};
 use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile};
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use super::{BottleneckLink, Names};
 use crate::diagnostic::Diagnostic;
 
 /// The ends of a TCP connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Tcp {
     /// Name of the congestion control.
     pub cc: String,
@@ -33,6 +34,8 @@ pub struct Tcp {
     pub hystart: Option<HyStart>,
     /// What earlier connections to the same host left.
     pub remembers: Remembered,
+    /// What LEDBAT aims at, and how fast; for no other congestion control.
+    pub ledbat: Option<LedbatParams>,
     /// Name of the rest of its behaviour.
     pub profile: String,
 }
@@ -88,6 +91,9 @@ impl Tcp {
         if let Some(ssthresh) = self.remembers.ssthresh {
             table["remembers"]["ssthresh"] = json!(ssthresh);
         }
+        if let Some(LedbatParams { target, gain }) = self.ledbat {
+            table["ledbat"] = json!({ "target": target.to_string(), "gain": gain });
+        }
         table
     }
 
@@ -130,6 +136,7 @@ impl Tcp {
         let controller = profile
             .controller(&self.cc)
             .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", self.cc)))?;
+        let controller = self.ledbat.map_or(controller, |params| Ledbat::new(params).into());
         Ok((config, controller))
     }
 }
@@ -150,6 +157,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         rwnd: None,
         hystart: None,
         remembers: Remembered::default(),
+        ledbat: None,
         profile: preferred("rfc", names.profiles),
     }
 }
@@ -209,6 +217,7 @@ pub(super) fn read_tcp(
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
         hystart: read_hystart(table, default, cc)?,
         remembers: read_remembered(table, default.remembers, profile)?,
+        ledbat: read_ledbat(table, default.ledbat, cc, profile)?,
         profile: profile.to_owned(),
     })
 }
@@ -274,6 +283,40 @@ fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Re
     Ok(Remembered { rtt, rttvar, ssthresh })
 }
 
+/// Flows of another congestion control have none, whatever the others have.
+fn read_ledbat(
+    table: &Reader<'_>,
+    default: Option<LedbatParams>,
+    cc: &str,
+    profile: &str,
+) -> Result<Option<LedbatParams>, Diagnostic> {
+    let controller = Profile::by_name(profile).and_then(|profile| profile.controller(cc));
+    let fits = controller.is_some_and(|controller| controller.name() == Ledbat::ABOUT.name);
+    let Some(node) = table.node("ledbat") else { return Ok(default.filter(|_| fits)) };
+    if !fits {
+        let message =
+            Diagnostic::new(format!("`{cc}` of the profile `{profile}` has its own target and gain"));
+        let message = message.allowed("with `cc = \"ledbat\"`, in the profiles where it is that of RFC 6817");
+        return Err(
+            table.error("ledbat", message.help("leave `ledbat` out, or choose another `cc` or `profile`"))
+        );
+    }
+    let inner = Reader::of(table.document(), node, "`ledbat`")?;
+    inner.only(&["target", "gain"])?;
+    let usual = LedbatParams::default();
+    let target = inner.time("target")?.unwrap_or(usual.target);
+    if target.is_zero() || target > Duration::from_secs(10) {
+        let message = Diagnostic::new(format!("a target of {target} is not possible"));
+        return Err(inner.error("target", message.allowed("above 0s, at most 10s")));
+    }
+    let gain = inner.number("gain")?.unwrap_or(usual.gain);
+    if !(gain > 0.0 && gain <= 1000.0) {
+        let message = Diagnostic::new(format!("a gain of {gain} is not possible"));
+        return Err(inner.error("gain", message.allowed("above 0, at most 1000")));
+    }
+    Ok(Some(LedbatParams { target, gain }))
+}
+
 fn read_delayed_ack(
     table: &Reader<'_>,
     default: Option<DelayedAck>,
@@ -309,8 +352,20 @@ fn checked_delayed_ack(
     Ok(Some(ack))
 }
 
-pub(super) const TCP_KEYS: &[&str] =
-    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "remembers", "profile"];
+pub(super) const TCP_KEYS: &[&str] = &[
+    "cc",
+    "iw",
+    "mss",
+    "delayed_ack",
+    "ecn",
+    "sack",
+    "min_rto",
+    "rwnd",
+    "hystart",
+    "remembers",
+    "ledbat",
+    "profile",
+];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -394,6 +394,25 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 }
 
 #[test]
+fn only_the_ledbat_of_rfc_6817_takes_a_target_and_a_gain() {
+    let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let text = "tcp.cc = \"ledbat\"\ntcp.ledbat = { target = \"5ms\", gain = 10 }\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n\
+                [[flows]]\nprofile = \"libutp\"\n[[flows]]\nledbat = { target = \"25ms\" }";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..4).map(|flow| json["flows"][flow]["ledbat"].to_string()).collect();
+    assert_eq!(told, [r#"{"target":"5ms","gain":10.0}"#, "null", "null", r#"{"target":"25ms","gain":1.0}"#]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    let refused = resolve("[[flows]]\nledbat = { gain = 2 }").unwrap_err().to_string();
+    assert!(refused.contains("`cubic` of the profile `rfc` has its own target"), "{refused}");
+    for bad in
+        ["{ target = \"0s\" }", "{ target = \"11s\" }", "{ gain = 0 }", "{ gain = -1 }", "{ speed = 3 }", "5"]
+    {
+        assert!(resolve(&format!("tcp.cc = \"ledbat\"\ntcp.ledbat = {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn only_linux_3_2_remembers_earlier_connections() {
     let names = Names { cc: &["cubic"], profiles: &["rfc", "linux32", "libutp"] };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);

@@ -10,7 +10,7 @@ use crate::scenario::Tcp;
 use crate::scenario::reader::Reader;
 
 /// A TCP transfer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct TcpTransfer {
     /// How its ends behave.
     pub tcp: Tcp,

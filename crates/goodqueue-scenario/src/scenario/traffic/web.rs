@@ -14,7 +14,7 @@ use crate::scenario::reader::{Reader, measured};
 use crate::units;
 
 /// A browser.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Web {
     /// How the ends of the connections behave.
     pub tcp: Tcp,

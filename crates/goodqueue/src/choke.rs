@@ -461,7 +461,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
     /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is never idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
-        matches!(self.red, Red::Linux(_)).then(|| self.ring.packet(0).map(Packet::len))
+        let next = self.ring.packet(0).map(Packet::len);
+        (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
     }
 
     fn len(&self) -> usize {

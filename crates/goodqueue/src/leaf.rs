@@ -51,23 +51,17 @@ impl<P: Packet + Flow> Leaf<P> {
     /// Length of the next packet. `None`: the discipline has none to give now.
     #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
-        match &*self.qdisc {
+        match &mut *self.qdisc {
             AnyQdisc::Pfifo(pfifo) => pfifo.next_len(),
-            _ => self.look_ahead(now, drops),
+            qdisc => match &self.ahead {
+                Some(packet) => Some(packet.len()),
+                None => qdisc.look_ahead(now, drops).unwrap_or_else(|| self.take_ahead(now, drops)),
+            },
         }
     }
 
     #[inline(never)]
-    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
-        if let Some(packet) = &self.ahead {
-            return Some(packet.len());
-        }
-        if let Some(seen) = self.qdisc.look_ahead(now, drops) {
-            return seen;
-        }
-        if let Some(len) = self.qdisc.next_len() {
-            return Some(len);
-        }
+    fn take_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         let packet = self.qdisc.dequeue(now, drops)?;
         let len = packet.len();
         self.ahead = Some(packet);

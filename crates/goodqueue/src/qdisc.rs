@@ -45,11 +45,11 @@ pub trait Qdisc<P> {
         None
     }
 
-    /// As [`Self::next_len`], which counts only where this says `None` (the default), for a discipline to which a look at its
-    /// next packet matters, or that can bring it to where it can be looked at without giving it away.
+    /// As [`Self::next_len`] (the default), for a discipline to which a look at its next packet matters, or that can bring it
+    /// to where it can be looked at without giving it away. `None`: only `dequeue` can tell.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
         let _ = (now, drops);
-        None
+        self.next_len().map(Some)
     }
 
     /// Tells the discipline whether its parent keeps a packet that it took ahead of time. As in Linux, that packet still

@@ -411,8 +411,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.update(now);
-        matches!(self.algorithm, Algorithm::Linux(_))
-            .then(|| self.queue.front().map(|queued| queued.packet.len()))
+        let next = self.queue.front().map(|queued| queued.packet.len());
+        (next.is_some() || matches!(self.algorithm, Algorithm::Linux(_))).then_some(next)
     }
 
     fn len(&self) -> usize {

@@ -182,7 +182,8 @@ impl Segment {
     }
 
     /// Length of the IP packet in bytes: headers, options, payload. The link's own header is the link's business.
-    /// Options that only a SYN carries are not counted.
+    /// Options that only a SYN carries are counted for the profiles of Linux: segment size, window scale, and SACK, which fits
+    /// beside timestamps.
     #[must_use]
     #[inline]
     pub fn wire_len(&self, config: &Config) -> u32 {
@@ -193,7 +194,12 @@ impl Segment {
             LossDetection::Ns2Full if blocks > 0 => blocks + 2,
             _ => self.sack.wire_len(),
         };
-        let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack;
+        let of_syn = match (self.flags.contains(Flags::SYN) && config.linux(), config.timestamps) {
+            (false, _) => 0,
+            (true, true) => 8,
+            (true, false) => 12,
+        };
+        let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack + of_syn;
         self.len.saturating_add(HEADER + options)
     }
 }

@@ -67,7 +67,9 @@ impl Capture {
     ) -> io::Result<()> {
         let syn =
             matches!(&visit.packet.payload, Payload::Tcp(segment) if segment.flags.contains(Flags::SYN));
-        let bytes = visit.packet.len.saturating_sub(self.framing) + if syn { SYN_OPTIONS } else { 0 };
+        let bytes = visit.packet.len.saturating_sub(self.framing);
+        // The SYNs of Linux count their options.
+        let bytes = if syn && bytes <= HEADER + TIMESTAMPS { bytes + SYN_OPTIONS } else { bytes };
         write_headers(&visit.packet, bytes, &mut self.headers);
         let interface = u32::try_from(visit.direction.index() * POINTS.len() + point).unwrap_or(u32::MAX);
         let block = enhanced_packet(interface, at, bytes, &self.headers, options);

@@ -13,8 +13,6 @@ pub(crate) const MAX_RANGES: usize = 16_384;
 pub(crate) struct Reassembly {
     /// Sorted, never touching each other.
     ranges: Vec<(u64, u64)>,
-    /// Sum of their lengths.
-    held: u64,
     /// A sequence number in each of the ranges last reported, the most recent first.
     recent: [Option<u64>; MAX_SACK_BLOCKS],
     /// Ranges that were pushed out of those are not reported again.
@@ -51,18 +49,6 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// Bytes that are kept.
-    #[inline]
-    pub(crate) fn held(&self) -> u64 {
-        self.held
-    }
-
-    /// How many separate ranges they make.
-    #[inline]
-    pub(crate) fn ranges(&self) -> u64 {
-        self.ranges.len() as u64
-    }
-
     /// The first range.
     #[inline]
     pub(crate) fn first(&self) -> Option<&(u64, u64)> {
@@ -79,9 +65,6 @@ impl Reassembly {
             Some(first) if touching > 0 => {
                 let last = self.ranges.get(low + touching - 1).copied().unwrap_or(first);
                 let merged = (start.min(first.0), end.max(last.1));
-                let before: u64 =
-                    self.ranges.iter().skip(low).take(touching).map(|range| range.1 - range.0).sum();
-                self.held += merged.1 - merged.0 - before;
                 self.ranges[low] = merged;
                 if touching > 1 {
                     self.ranges.drain(low + 1..low + touching);
@@ -91,7 +74,6 @@ impl Reassembly {
             _ if self.ranges.len() >= MAX_RANGES => return Stored::Full,
             _ => {
                 self.ranges.insert(low, (start, end));
-                self.held += end - start;
                 Stored::New
             }
         };
@@ -100,13 +82,18 @@ impl Reassembly {
         stored
     }
 
+    /// `start..end` goes into, or to the edge of, one of the two ranges last reported, or there are no more than one.
+    pub(crate) fn is_usual(&self, start: u64, end: u64) -> bool {
+        let mut reported = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)).take(2);
+        self.ranges.len() < 2 || reported.any(|range| start <= range.1 && range.0 <= end)
+    }
+
     /// Everything below `next` is in order now. Takes out the ranges that this reaches and returns where it ends.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
         let reached = self.ranges.iter().take_while(|range| range.0 <= next).count();
         let mut end = next;
         for range in self.ranges.drain(..reached) {
             end = end.max(range.1);
-            self.held -= range.1 - range.0;
         }
         if let Some(created) = &mut self.created {
             created.retain(|&seq| seq >= end);
@@ -180,6 +167,10 @@ mod tests {
     use super::*;
     use alloc::vec;
 
+    fn held(store: &Reassembly) -> u64 {
+        store.ranges.iter().map(|range| range.1 - range.0).sum()
+    }
+
     fn list(store: &Reassembly) -> Vec<(u64, u64)> {
         store.blocks(10, None).iter(10).collect()
     }
@@ -193,12 +184,12 @@ mod tests {
         assert_eq!(list(&store), vec![(80, 90), (60, 70), (40, 50)]);
         assert_eq!(store.insert(30, 40), Stored::New);
         assert_eq!(list(&store), vec![(20, 50), (80, 90), (60, 70)]);
-        assert_eq!(store.held(), 50);
+        assert_eq!(held(&store), 50);
         assert_eq!(store.insert(25, 45), Stored::Duplicate);
         assert_eq!(store.insert(0, 100), Stored::New);
-        assert_eq!(store.held(), 100);
+        assert_eq!(held(&store), 100);
         assert_eq!(store.advance(5), 100);
-        assert_eq!(store.held(), 0);
+        assert_eq!(held(&store), 0);
         assert!(store.is_empty());
         assert!(store.blocks(100, None).is_empty());
     }

@@ -1,6 +1,8 @@
 //! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of Linux 6.1, 3.14 and 3.2), and
 //! the window that it announces from it. While that grows, no ACK is delayed.
 
+use alloc::vec::Vec;
+
 use goodqueue::{Duration, Instant};
 
 use crate::config::BufferTuning;
@@ -8,11 +10,13 @@ use crate::config::BufferTuning;
 /// Buffer of a new connection, and the most: `tcp_rmem` of Linux 6.1, in bytes.
 const INITIAL: u64 = 131_072;
 const MOST: u64 = 6_291_456;
-/// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead. Segments that follow each
-/// other out of order are joined, and take it once.
-pub(crate) const OVERHEAD: u64 = 1280;
-/// So many segments at most are joined: `MAX_SKB_FRAGS` of Linux.
-pub(crate) const JOINED: u64 = 17;
+/// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead.
+const OVERHEAD: u64 = 1280;
+/// A segment out of order is joined to the one that it follows, and does not take that again, while both lie in so many pieces
+/// of memory at most (`MAX_SKB_FRAGS`): one for each segment, two where the sender's memory changed from one page to the next,
+/// of so many bytes (`skb_page_frag_refill`).
+const PIECES: u64 = 17;
+const PAGE: u64 = 32_768;
 const RECKONED_OVERHEAD: u64 = 832;
 const RECKONED_STEP: u64 = 128;
 /// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for losses.
@@ -32,10 +36,36 @@ const RECKONED_OVERHEAD_32: u64 = 864;
 /// A shorter segment does not let the window grow.
 const SHORT: u32 = 128;
 /// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
-const SCALE: u64 = 128;
+pub(crate) const SCALE: u64 = 128;
+
+/// Segments out of order that were joined: from where to where, and in how many pieces of memory.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    start: u64,
+    end: u64,
+    pieces: u64,
+}
+
+impl Joined {
+    /// One segment.
+    fn new(start: u64, end: u64) -> Self {
+        let page = |seq: u64| seq.saturating_sub(1) / PAGE;
+        Self { start, end, pieces: 1 + page(end.saturating_sub(1)) - page(start) }
+    }
+
+    /// Joins `next` to it, if that can be.
+    fn join(&mut self, next: Self) -> bool {
+        let fits = self.end == next.start && self.pieces + next.pieces <= PIECES;
+        if fits {
+            self.end = next.end;
+            self.pieces += next.pieces;
+        }
+        fits
+    }
+}
 
 /// State of the tuning; sizes in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReceiveBuffer {
     tuning: BufferTuning,
     mss: u64,
@@ -50,6 +80,9 @@ pub(crate) struct ReceiveBuffer {
     space: u64,
     from: u64,
     since: Instant,
+    /// What came out of order, by sequence number, and its bytes.
+    held: Vec<Joined>,
+    held_bytes: u64,
 }
 
 impl ReceiveBuffer {
@@ -67,19 +100,46 @@ impl ReceiveBuffer {
             BufferTuning::Linux314 => (clamp.min(ANNOUNCED_314 * mss), clamp.min(ANNOUNCED_314 * mss)),
             BufferTuning::Linux32 => (clamp.min(ANNOUNCED_32 * mss), clamp.min(ANNOUNCED_32 * mss)),
         };
-        Self { tuning, mss, buffer, clamp, announced, rtt: 0, answered: None, space, from: 1, since: now }
+        Self {
+            tuning,
+            mss,
+            buffer,
+            clamp,
+            announced,
+            rtt: 0,
+            answered: None,
+            space,
+            from: 1,
+            since: now,
+            held: Vec::new(),
+            held_bytes: 0,
+        }
     }
 
-    /// The window, with `taken` bytes of the buffer in use.
+    /// What is held out of order, and `unread` bytes beside it, take so much of the buffer.
     #[inline]
-    pub(crate) fn window(&self, taken: u64) -> u64 {
-        self.announced.min(window(self.buffer.saturating_sub(taken))).next_multiple_of(SCALE)
+    fn taken(&self, unread: u64) -> u64 {
+        self.held_bytes + self.held.len() as u64 * OVERHEAD + unread
+    }
+
+    /// What a segment in order with `len` bytes of payload takes until it is read.
+    #[inline]
+    pub(crate) const fn of_segment(len: u32) -> u64 {
+        len as u64 + OVERHEAD
+    }
+
+    /// The window, with `unread` bytes of the buffer in use beside what is held out of order; and whether that is less than half
+    /// of what there could be.
+    #[inline]
+    pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
+        let free = window(self.buffer.saturating_sub(self.taken(unread)));
+        (self.announced.min(free).next_multiple_of(SCALE), free < self.clamp.min(window(self.buffer)) / 2)
     }
 
     /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick `answered` of the timestamps
-    /// clock, with `taken` bytes of the buffer in use, its own too if it is in order. Returns true if the window grows.
+    /// clock.
     #[inline]
-    pub(crate) fn on_segment(&mut self, len: u32, taken: u64, answered: u64, rtt: Duration) -> bool {
+    pub(crate) fn time(&mut self, len: u32, answered: u64, rtt: Duration) {
         let of_old = self.tuning != BufferTuning::Linux61;
         if (of_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
@@ -88,13 +148,57 @@ impl ReceiveBuffer {
             let is_less = self.rtt == 0 || !of_old && sample * 8 < self.rtt;
             self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
         }
-        let room = self.clamp.min(window(self.buffer.saturating_sub(taken)));
+    }
+
+    /// A segment with `len` bytes of payload was taken in, `unread` bytes of the buffer being in use beside what is held out of
+    /// order. Returns true if the window grows.
+    #[inline]
+    pub(crate) fn grow(&mut self, len: u32, unread: u64) -> bool {
+        let of_old = self.tuning != BufferTuning::Linux61;
+        let room = self.clamp.min(window(self.buffer.saturating_sub(self.taken(unread))));
         if len < SHORT || room <= self.announced {
             return false;
         }
         let most = if of_old { self.clamp } else { room };
         self.announced = most.min(self.announced + 2 * self.mss);
         true
+    }
+
+    /// The segment `start..end` came out of order, and is new. Returns true if the window grows.
+    pub(crate) fn hold(&mut self, start: u64, end: u64) -> bool {
+        let segment = Joined::new(start, end);
+        let len = u32::try_from(end - start).unwrap_or(u32::MAX);
+        let index = self.held.partition_point(|joined| joined.start < start);
+        let before = index.checked_sub(1).and_then(|before| self.held.get_mut(before));
+        if before.is_some_and(|joined| joined.join(segment)) {
+            self.held_bytes += u64::from(len);
+            return self.grow(len, 0);
+        }
+        // What is not joined does not take room yet when the window is looked at.
+        let grows = self.grow(len, 0);
+        self.held.insert(index, segment);
+        self.held_bytes += u64::from(len);
+        grows
+    }
+
+    /// With the segment `start..end` everything up to `next` is in order. Returns up to where it is read at first, as it was
+    /// joined with what follows it, and what all that was not read takes.
+    pub(crate) fn release(&mut self, start: u64, end: u64, next: u64) -> (u64, u64) {
+        let mut queue = Joined::new(start, end);
+        let mut first = None;
+        let mut unread = end - start + OVERHEAD;
+        let count = self.held.partition_point(|joined| joined.start < next);
+        for joined in self.held.drain(..count) {
+            let len = joined.end - joined.start;
+            self.held_bytes -= len;
+            unread += len;
+            if !queue.join(joined) {
+                first = first.or(Some(queue.end));
+                queue = joined;
+                unread += OVERHEAD;
+            }
+        }
+        (first.unwrap_or(queue.end), unread)
     }
 
     /// The application has read what lay first in its queue, up to `read`.
@@ -161,8 +265,6 @@ const fn window(buffer: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
 
     const MSS: u32 = 1448;
@@ -173,10 +275,11 @@ mod tests {
         let mut buffer =
             ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO) };
         assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
-        assert!(!buffer.on_segment(MSS, 0, 7, Duration::from_millis(50)), "nothing to grow into yet");
+        buffer.time(MSS, 7, Duration::from_millis(50));
+        assert!(!buffer.grow(MSS, 0), "nothing to grow into yet");
         buffer.on_read(Instant::from_nanos(50_000_000), 1 + 28_960);
         assert_eq!((buffer.buffer, buffer.clamp), (429_240, 214_620));
-        assert!(buffer.on_segment(MSS, u64::from(MSS) + OVERHEAD, 8, Duration::from_millis(50)));
+        assert!(buffer.grow(MSS, ReceiveBuffer::of_segment(MSS)));
         assert_eq!(buffer.announced, 64_088 + 2 * 1448);
     }
 
@@ -185,10 +288,10 @@ mod tests {
         // Linux 3.14.1 announced 28,960 bytes, then 31,872, 34,816 and so on up to 179,456.
         let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux314, Instant::ZERO);
         assert_eq!((buffer.buffer, buffer.clamp, buffer.announced), (361_600, 179_352, 28_960));
-        let own = u64::from(MSS) + OVERHEAD;
+        buffer.time(MSS, 7, Duration::from_millis(50));
         let mut windows = Vec::new();
-        while buffer.on_segment(MSS, own, 7, Duration::from_millis(50)) {
-            windows.push(buffer.window(0));
+        while buffer.grow(MSS, ReceiveBuffer::of_segment(MSS)) {
+            windows.push(buffer.window(0).0);
         }
         assert_eq!((windows.len(), windows[0], windows[1]), (52, 31_872, 34_816));
         assert_eq!(windows.last(), Some(&179_456));
@@ -202,7 +305,7 @@ mod tests {
         let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
         buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
         assert_eq!(buffer.buffer, INITIAL, "no RTT is known");
-        buffer.on_segment(MSS, 0, 7, Duration::from_millis(50));
+        buffer.time(MSS, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(49_999_999), 1_000_000);
         assert_eq!(buffer.buffer, INITIAL);
     }
@@ -210,11 +313,45 @@ mod tests {
     #[test]
     fn it_stops_growing_at_the_most_there_is() {
         let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
-        buffer.on_segment(MSS, 0, 7, Duration::from_millis(50));
+        buffer.time(MSS, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
         assert_eq!(buffer.buffer, MOST);
-        let own = u64::from(MSS) + OVERHEAD;
-        let grown = (0..10_000_u32).filter(|_| buffer.on_segment(MSS, own, 8, Duration::ZERO)).count();
+        let own = ReceiveBuffer::of_segment(MSS);
+        let grown = (0..10_000_u32).filter(|_| buffer.grow(MSS, own)).count();
         assert_eq!(grown, 1064, "by two segments at a time up to what the buffer is good for");
+    }
+
+    fn holding(numbers: impl IntoIterator<Item = u64>) -> ReceiveBuffer {
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
+        for number in numbers {
+            buffer.hold(1 + number * 1448, 1 + (number + 1) * 1448);
+        }
+        buffer
+    }
+
+    #[test]
+    fn what_follows_a_segment_out_of_order_takes_its_payload_only_up_to_17_pieces() {
+        // Of these the one numbered 22, from 31,856 to 33,304, lies in two pages.
+        assert_eq!(holding([30, 31]).taken(0), 2 * 1448 + OVERHEAD);
+        assert_eq!(holding(23..40).taken(0), 17 * 1448 + OVERHEAD);
+        assert_eq!(holding(23..41).taken(0), 18 * 1448 + 2 * OVERHEAD);
+        assert_eq!(holding(22..38).taken(0), 16 * 1448 + OVERHEAD, "the first lies in two");
+        assert_eq!(holding(22..39).taken(0), 17 * 1448 + 2 * OVERHEAD);
+        assert_eq!(
+            holding([25, 27, 26]).taken(0),
+            3 * 1448 + 2 * OVERHEAD,
+            "not joined with what follows it"
+        );
+    }
+
+    #[test]
+    fn what_fills_a_gap_is_read_with_what_it_is_joined_to() {
+        let at = |number: u64| 1 + number * 1448;
+        let mut buffer = holding((24..30).chain(40..42));
+        assert_eq!(buffer.release(at(23), at(24), at(30)), (at(30), 7 * 1448 + OVERHEAD));
+        assert_eq!(buffer.taken(0), 2 * 1448 + OVERHEAD);
+        let mut buffer = holding(24..41);
+        assert_eq!(buffer.release(at(23), at(24), at(41)), (at(24), 18 * 1448 + 2 * OVERHEAD));
+        assert_eq!(buffer.taken(0), 0);
     }
 }

@@ -8,7 +8,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 use crate::Config;
 use crate::config::{LossDetection, MAX_WINDOW};
 use crate::reassembly::{Reassembly, Stored};
-use crate::receive_buffer::{JOINED, OVERHEAD, ReceiveBuffer};
+use crate::receive_buffer::{ReceiveBuffer, SCALE};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::{TICK, tick_of, ticks_between, ticks_since, timestamp};
 
@@ -54,14 +54,17 @@ enum State {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    /// When data last came, and the gap after which ACKs are quick again.
-    last_data: Option<Instant>,
+    /// When data last came; when some last came in order, and the gap after which ACKs are quick again.
+    last_data: Instant,
+    last_in_order: Option<Instant>,
     quick_after: Duration,
     /// With adaptive ACKs: how long one may be delayed now, and at most.
     patience: Duration,
     most_patience: Duration,
     /// How long SACKs wait for further ones.
     sack_patience: Duration,
+    /// The ACK that `is_early` tells of.
+    early: Segment,
     /// When the last SYN/ACK went out.
     answered: Instant,
     /// The last ACK acknowledged what is below.
@@ -83,8 +86,12 @@ pub struct Receiver {
     edge: u64,
     /// When the delayed ACK must go, or the SYN/ACK again.
     timer: Option<Instant>,
-    /// An ACK of what came before the marking changed: up to here, with this echo.
-    change: Option<(u64, bool)>,
+    /// An ACK of what was here before the last segment is to be sent.
+    is_early: bool,
+    /// When the timer of a delayed ACK runs out that was last set, whether or not the ACK has gone since.
+    delayed_until: Instant,
+    /// The window that an ACK announces if it goes before the application reads; 0: it has read.
+    unread_window: u64,
     /// Segments in order that no ACK has covered yet.
     unacknowledged: u32,
     ts_recent: u32,
@@ -145,7 +152,8 @@ impl Receiver {
             quick: config.quick_acks,
             buffer: None,
             eager: 0,
-            last_data: None,
+            last_data: Instant::ZERO,
+            last_in_order: None,
             quick_after: config.initial_rto,
             patience: config.delayed_ack.timeout,
             most_patience: LONGEST_DELAY,
@@ -155,7 +163,10 @@ impl Receiver {
             answered: Instant::ZERO,
             acknowledged: 0,
             marked: false,
-            change: None,
+            is_early: false,
+            early: Segment::default(),
+            delayed_until: Instant::ZERO,
+            unread_window: 0,
             syn_rto: config.initial_rto,
             config,
             stats: ReceiverStats::default(),
@@ -238,12 +249,7 @@ impl Receiver {
 
     #[inline]
     fn on_data(&mut self, now: Instant, segment: &Segment) {
-        if self.config.quick_acks > 0 {
-            if let Some(last) = self.last_data {
-                self.note_gap(ticks_between(last, now));
-            }
-            self.last_data = Some(now);
-        }
+        self.last_data = now;
         if self.ecn && segment.flags.contains(Flags::CWR) {
             // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
             self.echo &= self.config.accurate_ecn_echo;
@@ -261,8 +267,14 @@ impl Receiver {
             self.refuse(now, start, last);
             return;
         }
+        if self.config.quick_acks > 0 && start <= self.rcv_nxt {
+            if let Some(before) = self.last_in_order {
+                self.note_gap(ticks_between(before, now));
+            }
+            self.last_in_order = Some(now);
+        }
         if self.ecn && self.config.accurate_ecn_echo {
-            self.echo_accurately(segment);
+            self.echo_accurately(now, segment);
         } else if self.ecn {
             self.latch_echo(segment);
         }
@@ -272,20 +284,8 @@ impl Receiver {
         if self.config.stamps_arrival {
             self.arrived = Some((timestamp(now), segment.ts_val));
         }
-        let mut window_before = u64::MAX;
         if let Some(buffer) = &mut self.buffer {
-            let rtt = ticks_since(now, segment.ts_ecr);
-            let answered = tick_of(now, segment.ts_ecr);
-            // What comes in order, or is joined to what is held, takes room already when the window is looked at.
-            let payload = u64::from(segment.len);
-            let own = match (start > self.rcv_nxt, self.reassembly.is_empty()) {
-                (false, _) => payload + OVERHEAD,
-                (true, false) if !begins_anew(&self.reassembly, self.config.payload()) => payload,
-                (true, _) => 0,
-            };
-            let taken = taken(&self.reassembly, self.config.payload()) + own;
-            self.quick |= u32::from(buffer.on_segment(segment.len, taken, answered, rtt));
-            window_before = buffer.window(taken);
+            buffer.time(segment.len, tick_of(now, segment.ts_ecr), ticks_since(now, segment.ts_ecr));
         }
         if start > self.rcv_nxt {
             self.store(now, segment, start, last);
@@ -294,19 +294,35 @@ impl Receiver {
         if self.config.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
             self.ts_recent = segment.ts_val; // RFC 7323 §4.3: of the first segment that the ACK covers
         }
+        let before = self.rcv_nxt;
         self.rcv_nxt = last;
         let filled_gap = !self.reassembly.is_empty();
-        let mut first_read = last;
         if filled_gap {
-            first_read = self.joined(last);
             self.rcv_nxt = self.reassembly.advance(last);
         }
+        self.unacknowledged += 1;
+        let is_enough = self.unacknowledged >= self.config.delayed_ack.every;
+        let mut fits = true;
         if let Some(buffer) = &mut self.buffer {
+            let mut unread = ReceiveBuffer::of_segment(segment.len);
+            self.quick |= u32::from(buffer.grow(segment.len, unread));
+            let mut first_read = last;
+            if filled_gap {
+                (first_read, unread) = buffer.release(before, end, self.rcv_nxt);
+            }
+            // With less room than was offered, as nothing is read yet, the ACK is left to the application.
+            let (window, is_scarce) = buffer.window(unread);
+            fits = window >= self.offered;
+            if is_scarce && !fits && (is_enough || self.rcv_nxt > last) {
+                self.quick = 0;
+            }
+            let at_once = self.quick > 0 || (is_enough && fits) || self.ack_now;
+            self.unread_window = if at_once || filled_gap { window } else { 0 };
             buffer.on_read(now, first_read);
+        } else {
+            self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.window.into()));
         }
         self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
-        self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
-        self.unacknowledged += 1;
         self.eager = 0;
         if self.config.ns2_full() {
             self.answer_as_ns2_full(now, filled_gap || segment.len == 0);
@@ -315,27 +331,32 @@ impl Receiver {
         let answers_mark = core::mem::replace(&mut self.ack_now, false);
         if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
             // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
-            // With less room than was offered, as nothing is read yet, it counts as a duplicate nevertheless.
-            let advances = self.rcv_nxt > last || self.unacknowledged >= self.config.delayed_ack.every;
-            if advances && window_before >= self.offered {
+            if fits && (is_enough || self.rcv_nxt > last) {
                 self.ack_due = true;
             } else {
                 self.acknowledge_gap(now);
             }
             return;
         }
-        let pushed = self.config.adaptive_acks
-            && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload() || answers_mark);
         if filled_gap
-            || pushed
+            || answers_mark
             || self.quick > 0
             || (self.fin_received && !self.config.ns2()) // ns-2's one-way agents have no FIN
-            || self.unacknowledged >= self.config.delayed_ack.every
+            || (is_enough && fits)
         {
             self.ack_due = true; // RFC 5681 §4.2
-        } else if self.timer.is_none() {
-            self.wait_for_more(now);
+            return;
         }
+        let earlier = self.timer;
+        self.wait_for_more(now);
+        if let Some(earlier) = earlier {
+            self.delayed_until = self.delayed_until.min(earlier);
+            self.timer = Some(self.delayed_until);
+        }
+        // The application answers to what is enough or was pushed, as soon as it has read it.
+        self.ack_due |= is_enough
+            || self.config.adaptive_acks
+                && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload());
     }
 
     /// ns-2's FullTcp acknowledges a segment's worth at once, and what fills a gap, and a FIN; less waits for the timer, which runs out
@@ -363,21 +384,11 @@ impl Receiver {
         Some((self.rcv_nxt, self.ts_recent))
     }
 
-    /// Up to here a segment in order that ends at `last` is joined with what is held, and read as one.
-    fn joined(&self, last: u64) -> u64 {
-        let room = (JOINED - 1) * u64::from(self.config.payload());
-        let held =
-            self.reassembly.first().filter(|held| held.0 <= last && held.1 <= last.saturating_add(room));
-        held.map_or(last, |held| held.1.max(last))
-    }
-
     /// What may be announced now: what the application allows and the buffer holds.
     #[inline]
     fn free_window(&self) -> u64 {
         let window = u64::from(self.window);
-        self.buffer.as_ref().map_or(window, |buffer| {
-            window.min(buffer.window(taken(&self.reassembly, self.config.payload())))
-        })
+        self.buffer.as_ref().map_or(window, |buffer| window.min(buffer.window(0).0))
     }
 
     /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
@@ -401,7 +412,8 @@ impl Receiver {
         } else {
             self.config.delayed_ack.timeout
         };
-        self.timer = Some(self.config.timers.expiry(now, patience));
+        self.delayed_until = self.config.timers.expiry(now, patience);
+        self.timer = Some(self.delayed_until);
     }
 
     /// One more segment to acknowledge, not necessarily now.
@@ -440,11 +452,19 @@ impl Receiver {
     /// Keeps a segment that came too early; such an ACK is never delayed (RFC 5681 §4.2).
     fn store(&mut self, now: Instant, segment: &Segment, start: u64, end: u64) {
         self.stats.out_of_order += 1;
-        if self.config.quick_after_gap {
-            self.be_quick(self.config.quick_acks);
+        // SACKs that wait go before what they cannot all tell; this segment then waits for the next ACK.
+        let flushes =
+            self.buffer.is_some() && self.waits_with_sacks() && !self.reassembly.is_usual(start, end);
+        if flushes {
+            self.early = self.acknowledgement(now);
+            self.is_early = true;
         }
         match self.reassembly.insert(start, end) {
-            Stored::New => {}
+            Stored::New => {
+                if let Some(buffer) = &mut self.buffer {
+                    self.quick |= u32::from(buffer.hold(start, end));
+                }
+            }
             Stored::Duplicate => {
                 self.stats.duplicates += 1;
                 self.duplicate = Some((start, end));
@@ -456,7 +476,17 @@ impl Receiver {
                 }
             }
         }
-        self.acknowledge_gap(now);
+        if self.config.quick_after_gap {
+            self.be_quick(self.config.quick_acks);
+        }
+        if !flushes {
+            self.acknowledge_gap(now);
+        }
+    }
+
+    /// SACKs wait for their timer.
+    fn waits_with_sacks(&self) -> bool {
+        self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && self.timer.is_some()
     }
 
     /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
@@ -475,7 +505,11 @@ impl Receiver {
             self.ack_due = true;
             return;
         }
-        let due = now + self.sack_patience;
+        let mut due = now + self.sack_patience;
+        if self.delayed_until > now {
+            // The timer of an ACK that has gone still runs, and sends what waits then.
+            due = due.min(self.delayed_until);
+        }
         self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
     }
 
@@ -499,14 +533,14 @@ impl Receiver {
     }
 
     /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC 8257 §3.2).
-    fn echo_accurately(&mut self, segment: &Segment) {
+    fn echo_accurately(&mut self, now: Instant, segment: &Segment) {
         let marked = segment.ecn == Ecn::Ce;
         self.stats.marked += u64::from(marked);
         if marked != self.marked {
             self.marked = marked;
             if self.unacknowledged > 0 {
-                // What poll_transmit gives next covers what came before this segment only.
-                self.change = Some((self.rcv_nxt, self.echo));
+                self.early = self.answer_to_change(now);
+                self.is_early = true;
             }
             self.ack_now = self.config.adaptive_acks;
         }
@@ -527,20 +561,31 @@ impl Receiver {
             } else if self.reassembly.is_empty() {
                 // It waited in vain.
                 self.patience = self.patience.saturating_mul(2).min(self.quick_after);
+            } else if self.config.sack_delay > Duration::ZERO && due != self.delayed_until {
+                // SACKs that waited bear the time at which data last came (`tcp_compressed_ack_kick` looks at no clock).
+                return Some(self.acknowledgement(self.last_data));
             }
             self.ack_due = true;
         }
-        if let Some((ack, echo)) = self.change.take() {
-            return Some(self.answer_to_change(now, ack, echo));
+        if core::mem::take(&mut self.is_early) {
+            return Some(self.early);
         }
-        if !self.ack_due {
-            return None;
-        }
+        self.ack_due.then(|| self.acknowledgement(now))
+    }
+
+    /// An ACK, or SYN/ACK, of what is here.
+    fn acknowledgement(&mut self, now: Instant) -> Segment {
         self.ack_due = false;
         self.unacknowledged = 0;
-        if self.buffer.is_some() {
-            // Also what came out of order moves the edge.
-            self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.free_window()));
+        let unread = core::mem::take(&mut self.unread_window);
+        if let Some(buffer) = &self.buffer {
+            let (read, is_scarce) = buffer.window(0);
+            if is_scarce {
+                self.quick = 0;
+            }
+            let left = self.edge.saturating_sub(self.rcv_nxt);
+            let window = u64::from(self.window).min(if unread > 0 { unread } else { read });
+            self.edge = self.rcv_nxt + if window < left { left.next_multiple_of(SCALE) } else { window };
         }
         self.offered = self.edge.saturating_sub(self.rcv_nxt);
         if self.quick > 0 && self.state == State::Established {
@@ -569,7 +614,7 @@ impl Receiver {
             // ns-2's one-way agents leave it to the SYN to come again.
             self.timer = (!self.config.ns2()).then(|| now + self.syn_rto);
             self.answered = now;
-            return Some(segment);
+            return segment;
         }
         if let Some((arrival, sent)) = self.arrived {
             (segment.ts_val, segment.ts_ecr) = (arrival, sent);
@@ -579,22 +624,23 @@ impl Receiver {
             let duplicate = self.duplicate.take().filter(|_| !self.config.ns2() && !self.config.ns2_full()); // ns-2 generates no DSACK
             segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
         }
-        Some(segment)
+        segment
     }
 
+    /// Of what came before the marking changed.
     #[cold]
-    fn answer_to_change(&mut self, now: Instant, ack: u64, echo: bool) -> Segment {
+    fn answer_to_change(&mut self, now: Instant) -> Segment {
         self.stats.sent += 1;
         self.unacknowledged = self.unacknowledged.min(1);
         Segment {
             seq: 1,
-            ack,
+            ack: self.rcv_nxt,
             len: 0,
-            window: u32::try_from(self.edge.saturating_sub(ack)).unwrap_or(u32::MAX),
+            window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
             ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
-            flags: Flags::ACK.and_if(echo, Flags::ECE),
+            flags: Flags::ACK.and_if(self.echo, Flags::ECE),
             ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
         }
     }
@@ -653,24 +699,6 @@ impl Receiver {
     pub const fn stats(&self) -> &ReceiverStats {
         &self.stats
     }
-}
-
-/// What is held out of order takes so much of the buffer: segments of `mss` bytes that follow each other are joined, up to a
-/// number.
-#[inline]
-fn taken(reassembly: &Reassembly, mss: u32) -> u64 {
-    reassembly.held() + (reassembly.ranges() + followers(reassembly, mss) / JOINED) * OVERHEAD
-}
-
-/// The next one is not joined to those before it: they are as many as can be.
-fn begins_anew(reassembly: &Reassembly, mss: u32) -> bool {
-    followers(reassembly, mss) % JOINED == JOINED - 1
-}
-
-/// Segments held that follow others.
-#[inline]
-fn followers(reassembly: &Reassembly, mss: u32) -> u64 {
-    (reassembly.held() / u64::from(mss)).saturating_sub(reassembly.ranges())
 }
 
 /// Half of a time in ticks of Linux's, rounded down to one.

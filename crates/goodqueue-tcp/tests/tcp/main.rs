@@ -10,6 +10,7 @@ mod handshake;
 mod hostile;
 mod hystart;
 mod linux;
+mod linux_receiver;
 mod local;
 mod ns2;
 mod pair;

@@ -28,6 +28,8 @@ const LOST: u8 = 2;
 const RESENT: u8 = 4;
 /// It was sent more than once: gives no RTT sample (RFC 6298 §3).
 const AMBIGUOUS: u8 = 8;
+/// It does not lie in one piece of memory with the one before it, as the host keeps it.
+const APART: u8 = 16;
 
 /// A segment that is out.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,8 @@ pub(crate) struct Delivered {
 pub(crate) struct Arrivals {
     /// The one of them that was sent last.
     pub(crate) newest: Option<Delivered>,
+    /// When the highest of them was sent: of those cumulatively acknowledged, if there are any. With its place.
+    pub(crate) highest: (u64, Instant),
     /// When the first and the last that were newly SACKed, and sent but once, were sent.
     pub(crate) first_sacked: Option<Instant>,
     pub(crate) last_sacked: Option<Instant>,
@@ -111,6 +115,8 @@ pub(crate) struct Arrivals {
 /// What time-based detection found.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
+    /// Bytes that were taken for lost, retransmissions too.
+    pub(crate) lost: u64,
     /// A retransmission was lost.
     pub(crate) retransmission: bool,
     /// So much later the next segment will be lost, unless it arrives.
@@ -142,6 +148,8 @@ pub(crate) struct Scoreboard {
     sacked: u64,
     lost: u64,
     resent: u64,
+    /// So many records are [`APART`].
+    pieces: u64,
     /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
     rack: bool,
     /// Losses are found by counting what was SACKed above.
@@ -189,6 +197,7 @@ impl Scoreboard {
             sacked: 0,
             lost: 0,
             resent: 0,
+            pieces: 0,
             edge: 0,
             sacked_above: 0,
             ranges_above: 0,
@@ -242,7 +251,7 @@ impl Scoreboard {
             let record = self.at_mut(position);
             let before = *record;
             let kept = if before.is(LOST) { LOST | RESENT | AMBIGUOUS } else { AMBIGUOUS };
-            record.marks &= kept;
+            record.marks &= kept | APART;
             let len = before.len();
             if before.is(SACKED) && before.is(LOST) {
                 self.lost += len;
@@ -263,7 +272,7 @@ impl Scoreboard {
     /// Takes nothing for lost, and nothing for sent again.
     pub(crate) fn forget_lost(&mut self) {
         for position in self.first..self.next {
-            self.at_mut(position).marks &= SACKED | AMBIGUOUS;
+            self.at_mut(position).marks &= SACKED | AMBIGUOUS | APART;
         }
         self.lost = 0;
         self.resent = 0;
@@ -340,15 +349,17 @@ impl Scoreboard {
         self.first == self.next
     }
 
-    /// The segment was sent for the first time. It follows the one before without a gap.
+    /// The segment was sent for the first time. It follows the one before without a gap; `apart`: in another burst.
     #[inline]
-    pub(crate) fn push(&mut self, len: u32, now: Instant) {
+    pub(crate) fn push(&mut self, len: u32, now: Instant, apart: bool) {
         if self.next - self.first == self.records.len() as u64 {
             self.grow();
         }
         // The longest segment has less than 2^16 bytes (MAX_MSS), and a FIN.
         let short = u16::try_from(len).unwrap_or(u16::MAX);
-        *self.at_mut(self.next) = Slot { low: low(self.end_seq), sent: now, len: short, marks: 0 };
+        let marks = if apart { APART } else { 0 };
+        self.pieces += u64::from(apart);
+        *self.at_mut(self.next) = Slot { low: low(self.end_seq), sent: now, len: short, marks };
         self.next += 1;
         self.end_seq += u64::from(len);
         self.outstanding += u64::from(len);
@@ -370,7 +381,8 @@ impl Scoreboard {
                 break;
             }
             self.outstanding -= len;
-            if record.marks == 0 {
+            self.pieces -= u64::from(record.is(APART));
+            if record.marks & !APART == 0 {
                 delivered += len;
                 sent = Some(record.sent);
                 if self.watched {
@@ -385,7 +397,7 @@ impl Scoreboard {
                     let resent = &mut self.arrivals.acknowledged_resent;
                     *resent = (true, resent.1 || beyond);
                 }
-                self.note_marked_arrival(record, self.stamped);
+                self.note_marked_arrival(record, self.stamped, true);
                 if self.trusts_sacked && !record.is(AMBIGUOUS) {
                     if record.is(SACKED) {
                         self.arrivals.was_not_lost |= self.first < self.doubted;
@@ -400,6 +412,9 @@ impl Scoreboard {
             }
             self.first += 1;
         }
+        if self.first < self.next {
+            self.part(self.first);
+        }
         self.resend = self.resend.max(self.first);
         self.edge = self.edge.max(self.first);
         if !plain {
@@ -408,7 +423,7 @@ impl Scoreboard {
         if self.rack
             && let Some(sent) = sent
         {
-            self.note_arrival(Delivered { sent, end: self.seq_of_first() });
+            self.note_arrival(Delivered { sent, end: self.seq_of_first() }, true);
         }
         if ambiguous {
             return Acknowledged { delivered, sent: None, first_sent: None };
@@ -420,8 +435,12 @@ impl Scoreboard {
         if self.is_empty() { self.end_seq } else { self.seq_of(*self.at(self.first)) }
     }
 
-    fn note_arrival(&mut self, arrival: Delivered) {
+    fn note_arrival(&mut self, arrival: Delivered, acknowledged: bool) {
         self.arrivals.newest = self.arrivals.newest.max(Some(arrival));
+        let place = arrival.end | u64::from(acknowledged) << 63;
+        if place >= self.arrivals.highest.0 {
+            self.arrivals.highest = (place, arrival.sent);
+        }
     }
 
     /// A record that was sent but once arrived.
@@ -434,7 +453,7 @@ impl Scoreboard {
     }
 
     /// A marked record arrived.
-    fn note_marked_arrival(&mut self, record: Slot, recent: Instant) {
+    fn note_marked_arrival(&mut self, record: Slot, recent: Instant, acknowledged: bool) {
         if !self.rack || record.is(SACKED) {
             return;
         }
@@ -445,7 +464,8 @@ impl Scoreboard {
         } else {
             self.arrivals.was_not_lost |= record.is(LOST);
         }
-        self.note_arrival(Delivered { sent: record.sent, end: self.seq_of(record) + record.len() });
+        let arrival = Delivered { sent: record.sent, end: self.seq_of(record) + record.len() };
+        self.note_arrival(arrival, acknowledged);
     }
 
     /// Takes the marks of the first record out of the counters; returns what its arrival adds to what was delivered.
@@ -522,6 +542,9 @@ impl Scoreboard {
                 self.note_sacked(position, record);
             }
             self.at_mut(position).marks |= SACKED;
+            if self.rack {
+                self.join(position);
+            }
             if record.is(LOST) {
                 self.lost -= len;
             }
@@ -600,12 +623,12 @@ impl Scoreboard {
             if record.is(SACKED) && !reneged {
                 self.sacked += len;
             } else if record.sent > recent && position != first {
-                record.marks &= AMBIGUOUS | RESENT | LOST;
+                record.marks &= AMBIGUOUS | RESENT | LOST | APART;
                 let marks = record.marks;
                 self.lost += if marks & LOST != 0 { len } else { 0 };
                 self.resent += if marks & RESENT != 0 { len } else { 0 };
             } else {
-                record.marks = (record.marks & AMBIGUOUS) | LOST;
+                record.marks = (record.marks & (AMBIGUOUS | APART)) | LOST;
                 self.lost += len;
             }
         }
@@ -787,6 +810,7 @@ impl Scoreboard {
 mod blocks;
 mod forward;
 mod frto;
+mod pieces;
 mod refused;
 mod timed;
 

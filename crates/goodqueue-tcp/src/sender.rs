@@ -205,8 +205,10 @@ pub struct Sender<C = AnyCongestionControl> {
     next_departure: Instant,
     /// So much later than it might have did the last burst leave.
     late_by: Duration,
-    /// Segments that are still to go of this burst; whether it has several; what the application has written.
+    /// Segments that are still to go of this burst; whether none has gone; whether it has several; what the application has
+    /// written.
     burst: u32,
+    burst_begins: bool,
     burst_of_several: bool,
     is_buffered: bool,
     send_buffer: Option<Box<SendBuffer>>,
@@ -307,6 +309,7 @@ impl<C: CongestionControl> Sender<C> {
             refused: false,
             refused_alone: false,
             burst: 0,
+            burst_begins: false,
             burst_of_several: false,
             send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
             plain_buffer: (is_buffered && !config.bursts)
@@ -544,15 +547,16 @@ impl<C: CongestionControl> Sender<C> {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
         }
-        if self.config.bursts && payload > 0 && self.ends_burst(payload) {
-            flags |= Flags::PSH;
-        }
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.is_empty());
         }
         self.note_start(now);
-        self.scoreboard.push(narrow(len), now);
+        let apart = core::mem::take(&mut self.burst_begins) || self.burst == 0;
+        self.scoreboard.push(narrow(len), now, apart);
         self.snd_nxt += len;
+        if self.config.bursts && payload > 0 && self.ends_burst() {
+            flags |= Flags::PSH;
+        }
         if self.config.ns2() && !self.config.ns2_linux() {
             self.time_as_ns2(now);
         }
@@ -581,6 +585,9 @@ impl<C: CongestionControl> Sender<C> {
             rates.on_resent(now, position);
         }
         self.note_start(now);
+        if self.send_buffer.is_some() {
+            self.cut_burst(position);
+        }
         self.scoreboard.resent(position, now);
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len), false);

@@ -1,6 +1,6 @@
 //! A timeout that may have been a mistake: the scoreboard's part of F-RTO as Linux had it up to 3.9.
 
-use super::{AMBIGUOUS, LOST, RESENT, SACKED, Scoreboard};
+use super::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// The retransmission of the oldest segment is not in the network any more.
@@ -29,7 +29,7 @@ impl Scoreboard {
         for position in self.first..self.next {
             let kept = if keeps_front && position == self.first { RESENT } else { 0 };
             let record = self.at_mut(position);
-            record.marks &= SACKED | AMBIGUOUS | kept;
+            record.marks &= SACKED | AMBIGUOUS | APART | kept;
             if !record.is(SACKED) {
                 record.marks |= LOST;
                 let record = *record;

@@ -1,6 +1,6 @@
 //! What the host's own queue refused, and so was not sent after all.
 
-use super::{AMBIGUOUS, RESENT, SACKED, Scoreboard};
+use super::{AMBIGUOUS, APART, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// The segment that was the last to be sent for the first time was not sent after all.
@@ -8,8 +8,10 @@ impl Scoreboard {
         if self.is_empty() {
             return;
         }
-        let len = self.at(self.next - 1).len();
+        let record = *self.at(self.next - 1);
+        let len = record.len();
         self.next -= 1;
+        self.pieces -= u64::from(record.is(APART));
         self.end_seq -= len;
         self.outstanding -= len;
         for cursor in [&mut self.resend, &mut self.edge, &mut self.undecided, &mut self.doubted] {

@@ -5,7 +5,7 @@ const MSS: u32 = 100;
 fn sent(segments: u64) -> Scoreboard {
     let mut board = Scoreboard::new(MSS, 1, false);
     for number in 0..segments {
-        board.push(MSS, Instant::from_nanos(number));
+        board.push(MSS, Instant::from_nanos(number), true);
     }
     board
 }
@@ -24,7 +24,7 @@ fn the_ring_grows_and_goes_round() {
     let mut ack = 1;
     for round in 0..200 {
         for _ in 0..3 {
-            board.push(MSS, Instant::from_nanos(round));
+            board.push(MSS, Instant::from_nanos(round), true);
         }
         ack += 200;
         assert_eq!(board.acknowledge(ack).delivered, 200);
@@ -94,4 +94,68 @@ fn only_whole_segments_sent_once_give_a_sample() {
     board.resent(front, Instant::from_nanos(9));
     assert_eq!(board.acknowledge(401).sent, None);
     assert!(board.is_empty());
+}
+
+/// Bursts of two, sent at 0, 2, 4 and so on.
+fn bursts(count: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(MSS, 1, true);
+    for number in 0..2 * count {
+        board.push(MSS, Instant::from_nanos(number / 2 * 2), number % 2 == 0);
+    }
+    board
+}
+
+#[test]
+fn what_is_sacked_lies_together_and_what_is_cut_does_not() {
+    let mut board = bursts(5);
+    assert_eq!(board.pieces(), 5);
+    // The second of a burst is cut off; what follows is joined with it segment by segment.
+    board.sack(1, &blocks(1, &[(101, 201)]));
+    assert_eq!(board.pieces(), 6);
+    board.sack(1, &blocks(1, &[(101, 301)]));
+    assert_eq!(board.pieces(), 6, "the rest of the second burst is left");
+    board.sack(1, &blocks(1, &[(101, 401)]));
+    assert_eq!(board.pieces(), 5);
+    board.sack(1, &blocks(1, &[(501, 801), (101, 401)]));
+    assert_eq!(board.pieces(), 5, "one, what was SACKed, one, what was SACKed, one burst");
+    board.sack(1, &blocks(1, &[(101, 801)]));
+    assert_eq!(board.pieces(), 3, "a hole was filled");
+    board.cut(8, 1);
+    assert_eq!(board.pieces(), 4, "one of a burst is sent again");
+    assert_eq!(board.acknowledge(801).delivered, 100);
+    assert_eq!(board.pieces(), 2);
+    let mut board = bursts(5);
+    board.acknowledge(101);
+    assert_eq!(board.pieces(), 5, "half of a burst is a piece too");
+}
+
+#[test]
+fn a_loss_counts_though_the_ack_takes_off_another() {
+    let mut board = bursts(3);
+    let newest = |board: &Scoreboard| board.arrivals().newest.expect("something arrived");
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.sack(1, &blocks(1, &[(401, 501)]));
+    let latest = Instant::from_nanos(10);
+    let found = board.detect(latest, newest(&board), Duration::ZERO);
+    assert_eq!((found.lost, board.lost()), (400, 400));
+    let (position, _) = board.front().expect("lost");
+    board.resent(position, Instant::from_nanos(20));
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.acknowledge(101);
+    let found = board.detect(Instant::from_nanos(30), newest(&board), Duration::ZERO);
+    assert_eq!((found.lost, board.lost()), (100, 400), "one less, and one more");
+}
+
+#[test]
+fn the_rtt_of_the_last_arrival_counted_is_that_of_the_highest_acknowledged() {
+    let mut board = bursts(3);
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.acknowledge(201);
+    board.sack(201, &blocks(201, &[(401, 501)]));
+    let arrivals = board.arrivals();
+    assert_eq!(arrivals.newest.map(|newest| newest.sent), Some(Instant::from_nanos(4)));
+    assert_eq!(arrivals.highest.1, Instant::ZERO);
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.sack(201, &blocks(201, &[(501, 601)]));
+    assert_eq!(board.arrivals().highest.1, Instant::from_nanos(4));
 }

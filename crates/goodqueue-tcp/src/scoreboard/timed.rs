@@ -7,7 +7,7 @@ use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot,
 impl Scoreboard {
     pub(super) fn note_sacked(&mut self, position: u64, record: Slot) {
         self.note_delivered(position);
-        self.note_marked_arrival(record, self.recent);
+        self.note_marked_arrival(record, self.recent, false);
         if !record.is(AMBIGUOUS) {
             self.note_displacement(position);
             let arrivals = &mut self.arrivals;
@@ -36,6 +36,7 @@ impl Scoreboard {
                     Some(Duration::ZERO) => {
                         self.at_mut(position).marks |= LOST;
                         self.lost += record.len();
+                        found.lost += record.len();
                         self.resend = self.resend.min(position);
                     }
                     Some(later) => found.next = found.next.max(Some(later)),
@@ -65,6 +66,7 @@ impl Scoreboard {
                 Some(Duration::ZERO) => {
                     self.resends.remove(kept);
                     self.lose_resent(position);
+                    found.lost += record.len();
                     found.retransmission = true;
                 }
                 Some(later) => {

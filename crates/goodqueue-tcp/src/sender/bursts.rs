@@ -63,20 +63,28 @@ impl<C: CongestionControl> Sender<C> {
         let segments = narrow(open.min(half) / self.mss).clamp(1, most);
         self.burst = segments.min(narrow(left.div_ceil(self.mss)).max(1));
         self.burst_of_several = self.burst > 1;
+        self.burst_begins = true;
         Burst::Begins
     }
 
-    /// Whether the next segment of `len` bytes, of which the burst has one less to go now, is to be handed over at once.
+    /// Whether the segment that was just sent, of which the burst has one less to go now, is to be handed over at once.
     #[inline]
-    pub(super) fn ends_burst(&mut self, len: u64) -> bool {
+    pub(super) fn ends_burst(&mut self) -> bool {
         self.burst = self.burst.saturating_sub(1);
         let last = self.burst == 0;
-        let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt + len, last));
+        let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt));
         if last {
-            let flight = self.flight();
-            self.make_room(Flight { next: flight.next + len, ..flight }, self.scoreboard.pipe() + len);
+            self.make_room(self.flight(), self.scoreboard.pipe());
         }
         (last && self.burst_of_several) || pushed
+    }
+
+    /// The segment at `position` is sent again, with what follows it in its burst as far as the window allows.
+    pub(super) fn cut_burst(&mut self, position: u64) {
+        if self.scoreboard.begins_piece(position) {
+            let room = self.cwnd.saturating_sub(self.scoreboard.pipe()) / self.mss;
+            self.scoreboard.cut(position, room.clamp(1, self.most_of_burst().into()));
+        }
     }
 
     /// The application may write more, if the send buffer has room with `pipe` bytes in the network.
@@ -89,7 +97,7 @@ impl<C: CongestionControl> Sender<C> {
 
     fn flight(&self) -> Flight {
         let una = self.snd_una.max(FIRST_BYTE);
-        Flight { una, next: self.snd_nxt, sacked: self.scoreboard.sacked() }
+        Flight { una, next: self.snd_nxt, pieces: self.scoreboard.pieces() }
     }
 
     /// The application writes what the send buffer has room for, as far as it gets before something is to be sent. Returns

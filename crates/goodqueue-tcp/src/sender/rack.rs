@@ -32,7 +32,8 @@ impl<C: CongestionControl> Sender<C> {
         let arrivals = *self.scoreboard.arrivals();
         self.rack.reordered |= arrivals.reordered;
         let Some(newest) = arrivals.newest else { return Found::default() };
-        self.rack.rtt = now.since(newest.sent);
+        // Linux's, and not always that of the newest (`tcp_rack_advance`).
+        self.rack.rtt = now.since(arrivals.highest.1);
         self.rack.newest = self.rack.newest.max(Some(newest));
         let found = self.mark_late(now);
         if let Some(wait) = found.next {
@@ -161,6 +162,7 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             let (position, record) = self.scoreboard.rescue()?;
             let since = self.rack.resent_since;
+            self.scoreboard.cut_out(position);
             let segment = self.retransmit(now, position, record);
             self.rack.resent_since = since; // a probe does not count
             Some(segment)

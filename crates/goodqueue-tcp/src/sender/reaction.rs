@@ -223,8 +223,9 @@ impl<C: CongestionControl> Sender<C> {
             _ if looks => self.detect_losses(now),
             _ => Found::default(),
         };
-        news.lost = self.scoreboard.lost() > lost_before || found.retransmission;
-        let newly_lost = self.scoreboard.lost().saturating_sub(lost_before);
+        let newly_lost =
+            if forward { self.scoreboard.lost().saturating_sub(lost_before) } else { found.lost };
+        news.lost = newly_lost > 0;
         let begins = match self.phase {
             Phase::Recovery => false,
             Phase::Loss => found.retransmission && !forward,
@@ -502,9 +503,6 @@ impl<C: CongestionControl> Sender<C> {
         if acked > 0 {
             let done = self.scoreboard.acknowledge(ack);
             self.snd_una = ack;
-            if let Some(buffer) = &mut self.send_buffer {
-                buffer.on_acknowledged(ack);
-            }
             if let Some(buffer) = &mut self.plain_buffer {
                 buffer.on_acknowledged();
             }

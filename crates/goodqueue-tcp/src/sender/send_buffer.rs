@@ -27,12 +27,12 @@ struct Piece {
     push: bool,
 }
 
-/// What is out: SND.UNA, SND.NXT, and bytes that were SACKed.
+/// What is out: SND.UNA, SND.NXT, and in how many pieces the host keeps it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) una: u64,
     pub(super) next: u64,
-    pub(super) sacked: u64,
+    pub(super) pieces: u64,
 }
 
 /// What may leave while the application writes.
@@ -67,8 +67,6 @@ pub(super) struct SendBuffer {
     sleeps: bool,
     mode: Mode,
     pieces: VecDeque<Piece>,
-    /// Where each burst ends that is not acknowledged.
-    bursts: VecDeque<u64>,
 }
 
 impl SendBuffer {
@@ -81,7 +79,6 @@ impl SendBuffer {
             sleeps: false,
             mode: Mode::All,
             pieces: VecDeque::new(),
-            bursts: VecDeque::new(),
         }
     }
 
@@ -97,23 +94,12 @@ impl SendBuffer {
         self.pieces.front().map(|piece| (piece.end, self.pieces.len() == 1))
     }
 
-    /// A segment that ends at `end`, and the burst if `last`, was sent. Returns whether it ends a piece to be pushed.
+    /// A segment that ends at `end` was sent. Returns whether it ends a piece to be pushed.
     #[inline]
-    pub(super) fn on_sent(&mut self, end: u64, last: bool) -> bool {
-        if last {
-            self.bursts.push_back(end);
-        }
+    pub(super) fn on_sent(&mut self, end: u64) -> bool {
         let Some(piece) = self.pieces.front().copied().filter(|piece| end >= piece.end) else { return false };
         self.pieces.pop_front();
         piece.push
-    }
-
-    /// Everything below `una` was acknowledged.
-    #[inline]
-    pub(super) fn on_acknowledged(&mut self, una: u64) {
-        while self.bursts.front().is_some_and(|end| *end <= una) {
-            self.bursts.pop_front();
-        }
     }
 
     /// Nothing that was not sent will be: the application took it back.
@@ -204,15 +190,9 @@ impl SendBuffer {
         }
     }
 
-    /// What is in the buffer. Bursts that were SACKed are joined, and together take as much as one does beside their payload.
-    fn taken(&self, Flight { una, next, sacked }: Flight) -> u64 {
-        let out = next - una;
-        let bursts = self.bursts.len() as u64;
-        let bursts = match sacked {
-            0 => bursts,
-            _ => (bursts * out.saturating_sub(sacked)).div_ceil(out.max(1)) + 1,
-        };
-        self.written.saturating_sub(una) + OVERHEAD * (bursts + self.pieces.len() as u64)
+    /// What is in the buffer.
+    fn taken(&self, Flight { una, pieces, .. }: Flight) -> u64 {
+        self.written.saturating_sub(una) + OVERHEAD * (pieces + self.pieces.len() as u64)
     }
 }
 
@@ -222,14 +202,15 @@ mod tests {
 
     const MSS: u64 = 1448;
 
+    /// All bursts are of two segments.
     fn flight(una: u64, next: u64) -> Flight {
-        Flight { una: 1 + una * MSS, next: 1 + next * MSS, sacked: 0 }
+        Flight { una: 1 + una * MSS, next: 1 + next * MSS, pieces: next.div_ceil(2) - una / 2 }
     }
 
-    /// Sends single segments from `next` on up to `end`, as bursts of two.
+    /// Sends single segments from `next` on up to `end`.
     fn send(buffer: &mut SendBuffer, segments: core::ops::Range<u64>) {
         for number in segments {
-            buffer.on_sent(1 + (number + 1) * MSS, number % 2 == 1);
+            buffer.on_sent(1 + (number + 1) * MSS);
         }
     }
 
@@ -258,7 +239,6 @@ mod tests {
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
         let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1) };
         send(&mut buffer, 0..32);
-        buffer.on_acknowledged(1 + 11 * MSS);
         buffer.make_room(flight(11, 32), None);
         assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
         buffer.make_room(flight(12, 32), Some(22));
@@ -267,13 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_were_selectively_acknowledged_are_joined() {
+    fn what_was_joined_takes_the_overhead_once() {
         // Recorded: 98 segments out, of which 55 were SACKed, took 196,944 bytes.
-        let mut buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1) };
-        for number in 1..=95 {
-            buffer.on_sent(1 + number * MSS, true);
-        }
-        let taken = buffer.taken(Flight { sacked: 55 * MSS, ..flight(0, 98) });
-        assert_eq!(taken, 196_944);
+        let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1) };
+        assert_eq!(buffer.taken(Flight { pieces: 43, ..flight(0, 98) }), 196_944);
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use goodqueue::{Duration, Rate};
-use goodqueue_sim::traffic::VoipSettings;
-use goodqueue_sim::{Direction, FlowConfig, Outcome, Traffic};
+use goodqueue_sim::Outcome;
 use serde::Deserialize;
 
 use super::{each, jobs, means};
@@ -53,26 +52,12 @@ const RUNS: u32 = 3;
 const FAST: Rate = Rate::from_bps(100_000_000);
 /// IP bytes of a probe: 32 of payload.
 const PROBE: u32 = 60;
-/// IP bytes of a voice packet: 160 of voice and 12 of RTP.
-const VOICE: u32 = 200;
 /// Voice packets sent so late may still have been under way, and do not count as lost.
 const TAIL: Duration = Duration::from_secs(2);
 
 impl Load {
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let mut jobs = jobs(&self.scenario())?;
-        if self.voip {
-            for job in &mut jobs {
-                let settings = VoipSettings {
-                    direction: Direction::Up,
-                    interval: Duration::from_millis(20),
-                    bytes: VOICE,
-                    ecn: false,
-                };
-                let rtt = Duration::from_millis(self.rtt_ms.into());
-                job.config.flows.push(FlowConfig::new(Traffic::Voip(settings), rtt));
-            }
-        }
+        let jobs = jobs(&self.scenario())?;
         Ok(means(&each(&jobs, |job, outcome| self.figures(job, &outcome))?))
     }
 
@@ -114,6 +99,10 @@ impl Load {
                     "[[flows]]\nkind = \"ping\"\ninterval = \"{interval}ms\"\npacket = {PROBE}"
                 );
             }
+        }
+        if self.voip {
+            // Packets of 160 bytes of voice, at no particular time in the ticks of the host's clock.
+            text += "[[flows]]\nkind = \"voip\"\ndirection = \"up\"\nstart = \"500ms\"\nstart_jitter = \"20ms\"\n";
         }
         text
     }

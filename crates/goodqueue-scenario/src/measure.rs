@@ -380,7 +380,9 @@ fn pings(config: &Config, outcome: &Outcome) -> (Vec<RoundTrip>, Vec<f64>) {
         .flows
         .iter()
         .zip(&outcome.flows)
-        .flat_map(|(flow, result)| result.round_trips.iter().map(|ping| (*ping, seconds(flow.rtt))))
+        .flat_map(|(flow, result)| {
+            result.round_trips.iter().map(|ping| (*ping, seconds(config.base_rtt(flow))))
+        })
         .unzip()
 }
 

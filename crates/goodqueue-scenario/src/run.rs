@@ -310,6 +310,7 @@ fn config(
         before: hops_of(Side::Server),
         after: hops_of(Side::Client),
         wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared)),
+        delay_tick: scenario.link.delay_tick,
         framing: scenario.link.framing,
         flows: flows?,
         seed,

@@ -25,6 +25,8 @@
 //! down = "10mbit"               # or a table, see below
 //! up = "1mbit"                  # default: as `down` if that is given
 //! rtt = "50ms"                  # base round-trip time, without any queue or serialization; at most 1h
+//! delay_tick = "4ms"            # an emulator adds it behind the last link, half each way, in whole ticks from the last one
+//!                               # before a packet comes, as dummynet does; left out: to the nanosecond
 //! mtu = 1500                    # largest IP packet, 68 to 65535
 //! framing = 14                  # bytes of link header that queues and links count on top of each packet
 //!
@@ -306,6 +308,8 @@ pub struct BottleneckLink {
     pub up: LinkEnd,
     /// Base round-trip time: propagation both ways, without queues and serialization.
     pub rtt: Duration,
+    /// An emulator adds it, which knows but ticks so far apart.
+    pub delay_tick: Option<Duration>,
     /// Largest IP packet in bytes.
     pub mtu: u32,
     /// Bytes that queues and links count on top of each IP packet.
@@ -542,6 +546,11 @@ impl Scenario {
             "mtu": self.link.mtu,
             "framing": self.link.framing,
         });
+        put_some(
+            &mut scenario["link"],
+            "delay_tick",
+            self.link.delay_tick.map(|tick| tick.to_string()).as_ref(),
+        );
         if !self.hops.is_empty() {
             scenario["hops"] = self.hops.iter().map(Hop::to_json).collect();
         }

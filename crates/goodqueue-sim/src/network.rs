@@ -78,6 +78,26 @@ struct DelayLine {
     end: End,
     /// The host's own link in front of it: its rate, and when it has sent what it has.
     host: Option<(Rate, Instant)>,
+    ticks: Option<Ticks>,
+}
+
+/// The clock of an emulator of delays, which lets packets out at its ticks only: the time from one to the next, and that
+/// of one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    pub(crate) every: Duration,
+    pub(crate) first: Duration,
+}
+
+impl Ticks {
+    /// When what comes at `from` is let out, after the whole ticks of `delay` from the tick before on.
+    #[inline]
+    fn end(self, from: Instant, delay: Duration) -> Instant {
+        let every = self.every.as_nanos().max(1);
+        let before = from.since(Instant::ZERO + self.first).as_nanos() / every;
+        let ticks = before + delay.as_nanos() / every;
+        (Instant::ZERO + self.first + self.every.saturating_mul(ticks)).max(from)
+    }
 }
 
 impl DelayLine {
@@ -87,6 +107,12 @@ impl DelayLine {
         let Some((rate, free_at)) = &mut self.host else { return now };
         *free_at = now.max(*free_at) + rate.serialization(bytes);
         *free_at
+    }
+
+    /// When what is on the line from `from` on is at its end.
+    #[inline]
+    fn arrival(&self, from: Instant) -> Instant {
+        self.ticks.map_or(from + self.delay, |ticks| ticks.end(from, self.delay))
     }
 }
 
@@ -208,11 +234,12 @@ impl Event {
 
 impl Network {
     /// A path of hops (their links down and up, and the delay to the next one), and perhaps of a WiFi channel behind them,
-    /// for flows between these hosts.
+    /// for flows between these hosts; what is left of their delays behind the last link ends at `ticks`.
     pub(crate) fn new(
         hops: Vec<([Link; 2], Duration)>,
         wifi: Option<(WifiHop, Option<u32>)>,
         flows: &[Hosts],
+        ticks: Option<Ticks>,
         framing: u32,
     ) -> Self {
         let count = hops.len();
@@ -250,11 +277,15 @@ impl Network {
             on_the_way += delay;
         }
         network.connect(flows, on_the_way);
+        let last = network.line_of.iter().flatten();
+        for &line in last {
+            network.lines[line as usize].ticks = ticks;
+        }
         network
     }
 
     fn add_line(&mut self, delay: Duration, end: End) -> u32 {
-        self.lines.push(DelayLine { delay, packets: VecDeque::new(), end, host: None });
+        self.lines.push(DelayLine { delay, packets: VecDeque::new(), end, host: None, ticks: None });
         number(self.lines.len() - 1)
     }
 
@@ -468,7 +499,7 @@ impl Network {
     #[inline]
     fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
         let line = &mut self.lines[index as usize];
-        let arrival = from + line.delay;
+        let arrival = line.arrival(from);
         line.packets.push_back((arrival, packet));
         if line.packets.len() == 1 || line.host.is_some() {
             self.events.push(arrival, Event::Arrive(index).encode());
@@ -644,6 +675,19 @@ fn number(index: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_emulator_counts_whole_ticks_from_the_one_before_a_packet() {
+        let micros = Duration::from_micros;
+        let ticks = Ticks { every: micros(4000), first: micros(1000) };
+        let end = |at: u64, delay: u64| {
+            ticks.end(Instant::ZERO + micros(at), micros(delay)).since(Instant::ZERO).as_nanos() / 1000
+        };
+        assert_eq!(end(5000, 25_000), 29_000, "at a tick: 24 ms");
+        assert_eq!(end(8999, 25_000), 29_000, "just before the next one: 20");
+        assert_eq!(end(9001, 25_000), 33_000);
+        assert_eq!(end(6000, 3000), 6000, "less than a tick is nothing");
+    }
 
     #[test]
     fn events_survive_their_packing() {

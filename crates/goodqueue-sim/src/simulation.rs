@@ -10,7 +10,7 @@ use crate::backlog::BacklogWatch;
 use crate::link::{Link, LinkConfig};
 use crate::losses::{FlowLosses, Watched};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
-use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network};
+use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Observer, Register};
 use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
@@ -32,6 +32,10 @@ pub struct Config {
     /// A WiFi channel between all of them and the clients, which it tells apart by [`FlowConfig::client`]; its seed and its
     /// framing are the run's.
     pub wifi: Option<MediumConfig>,
+    /// An emulator adds the flows' delays behind the last link and knows but ticks so far apart, as dummynet does: a packet is let
+    /// out after the whole ticks of its delay, from the last one before it came on. When the first one is, depends on the seed.
+    /// `None`: to the nanosecond.
+    pub delay_tick: Option<Duration>,
     /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
     pub framing: u32,
     /// The flows.
@@ -88,12 +92,25 @@ impl Config {
             before: Vec::new(),
             after: Vec::new(),
             wifi: None,
+            delay_tick: None,
             framing: 14,
             flows,
             seed: 1,
             series_step: None,
             spikes: Vec::new(),
         }
+    }
+
+    /// The least time that a packet of `flow` and its answer take: the round-trip time, or what an emulator's ticks make of
+    /// it, from a packet that comes just before a tick to an answer that comes just after one.
+    #[must_use]
+    pub fn base_rtt(&self, flow: &FlowConfig) -> Duration {
+        let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
+        let hops = self.before.iter().chain(&self.after).map(|hop| hop.delay);
+        let on_the_way = hops.fold(flow.access, |sum, delay| sum + delay);
+        let emulated = Duration::from_nanos(flow.rtt.as_nanos() / 2).saturating_sub(on_the_way);
+        let ticks = emulated.as_nanos() / every.as_nanos();
+        (on_the_way.saturating_mul(2) + every.saturating_mul(2 * ticks)).saturating_sub(every)
     }
 }
 
@@ -261,7 +278,11 @@ impl<'a> Simulation<'a> {
             let hop = WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() });
             (hop, wifi.small_queue)
         });
-        let mut network = Network::new(hops(config), wifi, &hosts, config.framing);
+        let ticks = config.delay_tick.filter(|every| !every.is_zero()).map(|every| {
+            let draw = Xoshiro256PlusPlus::stream(config.seed, u64::MAX - 1).next_u64();
+            Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
+        });
+        let mut network = Network::new(hops(config), wifi, &hosts, ticks, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
             // Streams from 2^32 on are the flows'; those below are the links'.

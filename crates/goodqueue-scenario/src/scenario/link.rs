@@ -20,7 +20,7 @@ pub(super) fn read_link(
     duration: Duration,
 ) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
-    table.only(&["down", "up", "rtt", "mtu", "framing"])?;
+    table.only(&["down", "up", "rtt", "delay_tick", "mtu", "framing"])?;
     let down = read_link_end(&table, "down", traces, duration)?;
     let up = read_link_end(&table, "up", traces, duration)?;
     for (key, end) in [("down", &down), ("up", &up)] {
@@ -37,6 +37,7 @@ pub(super) fn read_link(
         down: down.unwrap_or_else(|| fixed(DEFAULT_DOWN)),
         up: up.unwrap_or(default_up),
         rtt: read_rtt(&table, DEFAULT_RTT)?,
+        delay_tick: table.time("delay_tick")?.filter(|tick| !tick.is_zero()),
         mtu: table.small("mtu", 1500, 68, 65_535)?,
         framing: table.small("framing", 14, 0, 1000)?,
     })

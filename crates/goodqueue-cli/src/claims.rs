@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Paper, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{
+    ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score,
+};
 use serde_json::Value;
 
 /// The claims of one paper, a line each; what came out of checks in words goes below.
@@ -36,6 +38,9 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
             let _ = writeln!(text, " {:width$}    says: {}", "", result.says);
             if let Some(got) = result.got.as_str() {
                 let _ = writeln!(text, " {:width$}    here: {got}", "");
+            }
+            if let Some((of, came)) = real_in_words(&result.checks) {
+                let _ = writeln!(text, " {:width$}    {of}: {came}", "");
             }
         }
         if result.verdict != Verdict::Reproduced && !result.note.is_empty() {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::picture::Picture;
-use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Verdict, figures, score};
+use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Verdict, figures, real_in_words, score};
 
 use crate::escape::html as escape;
 
@@ -128,7 +128,11 @@ fn claims(claims: &[ClaimResult]) -> String {
             .got
             .as_str()
             .map_or(String::new(), |got| format!("<br><small>Here: {}</small>", escape(got)));
-        let words = words + &every_check(claim);
+        let real = real_in_words(&claim.checks).filter(|_| claim.got.is_string());
+        let real = real.map_or(String::new(), |(of, came)| {
+            format!("<br><small>{}: {}</small>", escape(&of), escape(&came))
+        });
+        let words = words + &real + &every_check(claim);
         let note = if claim.note.is_empty() {
             String::new()
         } else {
@@ -162,9 +166,14 @@ fn every_check(claim: &ClaimResult) -> String {
     }
     let mut list = String::from("<details><summary><small>every check</small></summary><small>");
     for check in &claim.checks {
-        let values: Vec<String> = check.values.iter().map(|value| figures(*value)).collect();
-        let not = if check.holds { "" } else { "<b>not</b> " };
-        let _ = write!(list, "{not}{} ({})<br>", escape(&check.check), values.join(", "));
+        let in_words =
+            |values: &[f64]| values.iter().map(|value| figures(*value)).collect::<Vec<_>>().join(", ");
+        let not = |holds: bool| if holds { "" } else { "<b>not</b> " };
+        let _ = write!(list, "{}{} ({}", not(check.holds), escape(&check.check), in_words(&check.values));
+        if let Some(real) = &check.real {
+            let _ = write!(list, "; {}: {}{}", escape(&real.of), not(real.holds), in_words(&real.values));
+        }
+        list += ")<br>";
     }
     list + "</small></details>"
 }

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod expression;
 pub mod paper;
 pub mod picture;
+mod real;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,6 +134,20 @@ pub struct CheckResult {
     /// As written in `claims.toml`.
     pub check: String,
     /// It holds.
+    pub holds: bool,
+    /// The values in it.
+    pub values: Vec<f64>,
+    /// What it comes to by the figures of a real system, where these are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real: Option<RealResult>,
+}
+
+/// What a check comes to by the figures of a real system.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RealResult {
+    /// Which system.
+    pub of: String,
+    /// The check holds.
     pub holds: bool,
     /// The values in it.
     pub values: Vec<f64>,
@@ -316,9 +331,15 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
             .as_ref()
             .map(|reference| ReferenceResult { of: reference.of.clone(), value: reference.value }),
         repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
-        checks: findings
-            .into_iter()
-            .map(|finding| CheckResult { check: finding.check, holds: finding.holds, values: finding.values })
+        checks: (claim.checks.iter().zip(findings))
+            .map(|(check, Finding { check: text, holds, values, .. })| {
+                let real = paper.real.judge(check).map(|Finding { holds, values, .. }| RealResult {
+                    of: paper.real.of.clone(),
+                    holds,
+                    values,
+                });
+                CheckResult { check: text, holds, values, real }
+            })
             .collect(),
         note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),
     })
@@ -337,6 +358,21 @@ fn in_words(findings: &[Finding]) -> String {
         words.push_str(&format!("; {not}{} ({})", finding.check, values.join(", ")));
     }
     words
+}
+
+/// What the checks come to by the figures of a real system: which one, and how many hold of those that it has figures for.
+#[must_use]
+pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
+    let known: Vec<(&str, &RealResult)> =
+        checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?))).collect();
+    let (_, RealResult { of, .. }) = known.first()?;
+    let holding = known.iter().filter(|(_, real)| real.holds).count();
+    let mut words = format!("{holding} of {} hold", known.len());
+    for (check, real) in known.iter().filter(|(_, real)| !real.holds) {
+        let values: Vec<String> = real.values.iter().map(|value| figures(*value)).collect();
+        words.push_str(&format!("; not {check} ({})", values.join(", ")));
+    }
+    Some((of.clone(), words))
 }
 
 /// A number in three or four significant figures.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use serde_json::Value;
 
-use super::expression::{Cell, Check, Expression, Operator, Relation, Statement};
+use super::expression::{Cell, Check, Expression, Statement};
 use super::tree::{Found, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::measure;
@@ -134,12 +134,7 @@ impl<'m> Evidence<'m> {
                 let mut holds = true;
                 for (relation, next) in rest {
                     let (left, right) = (values[values.len() - 1], self.value(next, whole)?);
-                    holds &= match relation {
-                        Relation::Less => left < right,
-                        Relation::AtMost => left <= right,
-                        Relation::More => left > right,
-                        Relation::AtLeast => left >= right,
-                    };
+                    holds &= relation.holds(left, right);
                     values.push(right);
                 }
                 let check = check.text.clone();
@@ -220,23 +215,18 @@ impl<'m> Evidence<'m> {
             Expression::In(inner, cell) => self.value(inner, Context { cell: Some(cell), ..context }),
             Expression::Binary(operator, left, right) => {
                 let (left, right) = (self.value(left, context)?, self.value(right, context)?);
-                Ok(match operator {
-                    Operator::Add => left + right,
-                    Operator::Subtract => left - right,
-                    Operator::Multiply => left * right,
-                    Operator::Divide => left / right,
-                })
+                Ok(operator.apply(left, right))
             }
             Expression::Call(name, arguments) => self.call(name, arguments, context),
         }
     }
 
     fn call(&self, name: &str, arguments: &[Expression], context: Context<'_>) -> Figure {
-        if let Some(function) = FUNCTIONS.iter().find(|function| function.0 == name) {
+        if let Some(function) = function(name) {
             let values: Vec<f64> =
                 arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
             let unknown = values.iter().any(|value| value.is_nan());
-            return Ok(if unknown { f64::NAN } else { (function.1)(&values) });
+            return Ok(if unknown { f64::NAN } else { function(&values) });
         }
         let Some(cell) = context.cell else {
             return Err(Diagnostic::new(format!("`{name}` is not said of which runs"))
@@ -425,6 +415,11 @@ fn statistic(name: &str, samples: &[Sample], arguments: &[f64], weights: &Weight
 #[expect(clippy::cast_precision_loss, reason = "figures are in floating point")]
 const fn float(number: u64) -> f64 {
     number as f64
+}
+
+/// The function of numbers that has this name.
+pub(super) fn function(name: &str) -> Option<fn(&[f64]) -> f64> {
+    FUNCTIONS.iter().find(|function| function.0 == name).map(|function| function.1)
 }
 
 /// A name and what it does with numbers.

@@ -74,6 +74,32 @@ pub enum Relation {
     AtLeast,
 }
 
+impl Operator {
+    /// The result.
+    #[must_use]
+    pub fn apply(self, left: f64, right: f64) -> f64 {
+        match self {
+            Self::Add => left + right,
+            Self::Subtract => left - right,
+            Self::Multiply => left * right,
+            Self::Divide => left / right,
+        }
+    }
+}
+
+impl Relation {
+    /// True if the two stand so to each other.
+    #[must_use]
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Less => left < right,
+            Self::AtMost => left <= right,
+            Self::More => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+}
+
 /// One check, with the text from which it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Check {

@@ -10,6 +10,7 @@ use goodqueue::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::expression::{Cell, Check, Expression, expand};
+use super::real::Real;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::{Document, Names, Scenario};
 use crate::units;
@@ -80,6 +81,8 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Disciplines that the report puts beside those of the paper.
     pub beyond: Vec<String>,
+    /// What a real system measured in the same set-ups.
+    pub(super) real: Real,
 }
 
 /// A discipline that was given, and what cells call it.
@@ -326,6 +329,13 @@ impl Paper {
             if let Some(cell) = claim.cells().iter().find(|cell| self.experiment(&cell.experiment).is_none())
             {
                 return Err(Diagnostic::new(format!("`{}`: there is no experiment for `{cell}`", claim.id)));
+            }
+        }
+        for (measure, cell) in self.real.known() {
+            if !self.measures.contains_key(measure) || self.experiment(&cell.experiment).is_none() {
+                let problem =
+                    format!("`real`: there is no measure `{measure}`, or no experiment for `{cell}`");
+                return Err(Diagnostic::new(problem));
             }
         }
         Ok(())

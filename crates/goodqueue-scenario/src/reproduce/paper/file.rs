@@ -45,6 +45,10 @@
 //! scale = 1e-6
 //! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
 //!
+//! [real]                            # what a real system measured: checks of an order are judged by its figures, too
+//! of = "Linux 6.1"
+//! measures.p95 = { "codel@1+1" = "90ms" }
+//!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
 //! [beyond]                          # disciplines of today, which the report puts beside those of the paper in every figure;
@@ -58,6 +62,7 @@ use serde::Deserialize;
 use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Reference, one};
 use crate::diagnostic::{Diagnostic, Source};
 use crate::reproduce::expression::{Check, Expression, checks};
+use crate::reproduce::real::Real;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +86,15 @@ struct File {
     figures: Vec<Figure>,
     #[serde(default)]
     beyond: Beyond,
+    #[serde(default)]
+    real: RealTable,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RealTable {
+    of: String,
+    measures: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -231,6 +245,7 @@ impl Paper {
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
+        let real = Real::read(file.real.of, &file.real.measures);
         let paper = Self {
             name: file.name,
             folder: folder.to_owned(),
@@ -245,6 +260,7 @@ impl Paper {
             claims,
             figures: file.figures,
             beyond: file.beyond.qdiscs,
+            real: real.map_err(|error| error.in_file(&file_name))?,
         };
         paper.check().map_err(|error| error.in_file(&file_name))?;
         Ok(paper)

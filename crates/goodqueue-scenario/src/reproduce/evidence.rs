@@ -87,6 +87,26 @@ pub struct Finding {
     pub interval: Option<(f64, f64)>,
 }
 
+impl Finding {
+    /// Of a check of an order, by what `value` tells of the members of its chain.
+    pub(super) fn of_order<E>(
+        check: &Check,
+        mut value: impl FnMut(&Expression) -> Result<f64, E>,
+    ) -> Result<Self, E> {
+        let (mut values, mut holds) = (Vec::new(), true);
+        if let Statement::Ordered(first, rest) = &check.statement {
+            values.push(value(first)?);
+            for (relation, next) in rest {
+                let (left, right) = (values[values.len() - 1], value(next)?);
+                holds &= relation.holds(left, right);
+                values.push(right);
+            }
+        }
+        let check = check.text.clone();
+        Ok(Self { check, holds, values, expected: None, within: None, interval: None })
+    }
+}
+
 type Figure = Result<f64, Diagnostic>;
 
 impl<'m> Evidence<'m> {
@@ -129,17 +149,7 @@ impl<'m> Evidence<'m> {
                     interval: measured.interval,
                 })
             }
-            Statement::Ordered(first, rest) => {
-                let mut values = vec![self.value(first, whole)?];
-                let mut holds = true;
-                for (relation, next) in rest {
-                    let (left, right) = (values[values.len() - 1], self.value(next, whole)?);
-                    holds &= relation.holds(left, right);
-                    values.push(right);
-                }
-                let check = check.text.clone();
-                Ok(Finding { check, holds, values, expected: None, within: None, interval: None })
-            }
+            Statement::Ordered(..) => Finding::of_order(check, |member| self.value(member, whole)),
         }
     }
 

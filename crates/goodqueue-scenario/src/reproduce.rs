@@ -347,32 +347,32 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
 
 /// How many of the checks hold, and what was measured where they are few or do not.
 fn in_words(findings: &[Finding]) -> String {
-    let holding = findings.iter().filter(|finding| finding.holds).count();
-    let mut words = format!("{holding} of {} hold", findings.len());
-    for finding in findings.iter().filter(|finding| !finding.holds || findings.len() <= FEW_CHECKS) {
-        let not = if finding.holds { "" } else { "not " };
-        let mut values: Vec<String> = finding.values.iter().map(|value| figures(*value)).collect();
-        values.extend(
-            finding.interval.map(|(low, high)| format!("95 % {} to {}", figures(low), figures(high))),
-        );
-        words.push_str(&format!("; {not}{} ({})", finding.check, values.join(", ")));
-    }
-    words
+    counted(findings.iter().map(|finding| {
+        let interval =
+            finding.interval.map(|(low, high)| format!("95 % {} to {}", figures(low), figures(high)));
+        (finding.check.as_str(), finding.holds, finding.values.as_slice(), interval)
+    }))
 }
 
 /// What the checks come to by the figures of a real system: which one, and how many hold of those that it has figures for.
 #[must_use]
 pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
-    let known: Vec<(&str, &RealResult)> =
-        checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?))).collect();
-    let (_, RealResult { of, .. }) = known.first()?;
-    let holding = known.iter().filter(|(_, real)| real.holds).count();
-    let mut words = format!("{holding} of {} hold", known.len());
-    for (check, real) in known.iter().filter(|(_, real)| !real.holds) {
-        let values: Vec<String> = real.values.iter().map(|value| figures(*value)).collect();
-        words.push_str(&format!("; not {check} ({})", values.join(", ")));
+    let known = checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?)));
+    let of = known.clone().next()?.1.of.clone();
+    Some((of, counted(known.map(|(check, real)| (check, real.holds, real.values.as_slice(), None)))))
+}
+
+/// Checks with whether they hold, their values and an interval: how many hold, and the values of those that do not, or of
+/// all if they are few.
+fn counted<'c>(checks: impl Iterator<Item = (&'c str, bool, &'c [f64], Option<String>)> + Clone) -> String {
+    let (all, holding) = (checks.clone().count(), checks.clone().filter(|(_, holds, ..)| *holds).count());
+    let mut words = format!("{holding} of {all} hold");
+    for (check, holds, values, interval) in checks.filter(|(_, holds, ..)| !holds || all <= FEW_CHECKS) {
+        let not = if holds { "" } else { "not " };
+        let values: Vec<String> = values.iter().map(|value| figures(*value)).chain(interval).collect();
+        words.push_str(&format!("; {not}{check} ({})", values.join(", ")));
     }
-    Some((of.clone(), words))
+    words
 }
 
 /// A number in three or four significant figures.

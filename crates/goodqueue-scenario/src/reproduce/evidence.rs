@@ -88,22 +88,37 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Of a check of an order, by what `value` tells of the members of its chain.
-    pub(super) fn of_order<E>(
+    /// Of a check, by what `value` tells of its members and `measure` of what is measured for it.
+    pub(super) fn of<E>(
         check: &Check,
+        measure: impl FnOnce(&Expression) -> Result<Measurement, E>,
         mut value: impl FnMut(&Expression) -> Result<f64, E>,
     ) -> Result<Self, E> {
-        let (mut values, mut holds) = (Vec::new(), true);
-        if let Statement::Ordered(first, rest) = &check.statement {
-            values.push(value(first)?);
-            for (relation, next) in rest {
-                let (left, right) = (values[values.len() - 1], value(next)?);
-                holds &= relation.holds(left, right);
-                values.push(right);
+        let text = check.text.clone();
+        match &check.statement {
+            Statement::Equal { value: measured, expected, within } => {
+                let measured = measure(measured)?;
+                let (expected, within) = (value(expected)?, value(within)?);
+                Ok(Self {
+                    check: text,
+                    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
+                    holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
+                    values: vec![measured.value],
+                    expected: Some(expected),
+                    within: Some(within),
+                    interval: measured.interval,
+                })
+            }
+            Statement::Ordered(first, rest) => {
+                let (mut values, mut holds) = (vec![value(first)?], true);
+                for (relation, next) in rest {
+                    let (left, right) = (values[values.len() - 1], value(next)?);
+                    holds &= relation.holds(left, right);
+                    values.push(right);
+                }
+                Ok(Self { check: text, holds, values, expected: None, within: None, interval: None })
             }
         }
-        let check = check.text.clone();
-        Ok(Self { check, holds, values, expected: None, within: None, interval: None })
     }
 }
 
@@ -135,22 +150,7 @@ impl<'m> Evidence<'m> {
     pub fn judge(&self, check: &Check) -> Result<Finding, Diagnostic> {
         let every = Weights(Vec::new());
         let whole = Context { cell: None, weights: &every };
-        match &check.statement {
-            Statement::Equal { value, expected, within } => {
-                let measured = self.measure(value)?;
-                let (expected, within) = (self.value(expected, whole)?, self.value(within, whole)?);
-                Ok(Finding {
-                    check: check.text.clone(),
-                    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
-                    holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
-                    values: vec![measured.value],
-                    expected: Some(expected),
-                    within: Some(within),
-                    interval: measured.interval,
-                })
-            }
-            Statement::Ordered(..) => Finding::of_order(check, |member| self.value(member, whole)),
-        }
+        Finding::of(check, |measured| self.measure(measured), |member| self.value(member, whole))
     }
 
     /// The value of `expression`, and its interval by resampling the repetitions (the percentile bootstrap of Efron 1979):

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Finding, function};
-use super::expression::{Cell, Check, Expression, Statement};
+use super::evidence::{Finding, Measurement, function};
+use super::expression::{Cell, Check, Expression};
 use crate::diagnostic::Diagnostic;
 
 /// The figures of a real system: measures of cells.
@@ -45,10 +45,12 @@ impl Real {
         self.figures.keys()
     }
 
-    /// Judges a check of an order by its figures; `None` if it asks for one that is not there.
+    /// Judges a check by its figures; `None` if it asks for one that is not there, or for none at all.
     pub(super) fn judge(&self, check: &Check) -> Option<Finding> {
-        let Statement::Ordered(..) = &check.statement else { return None };
-        Finding::of_order(check, |member| self.value(member, None).ok_or(())).ok()
+        let measure = |member: &Expression| {
+            Ok(Measurement { value: self.value(member, None).ok_or(())?, interval: None })
+        };
+        Finding::of(check, measure, |member| self.value(member, None).ok_or(())).ok()
     }
 
     fn value(&self, expression: &Expression, cell: Option<&Cell>) -> Option<f64> {
@@ -75,7 +77,7 @@ mod tests {
     use crate::reproduce::expression::checks;
 
     #[test]
-    fn an_order_is_judged_by_the_figures_of_a_real_system_where_it_has_them_all() {
+    fn a_check_is_judged_by_the_figures_of_a_real_system_where_it_has_them_all() {
         let cells = [("fifo@10/1", "287ms"), ("codel@10/1", "77.8ms"), ("pie@10/1", "139ms")];
         let cells = cells.map(|(cell, text)| (cell.to_owned(), text.to_owned()));
         let tables = BTreeMap::from([("latency".to_owned(), BTreeMap::from(cells))]);
@@ -90,6 +92,8 @@ mod tests {
             judged("latency[fifo@10/1] > max(latency[pie@10/1], 2 * latency[codel@10/1])"),
             [Some(true)]
         );
+        assert_eq!(judged("latency[fifo@10/1] = 280ms +- 10ms"), [Some(true)]);
+        assert_eq!(judged("latency[fifo@10/1] = 300ms +- 10ms"), [Some(false)]);
         assert_eq!(judged("latency[sfq@10/1] < latency[fifo@10/1]"), [None]);
         assert_eq!(judged("mean(goodput.down)[fifo@10/1] > 1mbit"), [None]);
         for bad in [("fifo", "1s"), ("fifo@10/1", "fast")] {

@@ -35,7 +35,7 @@
 //! [[tables]]                        # a claim for each entry; {row}, {column} and {value} are filled in
 //! id = "jk-table2-{row}-{column}"
 //! columns = ["1+1", "4+4"]
-//! rows = { codel = [0.090, 0.170] }            # an entry may be a list: {value.0}, {value.1}
+//! rows = { codel = [0.090, 0.170] }            # an entry may be a list of numbers and words: {value.0}, {value.1}
 //! reference = { of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }
 //!
 //! [[metrics]]                       # what is listed for every discipline in every experiment
@@ -198,8 +198,24 @@ struct ReferenceRows {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Entry {
+    One(Part),
+    More(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
     Number(f64),
-    Numbers(Vec<f64>),
+    Word(String),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Word(word) => word.fmt(formatter),
+        }
+    }
 }
 
 impl Paper {
@@ -299,8 +315,8 @@ impl TableTable {
                 let fill = |text: &str| {
                     let text = text.replace("{row}", row).replace("{column}", column);
                     match entry {
-                        Entry::Number(value) => text.replace("{value}", &value.to_string()),
-                        Entry::Numbers(values) => (0_u32..).zip(values).fold(text, |text, (index, value)| {
+                        Entry::One(value) => text.replace("{value}", &value.to_string()),
+                        Entry::More(values) => (0_u32..).zip(values).fold(text, |text, (index, value)| {
                             text.replace(&format!("{{value.{index}}}"), &value.to_string())
                         }),
                     }

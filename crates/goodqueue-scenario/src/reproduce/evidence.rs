@@ -231,12 +231,41 @@ impl<'m> Evidence<'m> {
         }
     }
 
+    /// `greatest(figure)` and `least(figure)`: of its values in the first runs of all cells alone, in the second ones alone, and
+    /// so on. The runs of cells of one experiment are in the same order.
+    fn extreme(&self, is_greatest: bool, figure: &Expression, context: Context<'_>) -> Figure {
+        let mut cells = std::collections::BTreeSet::new();
+        figure.cells(&mut cells);
+        cells.extend(context.cell.cloned());
+        let counts: Vec<usize> = cells.iter().map(|cell| self.repetitions(cell)).collect();
+        let (Some(&most), Some(&least)) = (counts.iter().max(), counts.iter().min()) else {
+            return self.value(figure, context);
+        };
+        if most != least {
+            return Err(Diagnostic::new(format!("the runs are compared one by one: {most} and {least}")));
+        }
+        let mut extreme = f64::NAN;
+        for run in (0..most).filter(|run| context.weights.of(*run) > 0.0) {
+            let mut alone = vec![0.0; most];
+            alone[run] = 1.0;
+            let value = self.value(figure, Context { weights: &Weights(alone), ..context })?;
+            if value.is_nan() {
+                return Ok(value);
+            }
+            extreme = if is_greatest { extreme.max(value) } else { extreme.min(value) };
+        }
+        Ok(extreme)
+    }
+
     fn call(&self, name: &str, arguments: &[Expression], context: Context<'_>) -> Figure {
         if let Some(function) = function(name) {
             let values: Vec<f64> =
                 arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
             let unknown = values.iter().any(|value| value.is_nan());
             return Ok(if unknown { f64::NAN } else { function(&values) });
+        }
+        if let ("greatest" | "least", [figure]) = (name, arguments) {
+            return self.extreme(name == "greatest", figure, context);
         }
         let Some(cell) = context.cell else {
             return Err(Diagnostic::new(format!("`{name}` is not said of which runs"))
@@ -505,6 +534,9 @@ mod tests {
             ("trough(series.delay, 0s, 9s)[codel@x]", 0.1),
             ("after(series.delay, 0.35, 0s)[codel@x]", 2.0),
             ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),
+            ("greatest(mean(rate)[codel@x])", 2.0),
+            ("least(mean(rate)[codel@x] - mean(flows.*.rate)[codel@x])", -1.0),
+            ("greatest(mean(rate) * (3 - mean(rate)) - mean(rate))[codel@x]", 1.0),
         ] {
             assert!((value(text) - expected).abs() < 1e-9, "{text}: {}", value(text));
         }

@@ -121,6 +121,9 @@ pub struct Experiment {
     /// Keys with several values each; every combination is run, and all of them are the experiment's repetitions.
     #[serde(default)]
     vary: BTreeMap<String, Vec<toml::Value>>,
+    /// The same with `--full`, if that varies more.
+    #[serde(default)]
+    full_vary: BTreeMap<String, Vec<toml::Value>>,
     #[serde(default)]
     quick: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -407,7 +410,7 @@ impl Paper {
         effort: Effort,
         labels: &BTreeSet<&str>,
     ) -> Result<Vec<Scenario>, Diagnostic> {
-        let combinations = experiment.combinations()?;
+        let combinations = experiment.combinations(effort)?;
         combinations.iter().map(|varied| self.scenario(experiment, effort, labels, varied)).collect()
     }
 
@@ -466,9 +469,13 @@ fn keys_of<'v>((key, value): (&'v String, &'v toml::Value)) -> Vec<(&'v String, 
 
 impl Experiment {
     /// Every combination of the values that it varies; a single empty one if it varies nothing.
-    fn combinations(&self) -> Result<Vec<Vec<(&String, &toml::Value)>>, Diagnostic> {
+    fn combinations(&self, effort: Effort) -> Result<Vec<Vec<(&String, &toml::Value)>>, Diagnostic> {
+        let varied = match effort {
+            Effort::Full if !self.full_vary.is_empty() => &self.full_vary,
+            _ => &self.vary,
+        };
         let mut all = vec![Vec::new()];
-        for (key, values) in &self.vary {
+        for (key, values) in varied {
             let count = all.len().saturating_mul(values.len());
             if count == 0 || count > MOST_COMBINATIONS {
                 return Err(Diagnostic::new(format!("`vary` of {} makes {count} combinations", self.name))

@@ -15,6 +15,7 @@
 //! set = { "flows.0.count" = 4 }     # keys of the scenario
 //! vary = { "link.rtt" = ["10ms", "1s"] }    # keys with several values: the runs of every combination, taken together
 //!                                            # a table of keys as a value sets them all: { "link.down" = "3mbit", "tcp.iw" = 4 }
+//! full_vary = { "link.rtt" = ["10ms", "50ms", "1s"] }    # instead of `vary` with --full
 //! quick = { seeds = 100 }           # more of them, with --quick or with --full
 //! full = { seeds = 100 }
 //! series = "100ms"                  # step of the time series, if any are needed

@@ -198,6 +198,10 @@ fn one_table(lines: &[Line<'_>]) -> Table {
     if has_calls {
         header.insert(header.len() - 1, "voice\n%, ms, MOS\nlost/one way/score");
     }
+    let has_videos = runs().any(|run| run.probes.video.is_some());
+    if has_videos {
+        header.insert(header.len() - 1, "video\nMbit/s, s, s\nrate/stalled/shown after");
+    }
     let timed: Vec<&Timed> = TIMED.iter().filter(|timed| runs().any(|run| (timed.is_there)(run))).collect();
     for column in &timed {
         header.insert(header.len() - 1, column.heading);
@@ -207,6 +211,9 @@ fn one_table(lines: &[Line<'_>]) -> Table {
         let mut cells = line.cells();
         if has_calls {
             cells.insert(cells.len() - 1, line.calls());
+        }
+        if has_videos {
+            cells.insert(cells.len() - 1, line.videos());
         }
         for column in &timed {
             cells.insert(cells.len() - 1, line.times(column));
@@ -278,6 +285,14 @@ impl Line<'_> {
             )),
             Cell::new(grade.unwrap_or("–")),
         ]
+    }
+
+    /// What viewers of adaptive video saw.
+    fn videos(&self) -> Cell {
+        let rate = self.mean(|run| run.probes.video.as_ref()?.bitrate_bps.map(|bits| bits / 1e6));
+        let stalled = self.mean(|run| Some(run.probes.video.as_ref()?.stalled_s));
+        let after = self.mean(|run| run.probes.video.as_ref()?.shown_after_s);
+        Cell::new(format!("{}/{}/{}", number(rate, 2), number(stalled, 1), number(after, 1)))
     }
 
     /// What voice calls sounded like.

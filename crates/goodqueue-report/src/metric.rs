@@ -113,6 +113,10 @@ fn main() -> Vec<Metric> {
         main(VOICE, "MOS", "", Better::High, |r, _| voice(r)?.mos),
         main(PAGES, "p50", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p50)),
         main(PAGES, "p95", "ms", Better::Low, |r, _| ms(r.probes.web.as_ref()?.page_fetch_s.p95)),
+        main(VIDEO, "bit rate", "Mbit/s", Better::High, |r, _| {
+            Some(r.probes.video.as_ref()?.bitrate_bps? / 1e6)
+        }),
+        main(VIDEO, "stalled", "s", Better::Low, |r, _| Some(r.probes.video.as_ref()?.stalled_s)),
         main(TRANSFERS, "p50", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p50)),
         main(TRANSFERS, "p95", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p95)),
         main(TRANSFERS, "p99", "ms", Better::Low, |r, _| ms(r.completion.as_ref()?.time_s.p99)),
@@ -219,11 +223,12 @@ pub(crate) const PACKETS: &str = "Packets";
 const FAIRNESS: &str = "Jain index";
 const VOICE: &str = "Voice";
 const PAGES: &str = "Page fetch";
+const VIDEO: &str = "Video";
 const TRANSFERS: &str = "Flow completion";
 const GROUPS: &str = "Group response";
 const AIRTIME: &str = "Airtime";
 /// About traffic that only some scenarios have.
-const OF_SOME_TRAFFIC: [&str; 4] = [VOICE, PAGES, TRANSFERS, GROUPS];
+const OF_SOME_TRAFFIC: [&str; 5] = [VOICE, PAGES, VIDEO, TRANSFERS, GROUPS];
 /// More columns than these nobody reads.
 const MOST_STATIONS: usize = 16;
 const MOST_QUEUES: usize = 5;

@@ -1,6 +1,7 @@
 //! From what a simulation counted to the figures of a result.
 
 mod transfers;
+mod video;
 mod voice;
 mod wifi;
 
@@ -112,6 +113,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
             voip: calls(&flows, outcome),
             web: web(config, outcome),
+            video: video::together(&flows),
         },
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },
         loss_synchronization: PerDirection {
@@ -236,6 +238,7 @@ fn flow_result(
         ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
         voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
         transfers: is_of_pieces(&config.traffic).then(|| summary_of_transfers(&outcome.transfers)),
+        video: video::viewer(run, config, outcome),
     }
 }
 

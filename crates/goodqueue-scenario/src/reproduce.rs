@@ -246,8 +246,9 @@ impl<'p> Plan<'p> {
     pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsTable> {
         let mut tables: Vec<MetricsTable> = Vec::new();
         let mut rest: Vec<&Metric> = self.paper.metrics.iter().collect();
-        while let Some(only) = rest.first().map(|metric| &metric.only) {
-            let (alike, others) = rest.iter().partition(|metric| &metric.only == only);
+        while let Some(Metric { only, table, .. }) = rest.first() {
+            let (alike, others) =
+                rest.iter().partition(|metric| &metric.only == only && &metric.table == table);
             tables.push(self.metrics_of(alike, only, evidence));
             rest = others;
         }

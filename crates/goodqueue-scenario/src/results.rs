@@ -365,6 +365,9 @@ pub struct FlowResult {
     /// What it transferred piece by piece; absent for flows that are one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Transfers>,
+    /// What a viewer of adaptive video saw; absent for other flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoResult>,
 }
 
 /// Transfers that began in the time measured, and how long they took.
@@ -419,6 +422,26 @@ pub struct Probes {
     /// What browsers saw; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<WebProbe>,
+    /// What viewers of adaptive video saw, all together; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoResult>,
+}
+
+/// Adaptive video, in the time measured.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct VideoResult {
+    /// Segments that were asked for and are complete.
+    pub segments: u64,
+    /// Their bit rate, mean.
+    pub bitrate_bps: Option<f64>,
+    /// Segments of another bit rate than the one before.
+    pub switches: u64,
+    /// Times that the buffer was empty, after showing had begun.
+    pub stalls: u64,
+    /// Length of all of them together.
+    pub stalled_s: f64,
+    /// From the start of the flow until showing began, whenever that was; `null` if it did not.
+    pub shown_after_s: Option<f64>,
 }
 
 /// Voice calls. Packets that may still have been on their way when the run ended count nowhere.

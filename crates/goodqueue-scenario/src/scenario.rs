@@ -186,6 +186,15 @@
 //! interval = "1s"               # from the beginning of a fetch to the beginning of the next, if that is not longer
 //! direction = "down"            # or "up", as of packmime
 //!
+//! kind = "video"                # over TCP: adaptive video, segment by segment over one connection, each at the bit rate that the
+//!                               # last five promise; silent while the buffer is full
+//! ladder = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"]   # bit rates, ascending
+//! segment = "2s"                # duration of a segment
+//! buffer = "30s"                # of the film may be fetched ahead
+//! ready = "4s"                  # fetched before it is shown, and after a stall likewise; default: two segments
+//! request = 300                 # bytes of a request
+//! direction = "down"            # or "up", as of packmime
+//!
 //! kind = "tcp_onoff"            # over TCP: data without end for some time, none for some time
 //! on = { exponential = "5s" }   # must be given, as must `off`; may be drawn
 //! off = { exponential = "5s" }
@@ -235,7 +244,7 @@ pub(crate) use resolve::Traces;
 pub use tcp::{DelayedAck, Tcp};
 pub use traffic::{
     Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
-    Voip, Web,
+    Video, Voip, Web,
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};
 

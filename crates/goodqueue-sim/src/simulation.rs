@@ -13,7 +13,7 @@ use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
 use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Observer, Register};
 use crate::packet::{Direction, Ends};
-use crate::traffic::{AnySource, OneWay, RoundTrip, Source, Tally, Traffic, Transfer};
+use crate::traffic::{AnySource, OneWay, RoundTrip, Showing, Source, Tally, Traffic, Transfer};
 use crate::wifi::{MediumConfig, WifiHop, WifiOutcome};
 
 /// Everything that determines a run. Equal configurations give equal outcomes, bit for bit.
@@ -178,6 +178,8 @@ pub struct FlowOutcome {
     pub one_way: Vec<OneWay>,
     /// Transfers begun in the time measured.
     pub transfers: Vec<Transfer>,
+    /// What a viewer of adaptive video saw, warm-up included.
+    pub showing: Option<Showing>,
 }
 
 /// Time series with one value for each step.
@@ -489,6 +491,7 @@ impl<'a> Simulation<'a> {
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
             transfers: transfers.copied().collect(),
+            showing: source.showing().cloned(),
         }
     }
 }

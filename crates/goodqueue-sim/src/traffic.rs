@@ -14,6 +14,7 @@ mod poisson;
 mod tcp;
 mod tcp_on_off;
 mod transfers;
+mod video;
 mod voip;
 mod web;
 
@@ -30,6 +31,7 @@ pub use poisson::{Poisson, PoissonSettings};
 pub use tcp::{Tcp, TcpSettings};
 pub use tcp_on_off::{TcpOnOff, TcpOnOffSettings};
 pub use transfers::{Transfers, TransfersSettings};
+pub use video::{Segment, Showing, Video, VideoSettings};
 pub use voip::{Voip, VoipSettings};
 pub use web::{Web, WebPage, WebSettings};
 
@@ -81,6 +83,11 @@ pub trait Source {
     /// What it transferred piece by piece: files, pages, web responses.
     fn transfers(&self) -> &[Transfer] {
         &[]
+    }
+
+    /// What its viewer saw; only adaptive video knows.
+    fn showing(&self) -> Option<&Showing> {
+        None
     }
 }
 
@@ -220,6 +227,9 @@ macro_rules! sources {
             fn transfers(&self) -> &[Transfer] {
                 match self { $(Self::$name(source) => Source::transfers(source.as_ref())),+ }
             }
+            fn showing(&self) -> Option<&Showing> {
+                match self { $(Self::$name(source) => Source::showing(source.as_ref())),+ }
+            }
         }
     };
 }
@@ -247,4 +257,6 @@ sources! {
     TcpOnOff(TcpOnOffSettings),
     /// A browser that fetches a page again and again.
     Web(WebSettings),
+    /// A viewer of adaptive video.
+    Video(VideoSettings),
 }

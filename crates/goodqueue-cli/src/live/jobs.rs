@@ -341,6 +341,7 @@ fn flow_outcome(
             sim::Traffic::Transfers(_) | sim::Traffic::Web(_) => measured().map(transfer).collect(),
             _ => Vec::new(),
         },
+        showing: None,
     }
 }
 

@@ -105,6 +105,8 @@ pub struct Metric {
     pub scale: f64,
     /// Beginnings of the names of the experiments that have it; empty: all.
     pub only: Vec<String>,
+    /// What is in one table with it: metrics of the same experiments, and of the same word here.
+    pub table: String,
 }
 
 /// Runs that claims are about.

@@ -10,6 +10,7 @@ mod poisson;
 mod tcp;
 mod tcp_onoff;
 mod transfers;
+mod video;
 mod voip;
 mod web;
 
@@ -26,6 +27,7 @@ pub use poisson::Poisson;
 pub use tcp::TcpTransfer;
 pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;
+pub use video::Video;
 pub use voip::{Hearing, Voip};
 pub use web::{Page, Web};
 
@@ -294,6 +296,8 @@ kinds! {
     Web(Web),
     /// A TCP sender that is silent at times.
     TcpOnOff(TcpOnOff),
+    /// A viewer of adaptive video.
+    Video(Video),
 }
 
 const FLOW_KEYS: &[&str] = &[

@@ -45,6 +45,7 @@
 //! unit = "Mbit/s"
 //! scale = 1e-6
 //! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
+//! table = "video"                   # metrics of another word, or of none, stand in another table
 //!
 //! [real]                            # what a real system measured: checks of an order are judged by its figures, too
 //! of = "Linux 6.1"
@@ -109,6 +110,8 @@ struct MetricTable {
     scale: f64,
     #[serde(default)]
     only: Vec<String>,
+    #[serde(default)]
+    table: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -256,8 +259,8 @@ impl Paper {
         if !given.is_empty() {
             claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
         }
-        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale, only }| {
-            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale, only })
+        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale, only, table }| {
+            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale, only, table })
         });
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));

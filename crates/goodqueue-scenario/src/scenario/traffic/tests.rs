@@ -319,3 +319,54 @@ fn a_flow_that_hears_of_local_drops_is_written_as_it_was_read() {
     let error = message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"web\"\nlocal_congestion = true");
     assert!(error.contains("local_congestion"), "{error}");
 }
+
+#[test]
+fn a_film_has_a_ladder_and_a_buffer_that_a_segment_finds_room_in() {
+    let scenario = read(
+        "qdiscs = \"pfifo\"\n[[flows]]\nkind = \"video\"\nladder = [\"1mbit\", \"2mbit\"]\nsegment = \"4s\"\ndirection = \"up\"",
+    )
+    .unwrap();
+    let json = scenario.to_json();
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
+    let Traffic::Video(video) = &scenario.flows[0].traffic else { panic!("{json}") };
+    assert_eq!((video.ready, video.buffer), (Duration::from_secs(8), Duration::from_secs(30)));
+    let with = |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"video\"\n{lines}"));
+    insta::assert_snapshot!(with("ladder = [\"2mbit\", \"1mbit\"]"), @r#"
+    load.toml:4:10: `ladder`: a bit rate of 1mbit is not possible here
+      4 | ladder = ["2mbit", "1mbit"]
+        |          ^^^^^^^^^^^^^^^^^^
+      allowed: a list of bit rates, each above the one before, such as ["300kbit", "1mbit"]
+    "#);
+    insta::assert_snapshot!(with("ladder = [\"2mbit\", \"1mbyte\"]"), @r#"
+    load.toml:4:20: `mbyte` of the rate `1mbyte` is not a unit of rate
+      4 | ladder = ["2mbit", "1mbyte"]
+        |                    ^^^^^^^^
+      allowed: `10mbit`, `1.5 Mbit/s`, `10Mbps`, `1gbit`
+      help: did you mean `mbit`?
+    "#);
+    insta::assert_snapshot!(with("ladder = [2]"), @r"
+    load.toml:4:11: the rate `2` has no unit
+      4 | ladder = [2]
+        |           ^
+      allowed: `10mbit`, `1.5 Mbit/s`, `10Mbps`, `1gbit`
+      help: write `2mbit` if Mbit/s is meant
+    ");
+    insta::assert_snapshot!(with("ladder = \"2mbit\""), @r#"
+    load.toml:4:10: `ladder`: this is not a list
+      4 | ladder = "2mbit"
+        |          ^^^^^^^
+      allowed: a list of bit rates, each above the one before, such as ["300kbit", "1mbit"]
+    "#);
+    insta::assert_snapshot!(with("buffer = \"5s\""), @r#"
+    load.toml:4:10: `buffer`: a buffer of 5s is not possible
+      4 | buffer = "5s"
+        |          ^^^^
+      allowed: 6s (`ready` and a segment) to 3600s
+    "#);
+    insta::assert_snapshot!(with("segment = \"0s\""), @r#"
+    load.toml:4:11: `segment`: segments of 0s are not possible
+      4 | segment = "0s"
+        |           ^^^^
+      allowed: above 0s, at most 3600s
+    "#);
+}

@@ -1,0 +1,164 @@
+//! Adaptive video: what a viewer sees on a line that is fast, that becomes slow, or that others use too.
+
+use std::sync::Arc;
+
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::traffic::{Showing, TcpSettings, VideoSettings};
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_tcp::AnyCongestionControl;
+
+const LADDER: [u64; 6] = [300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000];
+
+fn cubic() -> AnyCongestionControl {
+    AnyCongestionControl::by_name("cubic").expect("listed")
+}
+
+fn viewer(buffer_s: u64) -> FlowConfig {
+    let traffic = Traffic::Video(VideoSettings {
+        direction: Direction::Down,
+        ladder: LADDER.map(Rate::from_bps).to_vec(),
+        segment: Duration::from_secs(2),
+        buffer: Duration::from_secs(buffer_s),
+        ready: Duration::from_secs(4),
+        request: 300,
+        config: goodqueue_tcp::Config::default(),
+        congestion_control: cubic(),
+    });
+    FlowConfig::new(traffic, Duration::from_millis(50))
+}
+
+fn bulk() -> FlowConfig {
+    let traffic = Traffic::Tcp(TcpSettings {
+        direction: Direction::Down,
+        size: None,
+        config: Arc::default(),
+        congestion_control: cubic(),
+        local_congestion: false,
+    });
+    FlowConfig::new(traffic, Duration::from_millis(50))
+}
+
+fn codel() -> AnyConfig {
+    let settings = Settings::new().with("limit", Value::Packets(1000));
+    AnyConfig::from_settings("codel", &settings, &Link::default()).expect("listed").expect("valid")
+}
+
+fn simulate(down: Capacity, flows: Vec<FlowConfig>, seconds: u64) -> Outcome {
+    let up = Capacity::Constant(Rate::from_bps(10_000_000));
+    let links = [down, up].map(|capacity| LinkConfig::new(capacity, codel()));
+    run(&Config::new(links, flows, Duration::from_secs(seconds))).expect("valid")
+}
+
+fn constant(mbit: u64) -> Capacity {
+    Capacity::Constant(Rate::from_bps(mbit * 1_000_000))
+}
+
+/// A line whose rate changes once.
+fn falling(from_mbit: u64, to_mbit: u64, at_s: u64) -> Capacity {
+    let change =
+        |at_s: u64, mbit: u64| (Instant::ZERO + Duration::from_secs(at_s), Rate::from_bps(mbit * 1_000_000));
+    Capacity::Schedule(vec![change(0, from_mbit), change(at_s, to_mbit)])
+}
+
+fn shown(outcome: &Outcome) -> &Showing {
+    outcome.flows[0].showing.as_ref().expect("a viewer")
+}
+
+fn rates(showing: &Showing) -> Vec<u64> {
+    showing.segments.iter().map(|segment| segment.rate.as_bps()).collect()
+}
+
+#[test]
+fn a_fast_line_leads_step_by_step_to_the_top_of_the_ladder_where_the_viewer_stays() {
+    let outcome = simulate(constant(10), vec![viewer(30)], 120);
+    let showing = shown(&outcome);
+    // While fewer than two segments are there the rate is the lowest.
+    assert_eq!(rates(showing)[..8], [[300_000; 2].as_slice(), &LADDER[1..], &[4_300_000]].concat());
+    assert!(rates(showing)[7..].iter().all(|rate| *rate == 4_300_000), "{:?}", rates(showing));
+    assert!(showing.stalls.is_empty());
+    // Two segments of 75 kB: two round trips of handshake and request each at least.
+    let begun = showing.shown_from.expect("shown").since(Instant::ZERO);
+    assert!(begun > Duration::from_millis(200) && begun < Duration::from_secs(1), "{begun}");
+}
+
+#[test]
+fn a_full_buffer_holds_fetches_back_to_the_pace_at_which_the_film_is_shown() {
+    let outcome = simulate(constant(10), vec![viewer(30)], 120);
+    let segments = &shown(&outcome).segments;
+    // 120 s are shown at most, 30 s are ahead.
+    assert!((70..=75).contains(&segments.len()), "{}", segments.len());
+    let late = segments.iter().filter(|segment| segment.begun_at > Instant::ZERO + Duration::from_secs(60));
+    let begun: Vec<Instant> = late.map(|segment| segment.begun_at).collect();
+    assert!(begun.windows(2).all(|pair| pair[1].since(pair[0]) == Duration::from_secs(2)), "{begun:?}");
+    // 150 s of film at 4.3 Mbit/s are 5.6 Mbit/s for 120 s: the line is idle the rest of the time.
+    assert!(outcome.links[0].sent.bytes < 120 * 1_250_000 * 6 / 10);
+}
+
+#[test]
+fn a_line_that_falls_to_a_megabit_leads_down_the_ladder_without_a_stall() {
+    let outcome = simulate(falling(10, 1, 60), vec![viewer(30)], 180);
+    let showing = shown(&outcome);
+    assert_eq!(showing.stalls, [], "30 s in the buffer outlast the way down");
+    let last: Vec<u64> = rates(showing).into_iter().rev().take(20).collect();
+    assert!(last.iter().all(|rate| *rate <= 750_000), "0.85 of the line are 0.81 Mbit/s: {last:?}");
+}
+
+#[test]
+fn with_a_short_buffer_the_same_fall_stalls_the_film_once_for_as_long_as_the_segment_under_way_needs() {
+    let outcome = simulate(falling(10, 1, 60), vec![viewer(8)], 180);
+    let stalls = &shown(&outcome).stalls;
+    assert!(!stalls.is_empty());
+    let total: Duration = stalls
+        .iter()
+        .fold(Duration::ZERO, |sum, (begun, ended)| sum + ended.expect("shown again").since(*begun));
+    // The segment of 4.3 Mbit/s under way needs 9 s of a megabit, that of 2.85 behind it 6; 8 s were in the buffer.
+    assert!(total > Duration::from_secs(1) && total < Duration::from_secs(12), "{stalls:?}");
+    let last_ended = stalls.last().and_then(|stall| stall.1).expect("shown again");
+    assert!(last_ended < Instant::ZERO + Duration::from_secs(90), "{stalls:?}");
+}
+
+#[test]
+fn beside_two_transfers_without_end_it_shares_the_line() {
+    let outcome = simulate(constant(10), vec![viewer(30), bulk(), bulk()], 180);
+    let showing = shown(&outcome);
+    let rates = rates(showing);
+    let mean = rates.iter().sum::<u64>() / rates.len() as u64;
+    // A third of the line is 3.2 Mbit/s, of which 0.85 are 2.7; pauses and small windows cost some.
+    assert!((1_000_000..3_200_000).contains(&mean), "{mean}: {rates:?}");
+    assert_eq!(showing.stalls, []);
+    let bulk: u64 = outcome.flows[1..].iter().map(|flow| flow.tally.delivered).sum();
+    assert!(bulk > 180 * 1_250_000 / 2, "the others have the rest: {bulk}");
+}
+
+#[test]
+fn a_line_too_slow_for_the_lowest_rate_stalls_again_and_again() {
+    let rate = Capacity::Constant(Rate::from_bps(200_000));
+    let outcome = simulate(rate, vec![viewer(30)], 120);
+    let showing = shown(&outcome);
+    assert!(rates(showing).iter().all(|rate| *rate == 300_000));
+    // Two segments take 6.3 s and last 4.
+    assert!((10..=20).contains(&showing.stalls.len()), "{:?}", showing.stalls);
+}
+
+#[test]
+fn a_viewer_who_leaves_sends_no_more_and_one_elsewhere_is_the_mirror_image() {
+    let mut flow = viewer(30);
+    flow.stop = Some(Instant::ZERO + Duration::from_secs(5));
+    let outcome = simulate(constant(10), vec![flow], 20);
+    assert_eq!(outcome.in_flight.packets, 0);
+    assert!(
+        shown(&outcome)
+            .segments
+            .iter()
+            .all(|segment| segment.begun_at <= Instant::ZERO + Duration::from_secs(5))
+    );
+    assert_eq!(shown(&outcome).stalls, []);
+
+    let mut elsewhere = viewer(30);
+    if let Traffic::Video(video) = &mut elsewhere.traffic {
+        video.direction = Direction::Up;
+    }
+    let [down, up] = [viewer(30), elsewhere].map(|flow| simulate(constant(10), vec![flow], 60));
+    assert_eq!((shown(&down), down.flows[0].tally), (shown(&up), up.flows[0].tally));
+}

@@ -420,7 +420,7 @@ fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
     assert_eq!((&claims[1]["verdict"], &claims[1]["got"]), (&Value::from("not run"), &Value::Null));
     let runs =
         std::fs::read_dir(folder.path().join("goodqueue-results/runs")).expect("runs are kept").count();
-    assert_eq!(runs, 100, "one cell of the table, and all of its replications");
+    assert_eq!(runs, 400, "one cell of the table, and all of its replications");
     let again = goodqueue(folder.path(), &args);
     assert_eq!(stdout(&again), text);
 }

@@ -108,15 +108,24 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
             } else {
                 entry("plain", line, "95 % interval");
             }
-            if picture.traces.iter().any(|trace| trace.paper.is_some()) {
-                entry("plain", "<path class=\"paper\" d=\"M14 1l5 5l-5 5l-5 -5z\"/>", "what the paper has");
-            }
         }
+    }
+    if picture.traces.iter().any(|trace| !trace.paper.is_empty()) {
+        entry(
+            "plain",
+            &format!("<path class=\"paper\" d=\"{}\"/>", diamond((14.0, 6.0))),
+            "what the paper has",
+        );
     }
     out
 }
 
 type Point = (f64, f64);
+
+/// The mark of what a paper has, about a point of the drawing.
+fn diamond((x, y): Point) -> String {
+    format!("M{x:.1} {:.1}l5 5l-5 5l-5 -5z", y - 5.0)
+}
 
 /// A plane with axes, from values to the coordinates of the drawing.
 struct Plane {
@@ -236,19 +245,28 @@ fn ticks((low, high): (f64, f64)) -> Vec<f64> {
 }
 
 fn lines(picture: &Picture, strokes: &Strokes) -> String {
-    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().copied());
+    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper).copied());
     let plane = Plane::over(all, false);
     let mut out = plane.frame(picture);
+    let mut marks = String::new();
     for trace in &picture.traces {
+        let (class, name) = (strokes.class(trace), escape(&trace.name));
         let _ = writeln!(
             out,
-            "<g class=\"{}\"><path class=\"line\" d=\"{}\"><title>{}</title></path></g>",
-            strokes.class(trace),
+            "<g class=\"{class}\"><path class=\"line\" d=\"{}\"><title>{name}</title></path></g>",
             plane.path(&trace.points),
-            escape(&trace.name)
         );
+        for (x, y) in &trace.paper {
+            let _ = writeln!(
+                marks,
+                "<g class=\"{class}\"><path class=\"paper own\" d=\"{}\"><title>{name}, the paper: {}, {}</title></path></g>",
+                diamond((plane.x_at(*x), plane.y_at(*y))),
+                figures(*x),
+                figures(*y)
+            );
+        }
     }
-    out + "</svg>\n"
+    out + &marks + "</svg>\n"
 }
 
 /// An upright axis for each name, from the least to the greatest value on it, and a line over all of them for each trace.
@@ -421,9 +439,8 @@ fn width(text: &str) -> f64 {
 
 /// A row for each trace, below each other, under the name of its experiment if there are several.
 fn rows(picture: &Picture, strokes: &Strokes, draw: fn(&Plane, &Trace, f64) -> String) -> String {
-    let of_paper = picture.traces.iter().filter_map(|trace| Some((trace.paper?, 0.0)));
-    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().copied());
-    let all = all.chain(of_paper).chain([(0.0, 0.0)]);
+    let all = picture.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper).copied());
+    let all = all.chain([(0.0, 0.0)]);
     let names = picture.traces.iter().map(|trace| width(&trace.label)).fold(0.0, f64::max);
     let left = (names + 16.0).clamp(LEFT, WIDTH / 2.0);
     let right = if picture.form == FigureForm::Bars { WIDTH - VALUE } else { WIDTH - RIGHT };
@@ -460,13 +477,12 @@ fn rows(picture: &Picture, strokes: &Strokes, draw: fn(&Plane, &Trace, f64) -> S
             escape(&trace.label),
             draw(&plane, trace, y)
         );
-        if let Some(paper) = trace.paper {
-            let x = plane.x_at(paper);
+        for (paper, _) in &trace.paper {
             let _ = writeln!(
                 out,
-                "<path class=\"paper\" d=\"M{x:.1} {:.1}l5 5l-5 5l-5 -5z\"><title>the paper: {}</title></path>",
-                y - 5.0,
-                figures(paper)
+                "<path class=\"paper\" d=\"{}\"><title>the paper: {}</title></path>",
+                diamond((plane.x_at(*paper), y)),
+                figures(*paper)
             );
         }
         y += ROW;
@@ -503,7 +519,7 @@ fn bar_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     // The value stands at its bar, unless the mark of the paper's would lie on it.
     let at_bar = value.max(high) + 6.0;
     let room = at_bar - 6.0..at_bar + width(&words) + 6.0;
-    let mark = trace.paper.map(|paper| plane.x_at(paper)).filter(|mark| room.contains(mark));
+    let mark = trace.paper.first().map(|paper| plane.x_at(paper.0)).filter(|mark| room.contains(mark));
     let behind = mark.map_or(at_bar, |mark| mark + 11.0);
     format!(
         "<rect class=\"fill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"12\"/>\
@@ -537,7 +553,7 @@ mod tests {
 
     fn trace(label: &str, beyond: bool, points: Vec<Point>) -> Trace {
         let (name, group) = (format!("{label}, 1+1"), Some("1+1".to_owned()));
-        Trace { name, label: label.to_owned(), group, beyond, paper: Some(3.0), points }
+        Trace { name, label: label.to_owned(), group, beyond, paper: vec![(3.0, 0.0)], points }
     }
 
     fn picture(form: FigureForm, traces: Vec<Trace>) -> Picture {
@@ -563,11 +579,13 @@ mod tests {
     fn a_value_stands_at_its_bar_and_not_under_or_behind_the_mark_of_the_papers() {
         let place = |paper| {
             let bar = Trace {
-                paper: Some(paper),
+                paper: vec![(paper, 0.0)],
                 ..trace("pie", false, vec![(14.0, 0.0), (14.8, 0.0), (15.0, 0.0)])
             };
-            let scale =
-                Trace { paper: None, ..trace("codel", false, vec![(29.0, 0.0), (30.0, 0.0), (30.0, 0.0)]) };
+            let scale = Trace {
+                paper: Vec::new(),
+                ..trace("codel", false, vec![(29.0, 0.0), (30.0, 0.0), (30.0, 0.0)])
+            };
             let drawn = drawn(&picture(FigureForm::Bars, vec![bar, scale]));
             let before = drawn.split(">14.8<").next().unwrap_or_default();
             let x = before
@@ -596,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_and_its_key_have_the_same_stroke_and_no_two_disciplines_share_one() {
+    fn a_curve_its_key_and_the_mark_of_the_paper_look_alike_and_no_two_disciplines_do() {
         let points = vec![(1.0, 2.0), (2.0, 3.0)];
         let labels: Vec<String> = (0..14).map(|number| format!("q{number}")).collect();
         let traces = labels.iter().enumerate().map(|(n, label)| trace(label, n > 9, points.clone()));
@@ -606,7 +624,7 @@ mod tests {
         let mut seen: Vec<String> = Vec::new();
         for trace in &picture.traces {
             let class = strokes.class(trace);
-            assert_eq!(drawn.matches(&format!("<g class=\"{class}\">")).count(), 2, "{class}");
+            assert_eq!(drawn.matches(&format!("<g class=\"{class}\">")).count(), 3, "{class}");
             assert!(!seen.contains(&class), "{class} twice");
             assert_eq!(class.contains("dash"), trace.beyond);
             seen.push(class);

@@ -218,11 +218,32 @@ pub struct Figure {
     /// Added to the values of samples, in that unit.
     #[serde(default)]
     pub plus: f64,
-    /// Seconds of a series that are drawn; default: all.
+    /// How far x is drawn, of a series in seconds, of a CDF in the unit of the axis; default: all.
     pub until: Option<f64>,
-    /// What the paper has, in the unit of the axis, by cell (box, bars).
+    /// What the paper has, in the units of the axes, by cell.
     #[serde(default)]
-    pub paper: BTreeMap<String, f64>,
+    pub paper: BTreeMap<String, Marks>,
+}
+
+/// What a paper has of one cell of a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Marks {
+    /// A value (box, bars).
+    Value(f64),
+    /// Points of a line (CDF, series).
+    Points(Vec<(f64, f64)>),
+}
+
+impl Marks {
+    /// As points, a value as x with y = 0.
+    #[must_use]
+    pub fn points(&self) -> Vec<(f64, f64)> {
+        match self {
+            Self::Value(value) => vec![(*value, 0.0)],
+            Self::Points(points) => points.clone(),
+        }
+    }
 }
 
 fn one() -> f64 {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::evidence::Evidence;
 use super::expression::{Cell, Expression};
-use super::paper::{Figure, FigureForm, Paper};
+use super::paper::{Figure, FigureForm, Marks, Paper};
 use crate::diagnostic::Diagnostic;
 
 /// A figure, with what came out.
@@ -35,8 +35,8 @@ pub struct Trace {
     pub group: Option<String>,
     /// Its discipline is not among those of the paper.
     pub beyond: bool,
-    /// What the paper has, where it says so.
-    pub paper: Option<f64>,
+    /// What the paper has, where it says so: points of a line; for boxes and bars a value as x with y = 0.
+    pub paper: Vec<(f64, f64)>,
     /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
     /// high likewise; for parallel axes number and value. Empty where no run has a sample.
     pub points: Vec<(f64, f64)>,
@@ -60,8 +60,9 @@ impl Figure {
                 let points = self
                     .points(cell, sort, evidence)
                     .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
-                let (beyond, of_paper) = (paper.is_beyond(&cell.label), self.paper.get(&cell.to_string()));
-                traces.push(Trace { name, label, group, beyond, paper: of_paper.copied(), points });
+                let beyond = paper.is_beyond(&cell.label);
+                let of_paper = self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points);
+                traces.push(Trace { name, label, group, beyond, paper: of_paper, points });
             }
         }
         let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
@@ -86,7 +87,7 @@ impl Figure {
                     below += count;
                     (value * self.scale + self.plus, below / total)
                 });
-                Ok(thinned(points.collect()))
+                Ok(thinned(points.take_while(|(x, _)| self.until.is_none_or(|until| *x <= until)).collect()))
             }
             FigureForm::Box => {
                 let samples = evidence.samples_of(cell, of(0)?)?;

@@ -57,10 +57,9 @@ pub enum LossDetection {
     /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the fourth above it arrived, a
     /// retransmission if what was sent after it did. There is no handshake: data leaves with the SYN.
     Ns2Linux,
-    /// As libutp does (utp.cpp of May 2010, `selective_ack`): by counting, but what is lost fills the window until it is
-    /// acknowledged or times out, and is sent again once and at once, whatever the window says. Each retransmission reduces
-    /// the window anew, if the controller wants it; nothing that is merely suspected goes again; a SACK renews the timeout. The
-    /// receiver acknowledges what comes out of order with the next packet or late, as any other.
+    /// As libutp does (utp.cpp of May 2010, `selective_ack`): a selective acknowledgement has up to four packets sent again,
+    /// whatever the window says, and what is lost fills the window until it is acknowledged or times out. What goes with it
+    /// (the loop of its program, the quota, when the receiver acknowledges) is libutp's too.
     Libutp,
 }
 
@@ -117,7 +116,7 @@ pub enum RtoRule {
     Linux,
     /// The same with one sample from the timestamps of each ACK that advances, and none from SACKs (Linux up to 3.11).
     LinuxStamps,
-    /// libutp: RFC 6298, but each ACK that advances ends the back-off, also one of what was sent twice.
+    /// libutp: RFC 6298 in whole milliseconds, but any ACK ends the back-off, also one of what was sent twice.
     Libutp,
     /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
     /// it has three and two binary places.

@@ -220,10 +220,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// With a pacing rate: `len` bytes leave, for the first time if `is_new`; none when the rate or the window has changed.
-    /// Returns when the next segment may leave; `None`: as the pacing rate has it.
-    fn departure_after(&mut self, now: Instant, len: u64, is_new: bool) -> Option<Instant> {
-        let _ = (now, len, is_new);
+    /// The window in bytes, where it may be less than a segment.
+    fn fine_window(&self) -> Option<u64> {
         None
     }
 }

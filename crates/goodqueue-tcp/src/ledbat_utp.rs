@@ -16,27 +16,23 @@ const DECAY_INTERVAL: Duration = Duration::from_millis(100);
 /// `MIN_WINDOW_SIZE`, in bytes.
 const MIN_WINDOW: f64 = 10.0;
 
-/// `send_quota` holds so many packets, or half a window.
-const SAVED_PACKETS: f64 = 5.0;
-/// Round-trip time for `send_quota` before the first sample.
-const UNKNOWN_RTT: Duration = Duration::from_millis(50);
+/// Without a packet that had to wait for the window for so long, it does not grow.
+const FULL: Duration = Duration::from_millis(300);
 
-/// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in the least round-trip time.
-/// What it brings is saved up, also by larger windows, which do not spend it: after one that was larger, five packets
-/// leave at once, each after the acknowledgement of the last.
+/// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in the least round-trip time;
+/// what libutp itself makes of it is the profile's.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatUtp {
     delays: Delays<13, 3>,
     /// Queuing delay now, in microseconds.
     queuing: f64,
-    /// The window in bytes; `None` before the first ACK.
+    /// The window in whole bytes; `None` before the first ACK.
     window: Option<f64>,
     mss: u32,
     least_rtt: Duration,
     last_cut: Option<Instant>,
-    /// `send_quota`: bytes that may leave while the window is less than a packet; when it was last filled.
-    quota: f64,
-    filled: Instant,
+    /// When the window was last full.
+    full: Instant,
 }
 
 impl LedbatUtp {
@@ -57,26 +53,12 @@ impl LedbatUtp {
         needs: Needs::Timestamps,
     };
 
-    /// The window in bytes after `acked` ones, with `pipe` of them and others in flight before. The further the delay is
+    /// The window in bytes after `acked` ones. The further the delay is
     /// beyond the target the faster down, without bound.
     fn steer(&self, window: f64, acked: f64, was_full: bool) -> f64 {
         let share = acked.min(window) / acked.max(window).max(1.0);
         let gain = GAIN * share * (TARGET - self.queuing) / TARGET;
-        if gain < 0.0 || was_full { (window + gain).max(MIN_WINDOW) } else { window }
-    }
-
-    /// Nanoseconds in which the quota grows by a window.
-    fn refill(&self) -> f64 {
-        let rtt = if self.least_rtt == Duration::ZERO { UNKNOWN_RTT } else { self.least_rtt };
-        rtt.as_nanos() as f64
-    }
-
-    /// Saves what `window` brings until now.
-    fn save(&mut self, now: Instant, window: f64) {
-        let limit = (window / 2.0).max(SAVED_PACKETS * f64::from(self.mss));
-        let passed = now.since(self.filled).as_nanos() as f64;
-        self.quota = (self.quota + window * passed / self.refill()).min(limit);
-        self.filled = now;
+        if gain < 0.0 || was_full { whole((window + gain).max(MIN_WINDOW)) as f64 } else { window }
     }
 }
 
@@ -93,13 +75,12 @@ impl CongestionControl for LedbatUtp {
         let mss = f64::from(event.mss);
         let window = self.window.unwrap_or(event.cwnd as f64);
         let window = if event.signal == Signal::Timeout {
-            self.quota = self.quota.max(mss);
             mss
         } else if self.last_cut.is_some_and(|last| event.now.since(last) < DECAY_INTERVAL) {
             window
         } else {
             self.last_cut = Some(event.now);
-            (window * DECAY).max(MIN_WINDOW)
+            whole((window * DECAY).max(MIN_WINDOW)) as f64
         };
         self.window = Some(window);
         whole(window.max(mss))
@@ -113,7 +94,6 @@ impl CongestionControl for LedbatUtp {
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         self.mss = feedback.mss;
-        self.save(feedback.now, self.window.unwrap_or(window.cwnd as f64));
         self.least_rtt = feedback.min_rtt;
         if let Some(delay) = feedback.one_way_delay {
             let queuing = f64::from(self.delays.take(feedback.now, delay));
@@ -124,8 +104,10 @@ impl CongestionControl for LedbatUtp {
         let mss = f64::from(feedback.mss);
         let mut now = self.window.unwrap_or(window.cwnd as f64);
         if feedback.delivered > 0 {
-            let was_full = feedback.pipe_before as f64 + mss > now;
-            now = self.steer(now, feedback.delivered as f64, was_full);
+            if feedback.pipe_before as f64 + mss >= now {
+                self.full = feedback.now;
+            }
+            now = self.steer(now, feedback.delivered as f64, feedback.now.since(self.full) <= FULL);
         }
         self.window = Some(now);
         window.cwnd = whole(now.max(mss));
@@ -139,15 +121,8 @@ impl CongestionControl for LedbatUtp {
         Some(whole(window / rtt).max(1))
     }
 
-    fn departure_after(&mut self, now: Instant, len: u64, is_new: bool) -> Option<Instant> {
-        let window = self.window?;
-        self.save(now, window);
-        let mss = f64::from(self.mss);
-        if is_new && window < mss {
-            self.quota -= len as f64;
-        }
-        let wait = (mss - self.quota).max(0.0) / window * self.refill();
-        Some(now + Duration::from_nanos(whole(wait)))
+    fn fine_window(&self) -> Option<u64> {
+        self.window.map(whole)
     }
 }
 
@@ -172,21 +147,6 @@ mod tests {
         let least_rtt = Duration::from_millis(30);
         let utp = LedbatUtp { window: Some(window), mss: 1382, least_rtt, ..utp };
         assert_eq!(utp.pacing_rate(), Some(333));
-    }
-
-    #[test]
-    fn what_a_larger_window_saved_lets_five_packets_out_before_the_rate_holds_them() {
-        let least_rtt = Duration::from_millis(50);
-        let mut utp = LedbatUtp { window: Some(5000.0), mss: 1000, least_rtt, ..LedbatUtp::default() };
-        let now = Instant::ZERO + Duration::from_secs(1);
-        assert_eq!(utp.departure_after(now, 1000, true), Some(now), "a larger window spends nothing");
-        utp.window = Some(100.0);
-        let sent = (1..).find(|_| utp.departure_after(now, 1000, true) != Some(now));
-        assert_eq!(sent, Some(5));
-        // The next one when the quota is full again, at 100 bytes in 50 ms, or earlier if the window has grown.
-        assert_eq!(utp.departure_after(now, 0, false), Some(now + Duration::from_millis(500)));
-        utp.window = Some(500.0);
-        assert_eq!(utp.departure_after(now, 0, false), Some(now + Duration::from_millis(100)));
     }
 
     #[test]

@@ -102,7 +102,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "libutp",
-        summary: "libutp of May 2010, for ledbat_utp: timeouts of 500 ms and more, ACKs after 50 ms tell the last delay",
+        summary: "libutp of May 2010, for ledbat_utp: its losses, timeouts, quota and ACKs, packet by packet",
         settings: LIBUTP,
         controllers: &[("ledbat", "ledbat_utp")],
         sources: &[
@@ -217,7 +217,7 @@ const LIBUTP: Config = Config {
     delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(50) },
     timestamps: true,
     min_rto: Duration::from_millis(500),
-    initial_rto: Duration::from_secs(3),
+    initial_rto: Duration::from_millis(1500),
     prr: false,
     idle_restart: false,
     loss_detection: LossDetection::Libutp,

@@ -21,6 +21,13 @@ const SACK_SLACK_SHARE: u64 = 10;
 /// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
 
+/// libutp acknowledges more than so many bytes in order at once; else it has waited long enough after so many milliseconds, with
+/// something missing after fewer (`DELAYED_ACK_BYTE_THRESHOLD`, `DELAYED_ACK_TIME_THRESHOLD`), and an old packet waits longest.
+const LIBUTP_BYTES: u64 = 2400;
+const LIBUTP_PATIENCE: u64 = 5;
+const LIBUTP_PATIENCE_AT_GAPS: u64 = 1;
+const LIBUTP_PATIENCE_WITH_OLD: u64 = 50;
+
 /// What a receiver counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReceiverStats {
@@ -90,6 +97,8 @@ pub struct Receiver {
     is_early: bool,
     /// When the timer of a delayed ACK runs out that was last set, whether or not the ACK has gone since.
     delayed_until: Instant,
+    /// As libutp: when an ACK is due, if anybody looks, in milliseconds.
+    ack_by: Option<u64>,
     /// The window that an ACK announces if it goes before the application reads; 0: it has read.
     unread_window: u64,
     /// Segments in order that no ACK has covered yet.
@@ -166,6 +175,7 @@ impl Receiver {
             is_early: false,
             early: Segment::default(),
             delayed_until: Instant::ZERO,
+            ack_by: None,
             unread_window: 0,
             syn_rto: config.initial_rto,
             config,
@@ -324,6 +334,10 @@ impl Receiver {
         }
         self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
         self.eager = 0;
+        if self.config.libutp() {
+            self.answer_as_libutp(now, LIBUTP_PATIENCE);
+            return;
+        }
         if self.config.ns2_full() {
             self.answer_as_ns2_full(now, filled_gap || segment.len == 0);
             return;
@@ -369,6 +383,20 @@ impl Receiver {
             let interval = self.config.delayed_ack.timeout.as_nanos().max(1);
             self.timer = Some(Instant::from_nanos((now.as_nanos() / interval + 1) * interval));
         }
+    }
+
+    /// libutp's program looks when something comes, or 50 ms later. It acknowledges then what has waited for `patience`.
+    fn answer_as_libutp(&mut self, now: Instant, patience: u64) {
+        let by = now.as_nanos() / TICK + patience;
+        self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
+        self.look_as_libutp(now);
+    }
+
+    fn look_as_libutp(&mut self, now: Instant) {
+        let Some(by) = self.ack_by else { return };
+        let is_enough = self.rcv_nxt - self.acknowledged > LIBUTP_BYTES || self.fin_received;
+        self.ack_due = is_enough || now.as_nanos() / TICK >= by;
+        self.timer = Some(now + self.config.delayed_ack.timeout);
     }
 
     /// Data the other way sets out: what it acknowledges, and the timestamp that it echoes, if it is of a TCP that acknowledges so
@@ -436,6 +464,10 @@ impl Receiver {
                 self.delay(now);
                 return;
             }
+        } else if end <= self.rcv_nxt && self.config.libutp() {
+            self.stats.duplicates += 1;
+            self.answer_as_libutp(now, LIBUTP_PATIENCE_WITH_OLD);
+            return;
         } else if end <= self.rcv_nxt && self.config.ns2_full() {
             self.stats.duplicates += 1;
         } else if end <= self.rcv_nxt {
@@ -460,6 +492,11 @@ impl Receiver {
             self.is_early = true;
         }
         match self.reassembly.insert(start, end) {
+            Stored::Duplicate if self.config.libutp() => {
+                self.stats.duplicates += 1;
+                self.look_as_libutp(now);
+                return;
+            }
             Stored::New => {
                 if let Some(buffer) = &mut self.buffer {
                     self.quick |= u32::from(buffer.hold(start, end));
@@ -492,7 +529,7 @@ impl Receiver {
     /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
     fn acknowledge_gap(&mut self, now: Instant) {
         if self.config.libutp() {
-            self.delay(now);
+            self.answer_as_libutp(now, LIBUTP_PATIENCE_AT_GAPS);
             return;
         }
         let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
@@ -620,6 +657,7 @@ impl Receiver {
             (segment.ts_val, segment.ts_ecr) = (arrival, sent);
         }
         self.timer = None;
+        self.ack_by = None;
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
             let duplicate = self.duplicate.take().filter(|_| !self.config.ns2() && !self.config.ns2_full()); // ns-2 generates no DSACK
             segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);

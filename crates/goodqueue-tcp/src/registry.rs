@@ -151,9 +151,9 @@ macro_rules! controllers {
                 }
             }
 
-            fn departure_after(&mut self, now: Instant, len: u64, is_new: bool) -> Option<Instant> {
+            fn fine_window(&self) -> Option<u64> {
                 match self {
-                    $(Self::$name(controller) => controller.departure_after(now, len, is_new)),+
+                    $(Self::$name(controller) => controller.fine_window()),+
                 }
             }
         }

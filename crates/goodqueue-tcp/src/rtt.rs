@@ -12,6 +12,8 @@ const GRANULARITY: u64 = 1;
 /// What the RTO becomes once data flows, if the SYN timed out (RFC 6298 §5.7).
 const AFTER_SYN_TIMEOUT: Duration = Duration::from_secs(3);
 
+const MILLISECOND: u64 = 1_000_000;
+
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     /// None before the first sample.
@@ -31,6 +33,7 @@ pub(crate) struct RttEstimator {
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Rfc6298,
+    Libutp,
     Linux(Linux),
     Ns2(Ns2),
     Ns2Linux(Ns2),
@@ -70,7 +73,8 @@ impl RttEstimator {
             rto: config.initial_rto,
             min_rtt: Duration::MAX,
             rule: match config.rto_rule {
-                RtoRule::Rfc6298 | RtoRule::Libutp => Rule::Rfc6298,
+                RtoRule::Rfc6298 => Rule::Rfc6298,
+                RtoRule::Libutp => Rule::Libutp,
                 RtoRule::Linux | RtoRule::LinuxStamps => Rule::Linux(Linux::default()),
                 RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO }),
                 RtoRule::Ns2Linux => {
@@ -109,6 +113,7 @@ impl RttEstimator {
         let r = if tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(tick) * tick };
         match self.rule {
             Rule::Rfc6298 => self.take_rfc(r),
+            Rule::Libutp => self.take_libutp(r / MILLISECOND),
             Rule::Linux(_) => self.take_linux(r, una, next),
             Rule::Ns2(_) => self.take_ns2(r, tick.max(1)),
             Rule::Ns2Linux(_) => self.take_ns2_linux(rtt.as_nanos(), tick.max(1)),
@@ -131,6 +136,22 @@ impl RttEstimator {
         self.rttvar = Duration::from_nanos(rttvar);
         let rto = srtt.saturating_add(rttvar.saturating_mul(4).max(GRANULARITY));
         self.set_rto(Duration::from_nanos(rto));
+    }
+
+    /// RFC 6298's in whole milliseconds, which are rounded down at each step.
+    fn take_libutp(&mut self, r: u64) {
+        let (srtt, rttvar) = match self.srtt {
+            None => (r, r / 2),
+            Some(old) => {
+                let (old, before) = (old.as_nanos() / MILLISECOND, self.rttvar.as_nanos() / MILLISECOND);
+                let error = old.abs_diff(r);
+                let less = before.saturating_sub(error) / 4;
+                (old - old / 8 + r / 8, before - less + error.saturating_sub(before) / 4)
+            }
+        };
+        self.srtt = Some(Duration::from_millis(srtt));
+        self.rttvar = Duration::from_millis(rttvar);
+        self.set_rto(Duration::from_millis(srtt.saturating_add(rttvar.saturating_mul(4))));
     }
 
     /// A timeout follows from a sample, within its bounds.

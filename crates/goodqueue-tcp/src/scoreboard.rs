@@ -696,6 +696,24 @@ impl Scoreboard {
         }
     }
 
+    /// The segment at `position` was sent again, and takes the place of what was sent before, if that is not taken for lost.
+    pub(crate) fn resent_in_place(&mut self, position: u64, now: Instant) {
+        let lost = self.at(position).is(LOST);
+        if lost {
+            self.resent(position, now);
+        } else {
+            let record = self.at_mut(position);
+            record.marks |= AMBIGUOUS;
+            record.sent = now;
+        }
+    }
+
+    /// When the segment at `position` was last sent; whether it was sent once.
+    pub(crate) fn last_sent(&self, position: u64) -> (Instant, bool) {
+        let record = self.at(position);
+        (record.sent, !record.is(AMBIGUOUS))
+    }
+
     /// Pipe counted from the records, as RFC 6675 §4 words it; equals [`pipe`](Self::pipe).
     pub(crate) fn recount_pipe(&self) -> u64 {
         let octets = |record: &Slot| {
@@ -757,7 +775,7 @@ impl Scoreboard {
     }
 
     #[inline]
-    fn is_sacked(&self, position: u64) -> bool {
+    pub(crate) fn is_sacked(&self, position: u64) -> bool {
         position < self.next && position >= self.first && self.at(position).is(SACKED)
     }
 

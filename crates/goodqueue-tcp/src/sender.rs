@@ -8,7 +8,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
 use crate::config::{SendTuning, UndoRule};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::CongestionControl;
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -19,6 +19,7 @@ use crate::segment::{Flags, SackBlocks, Segment};
 mod bursts;
 mod fack;
 mod frto;
+mod libutp;
 mod local;
 mod ns2;
 mod ns2_full;
@@ -33,6 +34,7 @@ mod view;
 
 use bursts::Burst;
 use frto::Test;
+use libutp::Libutp;
 use ns2::Ns2;
 use ns2_full::Ns2Full;
 use ns2_linux::Ns2Linux;
@@ -214,6 +216,7 @@ pub struct Sender<C = AnyCongestionControl> {
     send_buffer: Option<Box<SendBuffer>>,
     plain_buffer: Option<Box<PlainBuffer>>,
     ns2: Ns2,
+    libutp: Box<Libutp>,
     ns2_linux: Option<Box<Ns2Linux>>,
     ns2_full: Option<Box<Ns2Full>>,
     hystart: Option<Box<HyStartPlusPlus>>,
@@ -240,7 +243,7 @@ impl<C: CongestionControl> Sender<C> {
         if controls_all {
             scoreboard.keep_log();
         }
-        if config.ns2() || config.ns2_full() {
+        if config.ns2() || config.ns2_full() || config.libutp() {
             scoreboard.count_no_losses();
         }
         if config.ns2_linux() {
@@ -294,6 +297,7 @@ impl<C: CongestionControl> Sender<C> {
                 round_end: 0,
             },
             ns2: Ns2::default(),
+            libutp: Box::default(),
             ns2_linux: config.ns2_linux().then(|| Box::new(Ns2Linux::new())),
             ns2_full: config.ns2_full().then(Box::default),
             hystart,
@@ -351,7 +355,8 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The application takes back what has not been sent; what it writes later follows what has.
     pub fn take_back(&mut self) {
-        self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE));
+        let kept = self.libutp.queued() * self.mss; // libutp gives nothing back
+        self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE) + kept);
         if let Some(buffer) = &mut self.send_buffer {
             buffer.take_back(self.data_end);
         }
@@ -408,10 +413,13 @@ impl<C: CongestionControl> Sender<C> {
         if self.config.ns2_full() {
             return self.send_as_ns2_full(now);
         }
+        if self.config.libutp() {
+            return self.send_as_libutp(now);
+        }
         if let Some(new) = self.tail_due {
             return self.send_tail_probe(now, new);
         }
-        let pipe = self.filling();
+        let pipe = self.scoreboard.pipe();
         if let Some((position, record)) = self.scoreboard.next_lost()
             && !self.tests_timeout()
         {
@@ -420,10 +428,7 @@ impl<C: CongestionControl> Sender<C> {
             {
                 return answer;
             }
-            let fits = pipe == 0
-                || pipe + u64::from(record.len) <= self.cwnd
-                || (self.config.libutp() && self.phase == Phase::Recovery);
-            if !fits {
+            if pipe > 0 && pipe + u64::from(record.len) > self.cwnd {
                 self.note_use(pipe, true);
                 return None;
             }
@@ -438,16 +443,6 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.note_use(pipe, false);
             self.fill_hole(now, pipe)
-        }
-    }
-
-    /// Bytes that fill the window: with libutp also what is lost, until a timeout.
-    #[inline]
-    fn filling(&self) -> u64 {
-        if self.config.libutp() && self.phase != Phase::Loss {
-            self.scoreboard.outstanding() - self.scoreboard.sacked()
-        } else {
-            self.scoreboard.pipe()
         }
     }
 
@@ -564,7 +559,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.duplicate_acks > 0 && self.phase == Phase::Open {
             self.limited += len;
         }
-        self.note_sent(now, len, true);
+        self.note_sent(now, len);
         if self.config.tail_loss_probe && !self.schedule_probe(now, false) {
             self.count_timeout_from_front(now);
         }
@@ -588,16 +583,15 @@ impl<C: CongestionControl> Sender<C> {
         if self.send_buffer.is_some() {
             self.cut_burst(position);
         }
-        self.scoreboard.resent(position, now);
+        if self.config.libutp() {
+            self.scoreboard.resent_in_place(position, now);
+        } else {
+            self.scoreboard.resent(position, now);
+        }
         self.stats.retransmits += 1;
-        self.note_sent(now, u64::from(record.len), false);
+        self.note_sent(now, u64::from(record.len));
         if self.config.linux() {
             self.note_resent(now, record);
-        }
-        if self.config.libutp() && self.phase == Phase::Recovery {
-            self.cwnd = self.reduced_window(now, Signal::Loss, 0);
-            self.ssthresh = self.cwnd;
-            self.pace_anew(now);
         }
         if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
             self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
@@ -615,7 +609,6 @@ impl<C: CongestionControl> Sender<C> {
             || !self.config.sack
             || self.config.rack()
             || self.config.ns2_linux()
-            || self.config.libutp()
             || pipe + self.mss > self.cwnd
         {
             return None;
@@ -656,13 +649,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     #[inline]
-    fn note_sent(&mut self, now: Instant, len: u64, is_new: bool) {
+    fn note_sent(&mut self, now: Instant, len: u64) {
         self.last_sent = now;
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
         }
         if let Some(rate) = self.pace {
-            self.pace_next(now, len, rate, is_new);
+            self.pace_next(now, len, rate);
         }
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persisting {
@@ -682,11 +675,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// When the segment after one of `len` bytes may leave at `rate` bytes per second. What a burst left too late, the next
     /// may leave earlier, by up to half of the time that it takes (Linux).
-    fn pace_next(&mut self, now: Instant, len: u64, rate: u64, is_new: bool) {
-        if let Some(departure) = self.controller.departure_after(now, len, is_new) {
-            self.next_departure = departure;
-            return;
-        }
+    fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
         if now >= self.next_departure {
             self.late_by = now.since(self.next_departure);
             self.next_departure = now;
@@ -697,17 +686,6 @@ impl<C: CongestionControl> Sender<C> {
             let credit = self.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
             self.late_by = self.late_by.saturating_sub(credit);
             self.next_departure += wait.saturating_sub(credit);
-        }
-    }
-
-    /// Takes over the controller's rate, and when it lets the next segment leave, if it says so.
-    #[inline]
-    fn pace_anew(&mut self, now: Instant) {
-        self.pace = self.controller.pacing_rate();
-        if self.pace.is_some()
-            && let Some(departure) = self.controller.departure_after(now, 0, false)
-        {
-            self.next_departure = departure;
         }
     }
 

@@ -9,13 +9,11 @@ use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Wi
 use crate::hystart::{HyStart, Seen, Verdict};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Segment};
 
 /// The window counts as used with so many segments of it to spare, and is moderated to so many more than are in flight
 /// (`tcp_max_burst` of Linux up to 3.x).
 pub(super) const MAX_BURST: u64 = 3;
-/// libutp's selective acknowledgement tells of so many packets (`send_ack`).
-const MASK_BITS: u64 = 30;
 
 /// What one ACK changed, in bytes.
 #[derive(Default)]
@@ -70,8 +68,8 @@ impl<C: CongestionControl> Sender<C> {
         self.window_edge = self.window_edge.max(FIRST_BYTE + u64::from(segment.window));
         self.max_window = u64::from(segment.window);
         self.timer = None;
-        // ns-2's agents acknowledge the SYN/ACK with data.
-        self.ack_due = !self.config.ns2() || self.snd_nxt >= self.data_end;
+        // ns-2's agents and libutp acknowledge the SYN/ACK with data.
+        self.ack_due = !self.config.ns2() && !self.config.libutp() || self.snd_nxt >= self.data_end;
         // ECE alone accepts ECN (RFC 3168 §6.1.1).
         self.ecn =
             self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
@@ -92,6 +90,9 @@ impl<C: CongestionControl> Sender<C> {
         if self.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
             self.cwnd = self.mss;
         }
+        if self.config.libutp() {
+            self.on_syn_ack_as_libutp(now);
+        }
     }
 
     #[inline]
@@ -104,7 +105,7 @@ impl<C: CongestionControl> Sender<C> {
         if ack < self.snd_una {
             return; // overtaken by a later one
         }
-        let pipe_before = self.filling();
+        let pipe_before = self.scoreboard.pipe();
         if self.config.linux() {
             self.on_ack_as_linux(now, segment, pipe_before);
         } else if self.config.ns2_linux() {
@@ -113,6 +114,8 @@ impl<C: CongestionControl> Sender<C> {
             self.on_ack_as_ns2_full(now, segment, pipe_before);
         } else if self.config.ns2() {
             self.on_ack_as_ns2(now, segment, pipe_before);
+        } else if self.config.libutp() {
+            self.on_ack_as_libutp(now, segment, pipe_before);
         } else {
             self.on_ack_by_count(now, segment, pipe_before);
         }
@@ -125,10 +128,6 @@ impl<C: CongestionControl> Sender<C> {
         let ack = segment.ack;
         let spurious_before = self.stats.spurious;
         let mut news = self.update(now, segment);
-        if news.sacked > 0 && self.config.libutp() {
-            self.rtt.clear_back_off();
-            self.restart_timer(now);
-        }
         let was_in_recovery = self.phase == Phase::Recovery;
         if self.probed.is_some() {
             let duplicate_reported = self.stats.spurious > spurious_before;
@@ -414,7 +413,7 @@ impl<C: CongestionControl> Sender<C> {
         self.controller.on_feedback(&feedback, &mut window);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
-        self.pace_anew(now);
+        self.pace = self.controller.pacing_rate().filter(|_| !self.config.libutp());
     }
 
     /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns false if losses are not
@@ -518,9 +517,6 @@ impl<C: CongestionControl> Sender<C> {
                     news.rtt = Some(now.since(last));
                 }
             } else {
-                if self.config.rto_rule == RtoRule::Libutp {
-                    self.rtt.clear_back_off();
-                }
                 if let Some(sent) = done.sent {
                     let rtt = now.since(sent);
                     self.rtt.take(rtt, ack, self.snd_nxt);
@@ -542,11 +538,7 @@ impl<C: CongestionControl> Sender<C> {
             if !segment.sack.is_empty() {
                 let lost = self.scoreboard.lost();
                 self.count_duplicate_report(segment);
-                let (sacked, invalid) = if self.config.libutp() {
-                    self.scoreboard.sack(ack, &self.within_mask(segment))
-                } else {
-                    self.scoreboard.sack(ack, &segment.sack)
-                };
+                let (sacked, invalid) = self.scoreboard.sack(ack, &segment.sack);
                 self.stats.invalid_sack_blocks += invalid;
                 news.sacked = sacked;
                 news.delivered += sacked;
@@ -573,17 +565,6 @@ impl<C: CongestionControl> Sender<C> {
             self.duplicate_acks += 1;
         }
         news
-    }
-
-    /// What libutp's selective acknowledgement can tell of: the packets after the one that is missing, as many as its mask has
-    /// bits.
-    fn within_mask(&self, segment: &Segment) -> SackBlocks {
-        let end_of_mask = segment.ack + (1 + MASK_BITS) * self.mss;
-        let mut told = SackBlocks::NONE;
-        for (start, end) in segment.sack.iter(segment.ack).filter(|(start, _)| *start < end_of_mask) {
-            told.push(segment.ack, start, end.min(end_of_mask));
-        }
-        told
     }
 
     /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2 step 3).

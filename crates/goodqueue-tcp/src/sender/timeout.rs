@@ -13,6 +13,10 @@ impl<C: CongestionControl> Sender<C> {
         self.timer = None;
         self.awaits_ack = false;
         self.refused = false;
+        if self.config.libutp() && self.state == State::Established {
+            self.look_as_libutp(now);
+            return;
+        }
         let purpose = core::mem::replace(&mut self.purpose, Purpose::Timeout);
         if purpose == Purpose::Probe && self.probe_tail(now) {
             return;
@@ -59,9 +63,6 @@ impl<C: CongestionControl> Sender<C> {
         self.duplicate_acks = 0;
         self.limited = 0;
         self.front_due = !self.config.ns2() && !self.config.ns2_full();
-        if self.config.libutp() {
-            self.pace_anew(now);
-        }
         self.rtt.back_off();
         self.timer = Some(self.config.timers.expiry(now, self.rtt.rto()));
     }

@@ -117,14 +117,3 @@ fn timestamps_take_twelve_bytes_and_are_echoed() {
     assert_eq!((ack.ts_val, ack.ts_ecr, ack.wire_len(&config)), (150_000, 100_000, 52));
     assert_eq!(pair.receiver.delivered(), 10 * MSS);
 }
-
-#[test]
-fn an_ack_of_libutp_tells_the_delay_of_the_last_packet_however_long_it_waited() {
-    let config = goodqueue_tcp::Profile::by_name("libutp").expect("listed").settings;
-    let mut pair = Pair::bulk(config);
-    pair.run_until(at(400));
-    // The first packet is alone: its ACK waits 50 ms.
-    let (sent, ack) = pair.acks.iter().find(|(_, ack)| ack.ack > 1).expect("acknowledged");
-    assert_eq!(sent.since(at(0)), ms(200));
-    assert_eq!(ack.ts_val - ack.ts_ecr, 50_000);
-}

@@ -9,6 +9,7 @@ mod growth;
 mod handshake;
 mod hostile;
 mod hystart;
+mod libutp;
 mod linux;
 mod linux_receiver;
 mod local;

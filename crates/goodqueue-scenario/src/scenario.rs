@@ -88,6 +88,8 @@
 //! rtt_step = "0s"               # each further flow of the table has so much more than the one before it
 //! client = 1                    # number of the client at their end, for disciplines that isolate hosts
 //! server = 1                    # of the server at the other end, 255 at most
+//! enters = "bottleneck"         # the name of a hop, or this: its server is in front of it, so that its packets pass no hop before
+//!                               # that, neither way; left out: in front of the first
 //! access = "0s"                 # the part of it, each way, between a host and the first queue
 //! access_rate = "100mbit"       # of a link of its own by which each host sends; left out: sending takes no time
 //! dscp = "CS0"                  # code point of the packets, both ways: a name ("EF", "CS1", "AF41", "LE") or 0 to 63
@@ -420,6 +422,8 @@ pub struct FlowGroup {
     pub client: u16,
     /// The server at their other end, from 1.
     pub server: u8,
+    /// The hop in front of which their server is, or `bottleneck`; `None`: the first.
+    pub enters: Option<String>,
     /// The part of it, each way, between a host and the first queue that its packets come to.
     pub access: Duration,
     /// Rate of the link of its own by which each host sends; `None`: it takes no time.
@@ -668,6 +672,7 @@ impl FlowGroup {
             flow["server"] = json!(self.server);
         }
         put_some(&mut flow, "label", self.label.as_ref());
+        put_some(&mut flow, "enters", self.enters.as_ref());
         if !self.access.is_zero() {
             flow["access"] = json!(self.access.to_string());
         }
@@ -685,6 +690,9 @@ fn put_some(object: &mut Value, key: &str, value: Option<&String>) {
         object[key] = json!(value);
     }
 }
+
+/// What `enters` calls the link that is none of the hops.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 /// Draws of start times are a stream of their own ("start" in ASCII).
 const START_STREAM: u64 = 0x73_74_61_72_74;

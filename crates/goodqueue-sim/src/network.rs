@@ -8,6 +8,8 @@
 //!
 //! A WiFi channel, if there is one, lies between the last hop (and the delay behind it) and the clients.
 //!
+//! A server may join behind the first hop, or further along: what it sends enters there, what is sent to it leaves there.
+//!
 //! A flow's packets wait for its access delay before the first link, for the delay of each hop that they leave, and for
 //! what then is left of half the flow's round-trip time behind the last one.
 
@@ -33,6 +35,8 @@ pub struct Network {
     onward: Vec<Option<u32>>,
     /// The first link of each direction.
     entry: [u32; 2],
+    /// The first link of each flow's way down, where its way up ends; empty if it is the first of the path for all.
+    joins: Vec<u32>,
     lines: Vec<DelayLine>,
     /// The delay lines of each flow, per direction: behind the last link; one entry if they are the same for all.
     line_of: Vec<[u32; 2]>,
@@ -136,6 +140,8 @@ pub(crate) struct Hosts {
     pub(crate) access: Duration,
     /// Rate of the link by which each of its hosts sends; `None`: it takes no time.
     pub(crate) access_rate: Option<Rate>,
+    /// Number of the hop in front of which the server is.
+    pub(crate) joins: u32,
     /// Which hosts they are, and the marking of the packets both ways.
     pub(crate) ends: Ends,
     /// How its losses are looked at.
@@ -249,6 +255,7 @@ impl Network {
             links: links.into_iter().flatten().collect(),
             onward: vec![None; 2 * count],
             entry: [0, number(2 * count).saturating_sub(1)],
+            joins: Vec::new(),
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
             flows: vec![FlowPath { wake_at: Instant::MAX, counters: FlowCounters::default() }; flows.len()],
@@ -269,14 +276,12 @@ impl Network {
                 network.schedule(when, Event::RateChange(number(index)));
             }
         }
-        let mut on_the_way = Duration::ZERO;
         for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
             let (down, up) = (2 * hop, 2 * hop + 1);
             network.onward[down] = Some(network.add_line(delay, End::Link(number(down + 2))));
             network.onward[up + 2] = Some(network.add_line(delay, End::Link(number(up))));
-            on_the_way += delay;
         }
-        network.connect(flows, on_the_way);
+        network.connect(flows, &delays[..count.saturating_sub(1)]);
         let last = network.line_of.iter().flatten();
         for &line in last {
             network.lines[line as usize].ticks = ticks;
@@ -290,14 +295,19 @@ impl Network {
     }
 
     /// Gives each flow its delay lines; those of equal delay share one, unless the host has a link of its own.
-    fn connect(&mut self, flows: &[Hosts], on_the_way: Duration) {
+    fn connect(&mut self, flows: &[Hosts], delays: &[Duration]) {
         let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
             self.ends_of = flows.iter().map(|flow| flow.ends).collect();
         }
+        if flows.iter().any(|flow| flow.joins > 0) {
+            self.joins = flows.iter().map(|flow| 2 * flow.joins).collect();
+        }
         let begins_away = |flow: &Hosts| !flow.access.is_zero() || flow.access_rate.is_some();
         let has_access = flows.iter().any(begins_away);
-        for flow in flows {
+        for (number, flow) in (0_u32..).zip(flows) {
+            let passed = delays.iter().skip(flow.joins as usize);
+            let on_the_way = passed.fold(Duration::ZERO, |sum, delay| sum + *delay);
             // Half of the round-trip time each way; of an odd nanosecond the way down takes the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
             let down = flow.rtt.saturating_sub(up);
@@ -317,7 +327,7 @@ impl Network {
                 let access = Direction::BOTH.map(|direction| {
                     let entry = match (direction, &self.wifi) {
                         (Direction::Up, Some(_)) => End::Wifi(direction),
-                        _ => End::Link(self.entry[direction.index()]),
+                        _ => End::Link(self.first_of(number, direction)),
                     };
                     if let Some(rate) = flow.access_rate {
                         let own = self.add_line(flow.access, entry);
@@ -379,7 +389,7 @@ impl Network {
             self.enter_wifi(now, direction, packet);
             return;
         }
-        self.enter(now, self.entry[direction.index()], packet);
+        self.enter(now, self.first_of(flow, direction), packet);
     }
 
     /// Offers a packet to the WiFi channel.
@@ -395,9 +405,17 @@ impl Network {
         self.leave_wifi(now);
     }
 
-    /// The link into which the hosts send in this direction.
-    pub(crate) fn first_link(&self, direction: Direction) -> &Link {
-        &self.links[self.entry[direction.index()] as usize]
+    /// The link into which the host of `flow` sends in this direction.
+    pub(crate) fn first_link(&self, flow: u32, direction: Direction) -> &Link {
+        &self.links[self.first_of(flow, direction) as usize]
+    }
+
+    #[inline]
+    fn first_of(&self, flow: u32, direction: Direction) -> u32 {
+        match self.joins.get(flow as usize) {
+            Some(&join) if direction == Direction::Down => join,
+            _ => self.entry[direction.index()],
+        }
     }
 
     /// True if the host at which `flow` begins takes more of it now. If not, the flow is woken when it does.
@@ -537,7 +555,8 @@ impl Network {
             books.dropped(lost.len);
         });
         if let Some((end, packet)) = progress.sent {
-            let line = self.onward[link as usize].unwrap_or_else(|| {
+            let is_last = self.joins.get(packet.flow as usize).is_some_and(|join| join + 1 == link);
+            let line = self.onward[link as usize].filter(|_| !is_last).unwrap_or_else(|| {
                 self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow as usize }]
                     [link as usize & 1]
             });

@@ -69,6 +69,9 @@ pub struct FlowConfig {
     pub access: Duration,
     /// Rate of the link of its own by which each of its hosts sends; `None`: it takes no time.
     pub access_rate: Option<Rate>,
+    /// Number, from the servers on, of the hop in front of which its server is: its packets pass those before it neither way.
+    /// One that does not exist is taken for the last.
+    pub joins: u32,
     /// Differentiated Services code point of its packets, 0 to 63.
     pub dscp: u8,
     /// The client at its end: disciplines that isolate hosts tell clients apart by this number.
@@ -107,7 +110,7 @@ impl Config {
     pub fn base_rtt(&self, flow: &FlowConfig) -> Duration {
         let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
         let hops = self.before.iter().chain(&self.after).map(|hop| hop.delay);
-        let on_the_way = hops.fold(flow.access, |sum, delay| sum + delay);
+        let on_the_way = hops.skip(flow.joins as usize).fold(flow.access, |sum, delay| sum + delay);
         let emulated = Duration::from_nanos(flow.rtt.as_nanos() / 2).saturating_sub(on_the_way);
         let ticks = emulated.as_nanos() / every.as_nanos();
         (on_the_way.saturating_mul(2) + every.saturating_mul(2 * ticks)).saturating_sub(every)
@@ -123,6 +126,7 @@ impl FlowConfig {
             rtt,
             access: Duration::ZERO,
             access_rate: None,
+            joins: 0,
             dscp: 0,
             client: 0,
             server: 0,
@@ -260,12 +264,14 @@ const WATCHES: u64 = 400;
 impl<'a> Simulation<'a> {
     fn new(config: &'a Config) -> Result<Self, ConfigError> {
         let flows = &config.flows[..config.flows.len().min(MAX_FLOWS)];
+        let last_hop = u32::try_from(config.before.len() + config.after.len()).unwrap_or(u32::MAX);
         let hosts: Vec<Hosts> = flows
             .iter()
             .map(|flow| Hosts {
                 rtt: flow.rtt,
                 access: flow.access,
                 access_rate: flow.access_rate,
+                joins: flow.joins.min(last_hop),
                 ends: Ends::new(flow.client, flow.server, flow.dscp),
                 watched: Watched {
                     direction: flow.traffic.direction(),

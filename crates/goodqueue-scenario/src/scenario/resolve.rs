@@ -57,7 +57,7 @@ impl Document {
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
-        let flows = read_traffic(&root, &link, &tcp, duration, names)?;
+        let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
         check_distances(&root, &hops, &flows)?;
         Ok(Scenario {
             name: read_name(&root)?,

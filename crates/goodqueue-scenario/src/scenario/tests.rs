@@ -207,7 +207,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, rtt_step, access, access_rate, dscp, client, server, interval, packet
+      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, rtt_step, access, access_rate, dscp, client, server, enters, interval, packet
       help: did you mean `interval`?
     "#);
 }
@@ -620,6 +620,29 @@ fn hops_stand_in_series_with_the_bottleneck_and_are_told_back() {
     assert_eq!(twin.qdisc, HopQdisc::Compared);
     let told = Document::from_json(&scenario.to_json()).expect("json");
     assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
+}
+
+#[test]
+fn servers_join_in_front_of_the_hop_that_is_named() {
+    let joins = |text: &str| {
+        let scenario = read(text).expect("valid");
+        let told = Document::from_json(&scenario.to_json()).expect("json");
+        assert_eq!(told.resolve(&Names::default()).expect("valid").flows, scenario.flows);
+        let points = [(std::collections::BTreeMap::new(), scenario)];
+        crate::run::jobs(&points, None).expect("valid")[0].config.flows[0].joins
+    };
+    let hops = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\n[[hops]]\nname = \"first\"\nside = \"server\"\n[[flows]]\n";
+    assert_eq!(joins(hops), 0);
+    for (name, position) in [("first", 0), ("bottleneck", 1), ("last", 2)] {
+        assert_eq!(joins(&format!("{hops}enters = \"{name}\"")), position, "{name}");
+    }
+    assert_eq!(
+        joins("qdiscs = \"pfifo\"\n[[flows]]\nenters = \"bottleneck\""),
+        0,
+        "without hops it is the first"
+    );
+    let error = read(&format!("{hops}enters = \"frist\"")).unwrap_err().to_string();
+    assert!(error.contains("there is no hop `frist`") && error.contains("did you mean `first`"), "{error}");
 }
 
 #[test]

@@ -36,8 +36,8 @@ use super::dscp::read_dscp;
 use super::link::{MAX_RTT, read_rtt};
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, read_tcp};
-use super::{BottleneckLink, Direction, FlowGroup, Names, Tcp};
-use crate::diagnostic::Diagnostic;
+use super::{BOTTLENECK, BottleneckLink, Direction, FlowGroup, Hop, Names, Tcp};
+use crate::diagnostic::{Diagnostic, shortened};
 
 /// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told of it.
 trait Kind: Sized {
@@ -68,6 +68,7 @@ trait Kind: Sized {
 struct Surroundings<'a> {
     link: &'a BottleneckLink,
     tcp: &'a Tcp,
+    hops: &'a [Hop],
     duration: Duration,
     names: &'a Names<'a>,
 }
@@ -125,7 +126,7 @@ macro_rules! kinds {
 
 pub(super) fn read_traffic(
     root: &Reader<'_>,
-    link: &BottleneckLink,
+    (link, hops): (&BottleneckLink, &[Hop]),
     tcp: &Tcp,
     duration: Duration,
     names: &Names<'_>,
@@ -143,7 +144,7 @@ pub(super) fn read_traffic(
             return Ok(rrul_traffic(count, link, tcp, duration));
         }
     };
-    let around = Surroundings { link, tcp, duration, names };
+    let around = Surroundings { link, tcp, hops, duration, names };
     let mut groups = Vec::new();
     let mut total = 0u32;
     for (index, node) in items.iter().enumerate() {
@@ -174,6 +175,7 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         rtt_step: Duration::ZERO,
         client: 1,
         server: 1,
+        enters: None,
         access: Duration::ZERO,
         access_rate: None,
         dscp: 0,
@@ -209,6 +211,7 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
         rtt_step: table.time("rtt_step")?.unwrap_or_default(),
         client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
         server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
+        enters: read_entrance(table, around.hops)?,
         access: table.time("access")?.unwrap_or_default(),
         access_rate: read_access_rate(table)?,
         dscp: read_dscp(table)?,
@@ -253,6 +256,17 @@ fn read_access_rate(table: &Reader<'_>) -> Result<Option<Rate>, Diagnostic> {
         return Err(table.error("access_rate", message.allowed("1bit or more; left out: no limit")));
     }
     Ok(rate)
+}
+
+/// `enters`: the name of a hop, or `bottleneck`.
+fn read_entrance(table: &Reader<'_>, hops: &[Hop]) -> Result<Option<String>, Diagnostic> {
+    let Some(name) = table.text("enters")? else { return Ok(None) };
+    let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).chain([BOTTLENECK]).collect();
+    if known.contains(&name) {
+        return Ok(Some(name.to_owned()));
+    }
+    let message = Diagnostic::new(format!("there is no hop `{}`", shortened(name)));
+    Err(table.error("enters", message.one_of(name, &known)))
 }
 
 /// What results call the flows; text for people, but short.
@@ -316,6 +330,7 @@ const FLOW_KEYS: &[&str] = &[
     "dscp",
     "client",
     "server",
+    "enters",
 ];
 const RRUL_FLOWS: u32 = 4;
 /// Two default round-trip times.

@@ -121,9 +121,9 @@ impl Tcp {
     #[cold]
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
         let dropped = |path: &Network| path.counters(self.flow as usize).dropped;
-        let before = (dropped(network), network.first_link(self.direction).not_taken());
+        let before = (dropped(network), network.first_link(self.flow, self.direction).not_taken());
         network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
-        let first = network.first_link(self.direction);
+        let first = network.first_link(self.flow, self.direction);
         if first.not_taken() > before.1 && first.had_no_room() {
             self.sender.on_refused(now, &segment);
         } else if dropped(network) > before.0 {

@@ -38,6 +38,7 @@ scenarios![
     "wifi-anomaly",
     "packmime",
     "web-pages",
+    "adaptive-video",
     "modem",
     "shared-line",
 ];

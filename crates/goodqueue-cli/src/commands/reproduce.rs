@@ -43,7 +43,7 @@ pub(crate) struct ReproduceArgs {
     quick: bool,
     /// The papers' own repetitions and durations.
     ///
-    /// On one processor about 10 s for gong, 20 s for jk, 5 minutes for rfc7928, a quarter of an hour for nj, half an hour for
+    /// On one processor about 40 s for gong, 20 s for jk, 6 minutes for rfc7928, a quarter of an hour for nj, half an hour for
     /// gbw; with --report up to four times that. Stopped or killed, it goes on where it was.
     #[arg(long)]
     full: bool,

@@ -19,8 +19,8 @@ use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
 use crate::scenario::{
-    BOTTLENECK, Discipline, FlowGroup, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic,
-    Wifi, WifiMac,
+    Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
+    WifiMac,
 };
 use crate::store::Store;
 use crate::sweep::Point;
@@ -260,13 +260,6 @@ fn hop_names(scenario: &Scenario) -> Vec<String> {
     on(Side::Server).chain(on(Side::Client)).map(|hop| hop.name.clone()).collect()
 }
 
-/// Where a hop, or the bottleneck, stands among all of them from the servers on.
-fn position(scenario: &Scenario, name: &str) -> u32 {
-    let on = |side| scenario.hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
-    let all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
-    u32::try_from(all.take_while(|other| *other != name).count()).unwrap_or(u32::MAX)
-}
-
 fn config(
     scenario: &Scenario,
     choice: &QdiscChoice,
@@ -303,7 +296,8 @@ fn config(
                 rtt: flow.rtt,
                 access: group.access,
                 access_rate: group.access_rate,
-                joins: group.enters.as_deref().map_or(0, |name| position(scenario, name)),
+                joins: u32::try_from(Hop::position(&scenario.hops, group.enters.as_deref()))
+                    .unwrap_or(u32::MAX),
                 dscp: group.dscp,
                 client: group.client.saturating_sub(1),
                 server: group.server.saturating_sub(1),

@@ -7,7 +7,7 @@ use super::document::{Node, Raw};
 use super::link::read_link_end;
 use super::reader::Reader;
 use super::resolve::{Traces, read_discipline};
-use super::{BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
+use super::{BOTTLENECK, BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
 use crate::diagnostic::Diagnostic;
 use crate::tc;
 
@@ -118,10 +118,19 @@ fn as_seen_by_qdisc(link: &BottleneckLink, rate: &LinkRate) -> Link {
 }
 
 impl Hop {
-    /// One way, in both directions: the delays of all hops, which are a part of each flow's round-trip time.
-    pub(super) fn total_delay(hops: &[Self]) -> Duration {
-        hops.iter().fold(Duration::ZERO, |sum, hop| {
-            Duration::from_nanos(sum.as_nanos().saturating_add(hop.delay.as_nanos()))
+    /// Where the hop of this name, or the bottleneck, stands among all of them from the servers on; without a name the first.
+    pub(crate) fn position(hops: &[Self], name: Option<&str>) -> usize {
+        let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
+        let mut all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
+        name.and_then(|name| all.position(|other| other == name)).unwrap_or(0)
+    }
+
+    /// One way, in both directions: the delays of the hops from this one on, which are a part of a flow's round-trip time.
+    pub(super) fn delay_from(hops: &[Self], name: Option<&str>) -> Duration {
+        let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.delay);
+        let delays = on(Side::Server).chain(on(Side::Client)).skip(Self::position(hops, name));
+        delays.fold(Duration::ZERO, |sum, delay| {
+            Duration::from_nanos(sum.as_nanos().saturating_add(delay.as_nanos()))
         })
     }
 

@@ -82,12 +82,11 @@ impl Document {
 
 /// The hops' delays are a part of every flow's round-trip time, as are those of its access.
 fn check_distances(root: &Reader<'_>, hops: &[Hop], flows: &[FlowGroup]) -> Result<(), Diagnostic> {
-    let between = Hop::total_delay(hops).saturating_mul(2);
+    let between = |group: &FlowGroup| Hop::delay_from(hops, group.enters.as_deref()).saturating_mul(2);
     let left = |group: &FlowGroup| group.rtt.saturating_sub(group.access.saturating_mul(2));
-    let Some(flow) = flows.iter().min_by_key(|group| left(group)).filter(|group| left(group) < between)
-    else {
-        return Ok(());
-    };
+    let too_near = flows.iter().filter(|group| left(group) < between(group));
+    let Some(flow) = too_near.min_by_key(|group| left(group)) else { return Ok(()) };
+    let between = between(flow);
     let of_access =
         if flow.access.is_zero() { String::new() } else { format!(" with {} of access", flow.access) };
     let message = Diagnostic::new(format!(

@@ -641,6 +641,9 @@ fn servers_join_in_front_of_the_hop_that_is_named() {
         0,
         "without hops it is the first"
     );
+    let far = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\ndelay = \"30ms\"\n[[flows]]\n";
+    assert!(read(far).is_err(), "60 ms there and back are more than 50");
+    assert_eq!(joins(&format!("{far}enters = \"last\"")), 1, "behind them nothing is left of these");
     let error = read(&format!("{hops}enters = \"frist\"")).unwrap_err().to_string();
     assert!(error.contains("there is no hop `frist`") && error.contains("did you mean `first`"), "{error}");
 }

@@ -272,6 +272,8 @@ struct Rules {
     jiffies: bool,
     /// The accumulated probability starts anew also when a forced drop became a mark.
     clear_on_mark: bool,
+    /// The bytes of a packet that the parent took ahead of time and keeps are still in the queue.
+    counts_ahead: bool,
 }
 
 /// Makes every threshold exact, and 8.5 times it still fits in 64 bits.
@@ -303,6 +305,7 @@ const RFC8033: Rules = Rules {
     restart: Restart::Never,
     jiffies: false,
     clear_on_mark: true,
+    counts_ahead: true,
 };
 
 const LINUX: Rules = Rules {
@@ -340,6 +343,7 @@ const DRAFT00: Rules = Rules {
 };
 
 const LINUX314: Rules = Rules {
+    counts_ahead: false,
     arithmetic: Arithmetic::Linux32,
     one: u32::MAX as u64,
     most: u32::MAX as u64,
@@ -532,9 +536,9 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.queue.len() + usize::from(self.ahead > 0)
     }
 
-    /// Their bytes.
+    /// Their bytes; Linux counted that one's only from 4.7 on.
     fn held_bytes(&self) -> u64 {
-        self.queue.bytes() + u64::from(self.ahead)
+        self.queue.bytes() + if self.config.rules().counts_ahead { u64::from(self.ahead) } else { 0 }
     }
 
     /// The drop probability.

@@ -284,6 +284,16 @@ fn the_draft_of_2013_climbs_in_three_levels() {
 }
 
 #[test]
+fn what_the_parent_took_ahead_counts_as_a_packet_but_in_linux_of_2014_not_its_bytes() {
+    for (name, bytes) in [("linux", 10 * 1514), ("linux314", 9 * 1514)] {
+        let mut queue = congested(variant(name), Xoshiro256PlusPlus::new(1), 0);
+        assert!(queue.dequeue(Instant::ZERO, &mut |_: Datagram, _| ()).is_some());
+        queue.set_taken_ahead(Instant::ZERO, true);
+        assert_eq!((queue.held(), queue.held_bytes()), (10, bytes), "{name}");
+    }
+}
+
+#[test]
 fn linux_of_2014_counts_in_32_bits() {
     let p = estimated(&mut pie(variant("linux314")), 40, 20);
     // Gains 2 * 274 >> 7 = 4 and 20 * 274 >> 7 = 42. The rate is 4 / 256 bytes per tick: 40 ms appear as 640000 ticks.

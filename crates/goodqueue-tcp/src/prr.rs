@@ -1,7 +1,7 @@
 //! Proportional Rate Reduction (RFC 9937): how much each ACK may send in fast recovery.
 
 /// State of one recovery, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
     /// Delivered to the receiver since recovery began.
     delivered: u64,

@@ -321,7 +321,7 @@ impl<C: CongestionControl> Sender<C> {
             last_sent: Instant::ZERO,
             scoreboard,
             rtt: RttEstimator::new(Arc::clone(&config)),
-            prr: Prr::default(),
+            prr: Prr::begin(0, 0),
             controller,
             ts_recent: 0,
             timed_out_at: None,

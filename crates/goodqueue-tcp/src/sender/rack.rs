@@ -345,6 +345,9 @@ impl<C: CongestionControl> Sender<C> {
             }
             self.remember_window();
             self.forgo_window();
+        } else if self.config.rate_halving {
+            // The reduction did not count for PRR (Linux up to 3.6).
+            self.prr = Prr::begin_whole(self.cwnd);
         }
         self.phase = Phase::Recovery;
         self.recovery_point = self.snd_nxt;

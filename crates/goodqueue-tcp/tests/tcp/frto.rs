@@ -56,6 +56,20 @@ fn a_wrong_timeout_halves_the_rate_over_a_round_trip_and_the_window_stays_there(
 }
 
 #[test]
+fn a_loss_while_the_rate_is_halved_is_recovered_from_in_proportion() {
+    let mut pair = late().lose(3..=3);
+    pair.fates.remove(&(3, 2));
+    pair.run_while(|pair| pair.sender.stats().undone == 0);
+    assert!(!pair.sender.is_in_recovery());
+    pair.run_while(|pair| !pair.sender.is_in_recovery());
+    let window = pair.sender.cwnd();
+    pair.run_while(|pair| pair.sender.is_in_recovery());
+    assert_eq!((pair.sender.stats().timeouts, pair.times_of(3).len()), (1, 2));
+    assert!(pair.sender.cwnd() <= window, "no more than what it had when it began");
+    assert_eq!(pair.sender.ssthresh(), 5 * MSS, "the window is reduced once");
+}
+
+#[test]
 fn duplicates_before_the_answer_wait_for_it() {
     // The first is lost, and the rest are late: their SACKs come before the answer to the retransmission.
     let mut pair = late();

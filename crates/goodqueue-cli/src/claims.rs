@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use goodqueue_scenario::reproduce::{
     ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score,
 };
-use serde_json::Value;
 
 /// The claims of one paper, a line each; what came out of checks in words goes below.
 pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
@@ -18,24 +17,31 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
         "claim", "paper", "here", "95 % interval", "reference"
     );
     for result in results {
-        let number = |value: &Value| value.as_f64().map(|value| with_unit(value, &result.unit));
-        let got = result.got.as_str().filter(|_| result.expected.is_number());
-        let interval = result
-            .interval
-            .map(|(low, high)| format!("{}..{}", figures(low), figures(high)))
-            .unwrap_or_default();
-        let reference =
-            result.reference.as_ref().map(|of| with_unit(of.value, &result.unit)).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            " {:width$}  {:>10}  {:>10}  {interval:>19}  {reference:>10}  {}",
-            result.id,
-            number(&result.expected).unwrap_or_default(),
-            number(&result.got).or(got.map(str::to_owned)).unwrap_or_default(),
-            verdict(result.verdict)
-        );
+        let numbers = result.numbers();
+        let several = numbers.len() > 1;
+        for (number, row) in numbers.iter().enumerate() {
+            let interval = row.interval.map(|(low, high)| format!("{}..{}", figures(low), figures(high)));
+            let reference = row.real.map(|(_, value)| with_unit(value, &result.unit));
+            let (id, verdict) =
+                if number == 0 { (result.id.as_str(), verdict(result.verdict)) } else { ("", "") };
+            let far = if several && !row.holds { " (too far off)" } else { "" };
+            let line = format!(
+                " {id:width$}  {:>10}  {:>10}  {:>19}  {:>10}  {}",
+                with_unit(row.expected, &result.unit),
+                with_unit(row.got, &result.unit),
+                interval.unwrap_or_default(),
+                reference.unwrap_or_default(),
+                format!("{verdict}{far}").trim_start(),
+            );
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        if numbers.is_empty() {
+            let _ = writeln!(text, " {:width$}  {:59}{}", result.id, "", verdict(result.verdict));
+        }
         if result.expected.is_string() {
             let _ = writeln!(text, " {:width$}    says: {}", "", result.says);
+        }
+        if numbers.is_empty() {
             if let Some(got) = result.got.as_str() {
                 let _ = writeln!(text, " {:width$}    here: {got}", "");
             }
@@ -111,7 +117,7 @@ const SCORE_BEGINS: &str = "<!-- score, written by `make score` -->";
 const SCORE_ENDS: &str = "<!-- end of score -->";
 
 fn with_unit(value: f64, unit: &str) -> String {
-    if unit.is_empty() { figures(value) } else { format!("{} {unit}", figures(value)) }
+    if unit.is_empty() || value.is_nan() { figures(value) } else { format!("{} {unit}", figures(value)) }
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::picture::Picture;
-use goodqueue_scenario::reproduce::{ClaimResult, MetricsTable, Verdict, figures, real_in_words, score};
+use goodqueue_scenario::reproduce::{
+    ClaimResult, MetricsTable, Number, Verdict, figures, real_in_words, score,
+};
 
 use crate::escape::html as escape;
 
@@ -90,9 +92,10 @@ fn three(value: f64) -> String {
 }
 
 fn claims(claims: &[ClaimResult]) -> String {
-    let with_reference = claims.iter().any(|claim| claim.reference.is_some());
+    let with_reference =
+        claims.iter().any(|claim| claim.numbers().iter().any(|number| number.real.is_some()));
     // Where no claim is a number, there is nothing for columns of numbers.
-    let with_numbers = claims.iter().any(|claim| claim.expected.is_number() || claim.got.is_number());
+    let with_numbers = claims.iter().any(|claim| !claim.numbers().is_empty());
     let real = if with_reference { "<th class=\"n\">real system" } else { "" };
     let heads = if with_numbers {
         format!("<th class=\"n\">paper{real}<th class=\"n\">goodqueue<th class=\"n\">95 % interval")
@@ -103,32 +106,14 @@ fn claims(claims: &[ClaimResult]) -> String {
         "<div class=\"scroll\"><table class=\"claims verdicts\">\n<thead><tr><th>claim{heads}<th>verdict</thead>\n<tbody>\n"
     );
     for claim in claims {
-        let number = |value: &serde_json::Value| {
-            value.as_f64().map(|value| escape(&format!("{} {}", figures(value), claim.unit)))
-        };
-        let interval = claim
-            .interval
-            .map_or(String::new(), |(low, high)| format!("{} to {}", figures(low), figures(high)));
-        let reference = match &claim.reference {
-            Some(of) => format!(
-                "<td class=\"n\" data-is=\"real system\">{} {}<br><small>{}</small>",
-                figures(of.value),
-                escape(&claim.unit),
-                escape(&of.of)
-            ),
-            None if with_reference => "<td class=\"n\">".to_owned(),
-            None => String::new(),
-        };
         let (class, word) = match claim.verdict {
             Verdict::Reproduced => ("yes", "reproduced"),
             Verdict::NotReproduced => ("no", "not reproduced"),
             Verdict::NotRun => ("none", "not run"),
         };
-        let words = claim
-            .got
-            .as_str()
-            .map_or(String::new(), |got| format!("<br><small>Here: {}</small>", escape(got)));
-        let real = real_in_words(&claim.checks).filter(|_| claim.got.is_string());
+        let in_words = claim.got.as_str().filter(|_| claim.numbers().is_empty());
+        let words = in_words.map_or(String::new(), |got| format!("<br><small>Here: {}</small>", escape(got)));
+        let real = real_in_words(&claim.checks).filter(|_| in_words.is_some());
         let real = real.map_or(String::new(), |(of, came)| {
             format!("<br><small>{}: {}</small>", escape(&of), escape(&came))
         });
@@ -138,15 +123,7 @@ fn claims(claims: &[ClaimResult]) -> String {
         } else {
             format!("<br><small>{}</small>", escape(&claim.note))
         };
-        let numbers = if with_numbers {
-            format!(
-                "<td class=\"n\" data-is=\"paper\">{}{reference}<td class=\"n\" data-is=\"goodqueue\">{}<td class=\"n\" data-is=\"95 % interval\">{interval}",
-                number(&claim.expected).unwrap_or_default(),
-                number(&claim.got).unwrap_or_default(),
-            )
-        } else {
-            String::new()
-        };
+        let numbers = if with_numbers { numbers(claim, with_reference) } else { String::new() };
         let _ = writeln!(
             table,
             "<tr id=\"{id}\"><td><code>{id}</code> <small>{place}</small><br>{says}{words}{note}\
@@ -157,6 +134,31 @@ fn claims(claims: &[ClaimResult]) -> String {
         );
     }
     table + "</tbody></table></div>\n"
+}
+
+/// The cells of a claim's numbers, a line for each; of several those that are too far off stand out.
+fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
+    let rows = claim.numbers();
+    let cell = |name: &str, of: &dyn Fn(&Number<'_>) -> String| {
+        let lines: Vec<String> = rows.iter().map(of).collect();
+        format!("<td class=\"n\" data-is=\"{name}\">{}", lines.join("<br>"))
+    };
+    let with_unit = |value: f64| escape(format!("{} {}", figures(value), claim.unit).trim_end());
+    let got = |row: &Number<'_>| {
+        let (plain, stands_out) = (with_unit(row.got), rows.len() > 1 && !row.holds);
+        if stands_out { format!("<b>{plain}</b>") } else { plain }
+    };
+    let interval = |row: &Number<'_>| {
+        row.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", figures(low), figures(high)))
+    };
+    let mut cells = cell("paper", &|row| with_unit(row.expected));
+    if with_reference {
+        cells += &cell("real system", &|row| row.real.map_or_else(String::new, |real| with_unit(real.1)));
+        if let Some((of, _)) = rows.iter().find_map(|row| row.real) {
+            cells += &format!("<br><small>{}</small>", escape(of));
+        }
+    }
+    cells + &cell("goodqueue", &got) + &cell("95 % interval", &interval)
 }
 
 /// What was measured for each check of a claim in words, to be unfolded.

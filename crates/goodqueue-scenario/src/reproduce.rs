@@ -137,6 +137,12 @@ pub struct CheckResult {
     pub holds: bool,
     /// The values in it.
     pub values: Vec<f64>,
+    /// What the paper has, if it is of a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<f64>,
+    /// 95 % interval of such a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
     /// What it comes to by the figures of a real system, where these are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real: Option<RealResult>,
@@ -151,6 +157,43 @@ pub struct RealResult {
     pub holds: bool,
     /// The values in it.
     pub values: Vec<f64>,
+}
+
+/// A number that a claim gives.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Number<'c> {
+    /// The paper's.
+    pub expected: f64,
+    /// What came out; NaN without a sample.
+    pub got: f64,
+    /// 95 % interval over the repetitions.
+    pub interval: Option<(f64, f64)>,
+    /// Which real system was asked, and its number.
+    pub real: Option<(&'c str, f64)>,
+    /// It is as near as it has to be.
+    pub holds: bool,
+}
+
+impl ClaimResult {
+    /// Its numbers, if it consists of one or of few; none of a claim in words.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<Number<'_>> {
+        if self.checks.len() > FEW_CHECKS {
+            return Vec::new();
+        }
+        let all = self.checks.iter().map(|check| {
+            let of_claim = self.reference.as_ref().map(|real| (real.of.as_str(), real.value));
+            let of_check = check.real.as_ref().map(|real| (real.of.as_str(), real.values[0]));
+            Some(Number {
+                expected: check.expected?,
+                got: check.values[0],
+                interval: check.interval,
+                real: of_claim.or(of_check),
+                holds: check.holds,
+            })
+        });
+        all.collect::<Option<_>>().unwrap_or_default()
+    }
 }
 
 impl<'p> Plan<'p> {
@@ -333,13 +376,13 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
             .map(|reference| ReferenceResult { of: reference.of.clone(), value: reference.value }),
         repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
         checks: (claim.checks.iter().zip(findings))
-            .map(|(check, Finding { check: text, holds, values, .. })| {
+            .map(|(check, Finding { check: text, holds, values, expected, interval, .. })| {
                 let real = paper.real.judge(check).map(|Finding { holds, values, .. }| RealResult {
                     of: paper.real.of.clone(),
                     holds,
                     values,
                 });
-                CheckResult { check: text, holds, values, real }
+                CheckResult { check: text, holds, values, expected, interval, real }
             })
             .collect(),
         note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),

@@ -75,7 +75,9 @@ impl<C: CongestionControl> Sender<C> {
         let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
         // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this very timeout.
-        let alone = matches!(self.phase, Phase::Open | Phase::Reduction) || !first;
+        // In Linux 3.14 one that follows another after progress counts as new (tcp_enter_loss).
+        let again = self.config.fack() && self.phase == Phase::Loss;
+        let alone = matches!(self.phase, Phase::Open | Phase::Reduction) || !first || again;
         self.rack.timeout_in_doubt = self.config.undoes() && alone;
         self.rack.new_data_first = false;
         self.probed = None;

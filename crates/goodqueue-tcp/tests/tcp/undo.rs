@@ -175,6 +175,23 @@ fn linux_3_14_undoes_a_timeout_whole() {
 }
 
 #[test]
+fn linux_3_14_doubts_a_timeout_that_follows_another_after_progress() {
+    // The first window is lost; of what is new then and what goes again all is late, so that the second timeout is a mistake.
+    let of = |config: Config| {
+        let mut pair = Pair::bulk(window_of(10, config)).lose(1..=10);
+        for segment in 2..=40 {
+            pair.fates.insert((segment, 2), Fate::Delay(700));
+            if segment > 10 {
+                pair.fates.insert((segment, 1), Fate::Delay(700));
+            }
+        }
+        pair.run_until(at(6000));
+        (pair.sender.stats().timeouts, pair.sender.stats().undone)
+    };
+    assert_eq!((of(older("linux314")), of(stamped())), ((2, 1), (2, 0)));
+}
+
+#[test]
 fn linux_3_14_probes_a_lost_tail_and_linux_3_2_waits_for_the_timeout() {
     let of = |name: &str| {
         let mut pair = Pair::with(older(name), older(name), "newreno");

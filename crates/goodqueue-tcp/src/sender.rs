@@ -125,6 +125,8 @@ struct Undo {
     since: u64,
     /// Retransmissions made less duplicates reported, once there were any; none left: nothing was lost.
     retransmissions: Option<u64>,
+    /// Neither duplicates nor timestamps tell, as something had been sent again before.
+    needs_test: bool,
 }
 
 /// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it;

@@ -3,7 +3,7 @@
 use goodqueue::Instant;
 
 use super::reaction::{MAX_BURST, News};
-use super::{Phase, Purpose, Sender};
+use super::{Phase, Purpose, Sender, Undo};
 use crate::congestion::CongestionControl;
 use crate::scoreboard::{DUP_THRESH, Found};
 
@@ -116,13 +116,15 @@ impl<C: CongestionControl> Sender<C> {
             && (self.scoreboard.pipe() + self.mss > self.cwnd || self.snd_nxt >= self.data_end)
     }
 
-    /// The timer ran out: reordering is not as large as was thought, and nothing can be undone by what was sent again before.
+    /// The timer ran out: reordering is not as large as was thought, and with something sent again still out only F-RTO can tell
+    /// that it was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
     pub(super) fn doubt_reordering(&mut self) {
         if self.phase == Phase::Open && self.scoreboard.sacked() >= DUP_THRESH * self.mss {
             self.rack.reordering = DUP_THRESH;
         }
-        if self.scoreboard.has_resent() {
-            self.rack.undo = None;
-        }
+        let needs_test = self.scoreboard.has_resent();
+        let before = self.rack.undo;
+        self.rack.undo =
+            before.map(|undo| Undo { since: self.snd_una, retransmissions: None, needs_test, ..undo });
     }
 }

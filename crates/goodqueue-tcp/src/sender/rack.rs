@@ -261,6 +261,7 @@ impl<C: CongestionControl> Sender<C> {
             ssthresh: self.ssthresh,
             since: self.snd_una,
             retransmissions: None,
+            needs_test: false,
         });
     }
 
@@ -273,12 +274,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// True if every segment that was sent again was reported as a duplicate (RFC 3708).
     pub(super) fn were_all_duplicates(&self) -> bool {
-        self.rack.undo.is_some_and(|undo| undo.retransmissions == Some(0))
+        self.rack.undo.is_some_and(|undo| undo.retransmissions == Some(0) && !undo.needs_test)
     }
 
     /// True if what the ACK answers to was sent before anything was sent again (Eifel, RFC 3522 §3.2), or nothing was.
     pub(super) fn answers_original(&self, answered: Option<Instant>) -> bool {
-        self.rack.undo.is_some() && {
+        self.rack.undo.is_some_and(|undo| !undo.needs_test) && {
             let first = self.rack.resent_since;
             first.is_none_or(|first| answered.is_some_and(|sent| ticks(sent) < ticks(first)))
         }

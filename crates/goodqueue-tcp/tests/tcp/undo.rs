@@ -175,6 +175,18 @@ fn linux_3_14_undoes_a_timeout_whole() {
 }
 
 #[test]
+fn in_linux_3_14_only_what_was_sent_once_undoes_a_second_timeout() {
+    let mut pair = held_up(older("linux314"), 1600);
+    pair.run_while(|pair| pair.sender.bytes_acked() == 0);
+    // The ACK answers the first transmission of what was sent three times: timestamps are not asked.
+    assert_eq!((pair.sender.stats().timeouts, pair.sender.stats().undone), (2, 0));
+    assert_eq!(pair.sender.bytes_acked(), MSS);
+    pair.run_until(at(1800));
+    assert_eq!((pair.sender.stats().timeouts, pair.sender.stats().undone), (2, 1));
+    assert!(is_as_before(&pair), "the window before the first timeout");
+}
+
+#[test]
 fn linux_3_14_doubts_a_timeout_that_follows_another_after_progress() {
     // The first window is lost; of what is new then and what goes again all is late, so that the second timeout is a mistake.
     let of = |config: Config| {

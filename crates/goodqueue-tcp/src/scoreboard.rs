@@ -495,7 +495,11 @@ impl Scoreboard {
         let mut invalid = 0;
         let known = self.known;
         let mut seen = [Known::default(); MAX_SACK_BLOCKS];
-        for (slot, (start, end)) in seen.iter_mut().zip(blocks.iter(ack)) {
+        // The lowest first, as Linux sorts them: after an ACK that was lost two may be new, and neither overtook the other.
+        let mut list = [(u64::MAX, 0); MAX_SACK_BLOCKS];
+        list.iter_mut().zip(blocks.iter(ack)).for_each(|(place, block)| *place = block);
+        list.sort_unstable();
+        for (slot, (start, end)) in seen.iter_mut().zip(list).take(blocks.len()) {
             if start >= end || end > self.end_seq {
                 invalid += 1;
                 continue;

@@ -48,6 +48,22 @@ fn more_than_two_segments_above_make_a_loss() {
 }
 
 #[test]
+fn two_ranges_that_one_ack_tells_of_first_are_not_out_of_order() {
+    let mut board = Scoreboard::new(MSS, 1, true);
+    for number in 0..10 {
+        board.push(MSS, Instant::from_nanos(number), true);
+    }
+    // The ACK of the fourth segment was lost; that of the eighth names it too, the newest first.
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    assert_eq!(board.sack(1, &blocks(1, &[(701, 801), (301, 401)])), (200, 0));
+    assert_eq!((board.arrivals().reordered, board.arrivals().displaced), (false, 0));
+    // What comes in between later was overtaken by one.
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.sack(1, &blocks(1, &[(601, 801), (301, 401)]));
+    assert_eq!((board.arrivals().reordered, board.arrivals().displaced), (true, 2));
+}
+
+#[test]
 fn lost_segments_come_in_order_then_holes_then_the_last() {
     let mut board = sent(10);
     board.sack(1, &blocks(1, &[(401, 601), (801, 901)]));

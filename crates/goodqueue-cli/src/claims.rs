@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::{
-    ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score,
+    ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score, three_figures,
 };
 
 /// The claims of one paper, a line each; what came out of checks in words goes below.
@@ -63,7 +63,7 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     rows[0].extend(table.metrics.iter().map(|metric| metric.0.clone()));
     rows[1].extend(table.metrics.iter().map(|metric| metric.1.clone()));
     for result in &table.measured {
-        let values = result.values.iter().map(|value| value.map_or_else(|| "-".to_owned(), three));
+        let values = result.values.iter().map(|value| value.map_or_else(|| "-".to_owned(), three_figures));
         rows.push([result.experiment.clone(), result.qdisc.clone()].into_iter().chain(values).collect());
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -78,17 +78,6 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     }
     text.push('\n');
     text
-}
-
-/// Three significant figures are enough where columns stand side by side.
-fn three(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 || size == 0.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
 }
 
 /// How many claims of each paper reproduce.

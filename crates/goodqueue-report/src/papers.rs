@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use goodqueue_scenario::reproduce::picture::Picture;
 use goodqueue_scenario::reproduce::{
-    ClaimResult, MetricsTable, Number, Verdict, figures, real_in_words, score,
+    ClaimResult, MetricsTable, Number, Verdict, figures, real_in_words, score, three_figures,
 };
 
 use crate::escape::html as escape;
@@ -73,22 +73,11 @@ fn metrics(of: &MetricsTable) -> String {
         last = &row.experiment;
         let _ = write!(table, "<tr><td>{}<td>{}", escape(first), escape(&row.qdisc));
         for value in &row.values {
-            let _ = write!(table, "<td class=\"n\">{}", value.map_or_else(|| "–".to_owned(), three));
+            let _ = write!(table, "<td class=\"n\">{}", value.map_or_else(|| "–".to_owned(), three_figures));
         }
         table.push('\n');
     }
     table + "</tbody></table></div>\n"
-}
-
-/// Three significant figures are enough where columns stand side by side.
-fn three(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 || size == 0.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
 }
 
 fn claims(claims: &[ClaimResult]) -> String {

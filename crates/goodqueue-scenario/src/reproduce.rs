@@ -435,6 +435,18 @@ pub fn figures(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// Three significant figures are enough where columns stand side by side.
+#[must_use]
+pub fn three_figures(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
 /// Claims reproduced, tried, and all, of each paper among `results`, in their order.
 #[must_use]
 pub fn score(results: &[ClaimResult]) -> Vec<(String, usize, usize, usize)> {

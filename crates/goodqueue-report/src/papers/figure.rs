@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::figures;
 use goodqueue_scenario::reproduce::paper::FigureForm;
 use goodqueue_scenario::reproduce::picture::{Picture, Trace};
+use goodqueue_scenario::reproduce::{figures, three_figures};
 
 use crate::ellipse::{self, Ellipse};
 use crate::escape::html as escape;
@@ -515,7 +515,7 @@ fn bar_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     let at: Vec<f64> = trace.points.iter().map(|point| plane.x_at(point.0)).collect();
     let &[low, value, high] = at.as_slice() else { return String::new() };
     let zero = plane.x_at(0.0);
-    let words = super::three(trace.points[1].0);
+    let words = three_figures(trace.points[1].0);
     // The value stands at its bar, unless the mark of the paper's would lie on it.
     let at_bar = value.max(high) + 6.0;
     let room = at_bar - 6.0..at_bar + width(&words) + 6.0;

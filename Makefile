@@ -7,7 +7,7 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 
 FUZZ_SECONDS ?= 60
 MODELS ?= 50
-FUZZ_TARGETS = operations tc_line scenario trace recording tcp_segments
+FUZZ_TARGETS = operations tc_line scenario trace recording capture tcp_segments undo_file live_packets
 
 .PHONY: score deviations demo test bench bench-live fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
 

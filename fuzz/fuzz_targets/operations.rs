@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| goodqueue_testkit::fuzz::operations(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| goodqueue_hostile::operations(bytes));

@@ -10,7 +10,7 @@ use crate::packet::{IpPacket, ethernet_payload};
 
 /// What the kernel says in front of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Offload {
+pub struct Offload {
     flags: u8,
     kind: u8,
     header: u16,
@@ -20,11 +20,12 @@ pub(crate) struct Offload {
 }
 
 /// Bytes of that.
-pub(crate) const OFFLOAD_HEADER: usize = 10;
+pub const OFFLOAD_HEADER: usize = 10;
 
 impl Offload {
     /// Reads it, in this machine's byte order.
-    pub(crate) fn read(header: [u8; OFFLOAD_HEADER]) -> Self {
+    #[must_use]
+    pub fn read(header: [u8; OFFLOAD_HEADER]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         Self {
             flags: header[0],
@@ -37,7 +38,8 @@ impl Offload {
     }
 
     /// What stands in front of a packet that we write.
-    pub(crate) fn write(self) -> [u8; OFFLOAD_HEADER] {
+    #[must_use]
+    pub fn write(self) -> [u8; OFFLOAD_HEADER] {
         let [header, size, start, offset] =
             [self.header, self.size, self.start, self.offset].map(u16::to_ne_bytes);
         let [flags, kind] = [self.flags, self.kind];
@@ -45,7 +47,8 @@ impl Offload {
     }
 
     /// Of a packet that is not cut.
-    pub(crate) fn of(checksum: Checksum) -> Self {
+    #[must_use]
+    pub fn of(checksum: Checksum) -> Self {
         match checksum {
             Checksum::Open { start, offset } => {
                 Self { flags: NEEDS_CHECKSUM, start, offset, ..Self::default() }
@@ -58,7 +61,7 @@ impl Offload {
 
 /// The packets that one packet of the kernel stands for.
 #[derive(Debug)]
-pub(crate) struct Cuts<'f> {
+pub struct Cuts<'f> {
     frame: &'f [u8],
     checksum: Checksum,
     /// Of a super-packet.
@@ -79,7 +82,8 @@ struct Segments {
 
 impl<'f> Cuts<'f> {
     /// `None` if headers contradict each other. `ethernet`: the packet begins with an Ethernet header.
-    pub(crate) fn of(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
+    #[must_use]
+    pub fn of(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
         let Offload { flags, kind, size, start, offset, .. } = offload;
         if kind == NONE {
             let checksum = match flags {
@@ -121,24 +125,27 @@ impl<'f> Cuts<'f> {
     }
 
     /// How many they are.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.segments.as_ref().map_or(1, |segments| segments.count)
     }
 
     /// What is known of the checksums of all of them.
-    pub(crate) const fn checksum(&self) -> Checksum {
+    #[must_use]
+    pub const fn checksum(&self) -> Checksum {
         self.checksum
     }
 
     /// The length of packet number `index`.
-    pub(crate) fn length(&self, index: usize) -> usize {
+    #[must_use]
+    pub fn length(&self, index: usize) -> usize {
         let Some(Segments { headers, size, .. }) = self.segments else { return self.frame.len() };
         let payload = self.frame.len() - headers;
         headers + payload.saturating_sub(index * size).min(size)
     }
 
     /// Writes packet number `index` into memory of its length; `None` if that cannot be.
-    pub(crate) fn write(&self, index: usize, into: &mut [u8]) -> Option<()> {
+    pub fn write(&self, index: usize, into: &mut [u8]) -> Option<()> {
         let Some(segments) = &self.segments else {
             into.copy_from_slice(self.frame);
             return Some(());
@@ -204,7 +211,7 @@ fn set_lengths(
 /// Packets that follow each other and can be handed to the kernel as one: full segments of one TCP connection, of which only
 /// the last may be shorter, and whose headers differ in nothing else (what Linux's GRO puts together, `tcp_gro_receive`).
 #[derive(Debug, Default)]
-pub(crate) struct Train {
+pub struct Train {
     packets: Vec<IpPacket>,
     shape: Option<Shape>,
 }
@@ -223,17 +230,20 @@ struct Shape {
 }
 
 impl Train {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
     /// Packets in it.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.packets.len()
     }
 
     /// Takes the packet in; gives it back if it does not belong here. An empty one takes any.
-    pub(crate) fn push(&mut self, packet: IpPacket) -> Result<(), IpPacket> {
+    pub fn push(&mut self, packet: IpPacket) -> Result<(), IpPacket> {
         if self.packets.is_empty() {
             self.shape = Shape::of(&packet);
             self.packets.push(packet);
@@ -256,7 +266,7 @@ impl Train {
 
     /// Makes the first packet's headers those of all together. What stands in front, and the pieces: the first packet whole,
     /// of the others the payload.
-    pub(crate) fn couple(&mut self) -> (Offload, impl Iterator<Item = &[u8]>) {
+    pub fn couple(&mut self) -> (Offload, impl Iterator<Item = &[u8]>) {
         let mut skipped = 0;
         let mut offload =
             self.packets.first().map_or_else(Offload::default, |first| Offload::of(first.checksum()));
@@ -288,7 +298,7 @@ impl Train {
     }
 
     /// Empty again.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.packets.clear();
         self.shape = None;
     }

@@ -34,7 +34,7 @@ pub mod control;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]
-mod gso;
+pub mod gso;
 #[cfg(target_os = "linux")]
 pub mod interface;
 #[cfg(target_os = "linux")]

@@ -118,7 +118,9 @@ impl Undo {
         Ok(())
     }
 
-    fn text(&self) -> String {
+    /// The text of the undo file.
+    #[must_use]
+    pub fn text(&self) -> String {
         let mut text = format!(
             "{FIRST_LINE}\n# {} changed what follows; `goodqueue shape --undo FILE` changes it back.\nprocess {}\nboot {}\n",
             self.by.replace('\n', " "),
@@ -168,7 +170,19 @@ impl Undo {
             .map_err(|(line, problem)| LiveError::new(format!("`{name}`, line {line}: {problem}")))
     }
 
-    fn parse(text: &str) -> Result<Self, (usize, String)> {
+    /// The settings below `/proc/sys/net` that it restores, with their values.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Setting(key, value) => Some((key.as_str(), value.as_str())),
+            Step::Restore { .. } => None,
+        })
+    }
+
+    /// Reads the text of an undo file.
+    ///
+    /// # Errors
+    /// It is not one, it asks for something else than to undo, or it is not whole: the line, and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         if lines.next().map(|line| line.1) != Some(FIRST_LINE) {
             return Err((1, "this is no undo file of goodqueue".to_owned()));
@@ -194,8 +208,7 @@ impl Undo {
                 }
                 "setting" => {
                     let (key, value) = (field(), field());
-                    let is_ours = ["ipv4/conf/", "ipv6/conf/"].iter().any(|start| key.starts_with(start));
-                    if !is_ours || key.contains("..") || value.parse::<u32>().is_err() {
+                    if !is_changed(key) || value.is_empty() || !value.bytes().all(|c| c.is_ascii_digit()) {
                         return Err(wrong("this is no setting that goodqueue changes"));
                     }
                     undo.steps.push(Step::Setting(key.to_owned(), value.to_owned()));
@@ -343,6 +356,19 @@ fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
     !Undo::read(path).is_ok_and(|undo| undo.process == guarded) || undo(path).is_ok()
 }
 
+/// True of the settings that goodqueue changes: the forwarding of one interface, and no path to anything else.
+fn is_changed(key: &str) -> bool {
+    let mut parts = key.split('/');
+    let family_is_known = ["ipv4", "ipv6"].map(Some).contains(&parts.next());
+    let is_of_interfaces = parts.next() == Some("conf");
+    let names_one = parts.next().is_some_and(|name| !["", ".", ".."].contains(&name));
+    family_is_known
+        && is_of_interfaces
+        && names_one
+        && parts.next() == Some("forwarding")
+        && parts.next().is_none()
+}
+
 fn bytes(hex: &str) -> Option<Vec<u8>> {
     let digits = hex.as_bytes();
     if !digits.len().is_multiple_of(2) {
@@ -413,6 +439,13 @@ mod tests {
             "setting core/bpf_jit_enable 1",
             "setting ipv4/conf/../../kernel/panic 1",
             "setting ipv4/conf/lo/forwarding $(reboot)",
+            "setting ipv4/conf/lo/forwarding +1",
+            "setting ipv4/conf/lo/forwarding",
+            "setting ipv4/conf//forwarding 1",
+            "setting ipv4/conf/./forwarding 1",
+            "setting ipv4/conf/lo/accept_redirects 1",
+            "setting ipv4/conf/lo/forwarding/x 1",
+            "setting ipv4/conf/lo 1",
             "link lo 1 00",
             "address lo x 00",
             "address lo 1 0",

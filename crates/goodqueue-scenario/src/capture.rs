@@ -83,7 +83,8 @@ impl PacketCapture {
     pub fn period(&self) -> Option<Duration> {
         let span = self.packets.last()?.0;
         let gaps = (self.packets.len() as u64).saturating_sub(1);
-        (!span.is_zero()).then(|| Duration::from_nanos(span.as_nanos() + span.as_nanos() / gaps.max(1)))
+        let mean = span.as_nanos() / gaps.max(1);
+        (!span.is_zero()).then(|| Duration::from_nanos(span.as_nanos().saturating_add(mean)))
     }
 }
 

@@ -3,7 +3,6 @@
 
 pub mod check;
 pub mod edge;
-pub mod fuzz;
 pub mod kernel;
 pub mod operation;
 pub mod reference;

@@ -1,0 +1,48 @@
+//! Bytes as decisions: how an input of a fuzzer becomes a story.
+
+/// Bytes as a source of choices; zeros follow the last one.
+pub(crate) struct Choices<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Choices<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.bytes.split_first() else { return 0 };
+        self.bytes = rest;
+        *first
+    }
+
+    /// The next `length` bytes; fewer at the end.
+    pub(crate) fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.bytes.split_at(length.min(self.bytes.len()));
+        self.bytes = rest;
+        taken
+    }
+
+    pub(crate) fn word(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+
+    /// Small numbers, any number, and some of the largest, each often.
+    pub(crate) fn number(&mut self) -> u64 {
+        match self.byte() {
+            small @ 0..=191 => u64::from(small),
+            192..=223 => u64::from(self.word()),
+            224..=247 => u64::from(self.word()) << (self.byte() % 49),
+            248..=251 => u64::MAX - u64::from(self.byte()),
+            _ => u64::from(u32::MAX) - u64::from(self.byte()),
+        }
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::from(self.byte()) % from.len()]
+    }
+}

@@ -1,0 +1,34 @@
+//! Recordings of a queue.
+
+use std::io::Cursor;
+
+use goodqueue_scenario::recording::{Recording, Row};
+
+/// A recording, plain or compressed: it ends, or a sentence says where it is wrong; rows are written as they were read.
+///
+/// # Panics
+/// Neither.
+pub fn recording(bytes: &[u8]) {
+    /// A few bytes of gzip can be a million rows.
+    const MOST: usize = 2_000;
+    let mut recording = match Recording::read("fuzz", Cursor::new(bytes.to_vec())) {
+        Ok(recording) => recording,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut written = Vec::new();
+    recording.header().write(&mut written).expect("memory");
+    let mut rows: Vec<Row> = Vec::new();
+    for row in recording.by_ref().take(MOST) {
+        match row {
+            Ok(row) => rows.push(row),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    for row in &rows {
+        row.write(&mut written).expect("memory");
+    }
+    let again = Recording::read("again", Cursor::new(written)).expect("the header was read before");
+    assert_eq!(again.header(), recording.header());
+    let again: Vec<Row> = again.map(|row| row.expect("the row was read before")).collect();
+    assert_eq!(again, rows);
+}

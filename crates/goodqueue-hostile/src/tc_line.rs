@@ -1,0 +1,21 @@
+//! Lines of tc.
+
+use goodqueue::Link;
+use goodqueue_scenario::tc;
+
+/// A line in tc's grammar: either a sentence says what is wrong, or writing what was read gives it again.
+///
+/// # Panics
+/// Neither.
+pub fn tc_line(bytes: &[u8]) {
+    let line = String::from_utf8_lossy(bytes);
+    let link = Link::default();
+    match tc::parse(&line, &link) {
+        Ok(config) => {
+            let written = tc::to_tc(&config);
+            let again = tc::parse(&written, &link).unwrap_or_else(|error| panic!("{written}: {error}"));
+            assert_eq!(again, config, "{line:?} was written as {written:?}");
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -1,0 +1,24 @@
+//! Traces of links.
+
+use goodqueue::Instant;
+use goodqueue_scenario::trace::Trace;
+use goodqueue_sim::Opportunities;
+
+/// A link trace: either a sentence says what is wrong, or the link can be simulated.
+///
+/// # Panics
+/// Neither.
+pub fn trace(bytes: &[u8]) {
+    match Trace::read("fuzz", bytes) {
+        Ok(trace) => {
+            assert!(!trace.period().is_zero());
+            let at_ms = trace.opportunities_ms().iter().copied().map(u64::from).collect();
+            let opportunities = Opportunities::new(at_ms).expect("the reader has checked it");
+            assert_eq!(opportunities.period(), trace.period());
+            assert!(
+                opportunities.count_before(Instant::ZERO + trace.period()) <= opportunities.count() as u64
+            );
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording capture tcp_segments undo_file live_packets
 
-.PHONY: score deviations demo test bench bench-live fuzz counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: score deviations demo test bench bench-live fuzz supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
+	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make score    reproduce the papers, quickly, and write into the README how many claims hold"
@@ -27,7 +28,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit no-std demo-check
+test: format lint docs unit no-std demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -54,6 +55,22 @@ fuzz: toolchain
 	    -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
 	    </dev/null) || exit 1; \
 	done
+
+# cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
+# checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.
+supply-chain: toolchain
+	@if ! $(CARGO) deny --version >/dev/null 2>&1; then \
+	  echo "supply chain: licences, bans and advisories SKIPPED: cargo-deny is not installed (cargo install cargo-deny --locked)"; \
+	elif ! reason=$$($(CARGO) fetch --locked --quiet 2>&1); then \
+	  echo "supply chain: licences, bans and advisories SKIPPED: not all crates can be fetched:"; echo "$$reason"; \
+	else \
+	  $(CARGO) deny check --hide-inclusion-graph licenses bans sources || exit 1; \
+	  if reason=$$(timeout 60 $(CARGO) deny --log-level error fetch db 2>&1); then \
+	    $(CARGO) deny check --hide-inclusion-graph advisories || exit 1; \
+	  else \
+	    echo "supply chain: advisories SKIPPED: their database cannot be fetched:"; echo "$$reason"; \
+	  fi; \
+	fi
 
 models: toolchain
 	MODELS=$(MODELS) $(CARGO) test --release --quiet --package goodqueue --test reference

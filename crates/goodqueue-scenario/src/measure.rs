@@ -11,7 +11,7 @@ use goodqueue::config::Value;
 use goodqueue::{DropReason, Duration, Instant, Stats};
 use goodqueue_sim as sim;
 use goodqueue_sim::backlog::Spike;
-use goodqueue_sim::link::{Capacity, LinkConfig, OPPORTUNITY_BYTES};
+use goodqueue_sim::link::LinkConfig;
 use goodqueue_sim::simulation::FlowOutcome;
 use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
@@ -80,7 +80,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
     let induced_latency_s = exact_summary(&induced);
     let link = |direction: Direction| {
         let of = direction.index();
-        link_result(config, outcome.measured, &config.links[of], &outcome.links[of])
+        link_result(outcome.measured, &config.links[of], &outcome.links[of])
     };
     let (down, up) = (link(Direction::Down), link(Direction::Up));
     let configured = config.before.iter().chain(&config.after);
@@ -89,8 +89,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         .into_iter()
         .zip(configured.zip(&outcome.hops))
         .map(|(name, (hop, seen))| {
-            let [down, up] =
-                [0, 1].map(|of| link_result(config, outcome.measured, &hop.links[of], &seen[of]));
+            let [down, up] = [0, 1].map(|of| link_result(outcome.measured, &hop.links[of], &seen[of]));
             HopResult { name, down, up }
         })
         .collect();
@@ -135,7 +134,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             .wifi
             .as_ref()
             .zip(outcome.wifi.as_ref())
-            .map(|(channel, seen)| wifi::result(channel, seen, measured_s)),
+            .map(|(channel, seen)| wifi::result(channel, seen, outcome.measured)),
         flows,
     }
 }
@@ -268,27 +267,12 @@ const fn is_over_tcp(flow: &FlowResult) -> bool {
     flow.cc.is_some()
 }
 
-fn link_result(
-    config: &Config,
-    measured: Duration,
-    link_config: &LinkConfig,
-    link: &LinkOutcome,
-) -> LinkResult {
-    let measured_s = seconds(measured);
-    let begin = Instant::ZERO + config.warmup;
-    let rate_bps = mean_rate(link_config, begin, begin + measured);
-    // A trace counts packets without the link header of the queue, but with the 4 bytes of Mahimahi's device.
-    let header = match link_config.capacity {
-        Capacity::Trace(_) => u64::from(config.framing).saturating_sub(4),
-        _ => 0,
-    };
-    let bytes = link.sent.bytes.saturating_sub(header * link.sent.packets);
-    let throughput_bps = per_second(bytes, measured_s);
+fn link_result(measured: Duration, link_config: &LinkConfig, link: &LinkOutcome) -> LinkResult {
     LinkResult {
         qdisc: tc::to_tc(&link_config.qdisc),
-        rate_bps,
-        utilization: (rate_bps > 0.0).then(|| throughput_bps / rate_bps),
-        throughput_bps,
+        rate_bps: link.capacity.per_second(measured),
+        utilization: link.sent.share_of(link.capacity),
+        throughput_bps: link.sent.per_second(measured),
         sojourn_s: histogram_summary(&link.sojourn, link.sojourn_mean),
         queue_packets: MeanMax { mean: link.queue_mean, max: float(link.queue_max) },
         queue_share: match link_config.qdisc.to_settings().get("limit") {
@@ -353,28 +337,6 @@ fn tc_stats(
 fn spike(spike: &Spike) -> SpikeResult {
     let Spike { above, longest, total } = *spike;
     SpikeResult { above_bytes: above, longest_s: seconds(longest), total_s: seconds(total) }
-}
-
-/// Mean rate of a link between two instants.
-fn mean_rate(link: &LinkConfig, begin: Instant, end: Instant) -> f64 {
-    let span = seconds(end.since(begin));
-    match &link.capacity {
-        Capacity::Constant(rate) => float(rate.as_bps()),
-        Capacity::Schedule(changes) => {
-            let mut bits = 0.0;
-            for (index, &(from, rate)) in changes.iter().enumerate() {
-                // The first rate also holds before its own instant.
-                let from = if index == 0 { begin } else { from.max(begin) };
-                let until = changes.get(index + 1).map_or(end, |next| next.0.min(end));
-                bits += float(rate.as_bps()) * seconds(until.since(from));
-            }
-            if span > 0.0 { bits / span } else { 0.0 }
-        }
-        Capacity::Trace(opportunities) => {
-            let passed = opportunities.count_before(end).saturating_sub(opportunities.count_before(begin));
-            per_second(passed * u64::from(OPPORTUNITY_BYTES), span)
-        }
-    }
 }
 
 /// All pings of all ping flows, and the base round-trip time in seconds of each.
@@ -458,7 +420,7 @@ fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Ser
             sojourn_mean_s: left(|bin| nanos_to_s(bin.sojourn_sum) / float(bin.packets)),
             sojourn_max_s: left(|bin| seconds(bin.sojourn_max)),
             queue_packets: bins.iter().map(|bin| float(bin.queue_packets)).collect(),
-            throughput_bps: bins.iter().map(|bin| per_second(bin.bytes, step_s)).collect(),
+            throughput_bps: bins.iter().map(|bin| bin.sent.per_second(series.step)).collect(),
             drops: bins.iter().map(|bin| bin.drops).collect(),
         }
     };

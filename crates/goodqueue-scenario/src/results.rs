@@ -185,7 +185,7 @@ pub struct WifiResult {
 pub struct WifiQueueResult {
     /// The discipline, every parameter in tc's grammar; absent where the MAC queues.
     pub qdisc: Option<String>,
-    /// Bits of packets, link header included, that arrived over the air per second.
+    /// Bits of packets, link header included, that arrived over the air per second; a packet counts when it arrives.
     pub throughput_bps: f64,
     /// Time that packets spent in this queue; what follows in the driver and the air is not in it.
     pub sojourn_s: Summary,
@@ -222,7 +222,7 @@ pub struct StationResult {
 /// What a radio link did in one direction.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RadioResult {
-    /// Seconds in the air, answers included.
+    /// Seconds in the air, answers included, of the time measured.
     pub airtime_s: f64,
     /// Transmissions.
     pub transmissions: u64,
@@ -241,11 +241,11 @@ pub struct RadioResult {
 pub struct LinkResult {
     /// The discipline on it, every parameter in tc's grammar.
     pub qdisc: String,
-    /// Mean rate over the time measured (of the schedule or trace, where there is one).
+    /// Mean rate over the time measured (of the schedule or trace, where there is one; a packet on the wire keeps its rate).
     pub rate_bps: f64,
-    /// Throughput as a fraction of that rate.
+    /// Throughput as a fraction of that rate, from 0 to 1.
     pub utilization: Option<f64>,
-    /// Bits on the wire per second.
+    /// Bits on the wire per second. A packet that was half sent when the measurement began or ended counts half.
     pub throughput_bps: f64,
     /// Time that transmitted packets spent in the queue.
     pub sojourn_s: Summary,

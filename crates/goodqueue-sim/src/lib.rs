@@ -23,6 +23,7 @@ pub mod replay;
 pub mod simulation;
 pub mod traffic;
 pub mod wifi;
+pub mod work;
 
 pub use driver::Driver;
 pub use link::{Capacity, LinkConfig, Opportunities, UNLIMITED};
@@ -33,3 +34,4 @@ pub use simulation::{
     Config, FlowConfig, FlowOutcome, HopConfig, Outcome, Series, run, run_observed, run_watched,
 };
 pub use traffic::Traffic;
+pub use work::Work;

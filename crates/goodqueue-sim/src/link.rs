@@ -10,6 +10,7 @@ use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note};
 use crate::packet::Packet;
+use crate::work::{self, Wire, Work};
 
 /// What a link can carry.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,6 +21,28 @@ pub enum Capacity {
     Schedule(Vec<(Instant, Rate)>),
     /// Delivery opportunities of a recorded link.
     Trace(Arc<Opportunities>),
+}
+
+impl Capacity {
+    /// What a link of this capacity could send between two instants, if it never was in the middle of a packet.
+    #[must_use]
+    pub fn between(&self, begin: Instant, end: Instant) -> Work {
+        match self {
+            Self::Constant(rate) => Work::at(*rate, end.since(begin)),
+            Self::Schedule(changes) => {
+                let until = changes.iter().skip(1).map(|change| change.0.min(end)).chain([end]);
+                changes.iter().zip(until).enumerate().fold(Work::ZERO, |sum, (index, (change, until))| {
+                    // The first rate also holds before its own instant.
+                    let from = if index == 0 { begin } else { change.0.max(begin) };
+                    sum.plus(Work::at(change.1, until.since(from)))
+                })
+            }
+            Self::Trace(all) => {
+                let passed = all.count_before(end).saturating_sub(all.count_before(begin));
+                Work::of_bytes(passed * u64::from(OPPORTUNITY_BYTES))
+            }
+        }
+    }
 }
 
 /// The instants at which a recorded link could deliver, as a Mahimahi trace has them.
@@ -133,12 +156,8 @@ pub(crate) struct Link {
 #[derive(Debug)]
 enum Server {
     Rate {
-        rate: Rate,
+        wire: Wire,
         changes: Vec<(Instant, Rate)>,
-        /// When the last packet ended, and the part of a nanosecond by which it really ended later, times the rate:
-        /// packets back to back take as long as their bits in all.
-        ended: Instant,
-        carry: u64,
     },
     Trace {
         opportunities: Arc<Opportunities>,
@@ -167,14 +186,10 @@ impl Link {
         monitor: LinkMonitor,
     ) -> Self {
         let server = match &config.capacity {
-            Capacity::Constant(rate) => {
-                Server::Rate { rate: *rate, changes: Vec::new(), ended: Instant::ZERO, carry: 0 }
-            }
+            Capacity::Constant(rate) => Server::Rate { wire: Wire::new(*rate), changes: Vec::new() },
             Capacity::Schedule(schedule) => Server::Rate {
-                rate: schedule.first().map_or(Rate::from_bps(0), |first| first.1),
+                wire: Wire::new(schedule.first().map_or(Rate::from_bps(0), |first| first.1)),
                 changes: schedule.clone(),
-                ended: Instant::ZERO,
-                carry: 0,
             },
             Capacity::Trace(opportunities) => Server::Trace {
                 opportunities: Arc::clone(opportunities),
@@ -208,10 +223,9 @@ impl Link {
 
     /// The rate of the schedule at `now` comes into force. The packet on the wire ends at the old rate.
     pub(crate) fn change_rate(&mut self, now: Instant) -> Option<Instant> {
-        if let Server::Rate { rate, changes, carry, .. } = &mut self.server {
+        if let Server::Rate { wire, changes } = &mut self.server {
             let due = changes.iter().rev().find(|change| change.0 <= now);
-            *rate = due.map_or(*rate, |change| change.1);
-            *carry = 0;
+            wire.change_rate(now, due.map_or(wire.rate(), |change| change.1));
             if self.ask_at.is_none() && !self.is_idle() {
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
@@ -290,7 +304,7 @@ impl Link {
     #[inline]
     fn next_service(&mut self, now: Instant) -> Option<Instant> {
         match &mut self.server {
-            Server::Rate { rate, .. } if rate.as_bps() == 0 => None,
+            Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => None,
             Server::Rate { .. } => Some(self.free_at.map_or(now, |free| free.max(now))),
             Server::Trace { opportunities, next, .. } => {
                 *next = opportunities.first_not_before(now).max(*next);
@@ -314,9 +328,8 @@ impl Link {
         }
         self.ask_at = None;
         match &mut self.server {
-            Server::Rate { rate, .. } => {
-                let rate = *rate;
-                if rate.as_bps() == 0 {
+            Server::Rate { wire, .. } => {
+                if wire.rate().as_bps() == 0 {
                     return Progress { sent: None, call_at: None };
                 }
                 let Some(packet) = self.take(now, dropped) else {
@@ -326,7 +339,7 @@ impl Link {
                     self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
                     return Progress { sent: None, call_at: self.ask_at };
                 };
-                let end = self.end_of(now, rate, packet.len);
+                let end = self.end_of(now, packet.len);
                 self.free_at = Some(end);
                 self.monitor.sent(packet.len);
                 if !self.is_idle() {
@@ -338,19 +351,25 @@ impl Link {
         }
     }
 
-    /// When a packet ends that begins now. A 64-byte packet at 400 Gbit/s takes 1.28 ns: the fraction is carried over to
-    /// the next one that follows without a gap.
+    /// When a packet ends that begins now.
     #[inline]
-    fn end_of(&mut self, now: Instant, rate: Rate, bytes: u32) -> Instant {
-        let Server::Rate { ended, carry, .. } = &mut self.server else { return now };
-        if rate == UNLIMITED {
-            return now;
+    fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
+        match &mut self.server {
+            Server::Rate { wire, .. } => wire.end_of(now, bytes),
+            Server::Trace { .. } => now,
         }
-        let before = if *ended == now { *carry } else { 0 };
-        let work = u64::from(bytes) * 8_000_000_000 + before;
-        *carry = work % rate.as_bps();
-        *ended = now + Duration::from_nanos(work / rate.as_bps());
-        *ended
+    }
+
+    /// What the link has done until `now`.
+    pub(crate) fn progress(&self, now: Instant) -> work::Progress {
+        match &self.server {
+            Server::Rate { wire, .. } => wire.progress(now),
+            // A trace counts what its opportunities carry: nothing is half sent.
+            Server::Trace { opportunities, .. } => {
+                let capacity = Capacity::Trace(Arc::clone(opportunities)).between(Instant::ZERO, now);
+                work::Progress { unsent: Work::ZERO, capacity }
+            }
+        }
     }
 
     /// Mahimahi's rule: an opportunity carries 1504 bytes; a packet may need several, several may share one, and what is
@@ -382,6 +401,7 @@ impl Link {
             };
             if bytes > budget {
                 let rest = Some((packet, bytes - budget));
+                self.monitor.sent(budget);
                 *next += 1;
                 budget = OPPORTUNITY_BYTES;
                 let when = opportunities.time_of(*next);
@@ -394,7 +414,7 @@ impl Link {
                 continue;
             }
             budget -= bytes;
-            self.monitor.sent(packet.len);
+            self.monitor.sent(bytes);
             self.ask_at = if budget > 0 {
                 *left = Some(budget);
                 Some(now)

@@ -1,10 +1,11 @@
 //! Measurement: counters, histograms and series, kept so that a packet costs a few additions.
 
 use goodqueue::gauge::Observation;
-use goodqueue::{Count, DropReason, Duration, Instant, Stats};
+use goodqueue::{DropReason, Duration, Instant, Stats};
 use hdrhistogram::Histogram;
 
 use crate::backlog::{BacklogWatch, Spike};
+use crate::work::{Progress, Work};
 
 /// What is measured at one queue.
 #[derive(Clone, Debug)]
@@ -12,7 +13,12 @@ pub(crate) struct LinkMonitor {
     sojourn: Histogram<u64>,
     sojourn_sum: u128,
     drops: [u64; DropReason::ALL.len()],
-    sent: Count,
+    /// Bytes that the link has begun to send since its beginning.
+    sent_bytes: u64,
+    /// What it had sent, and could have sent, when the measurement began; and what it had sent when the step began.
+    sent_before: Work,
+    capacity_before: Work,
+    sent_before_step: Work,
     length: usize,
     length_max: usize,
     length_area: u128,
@@ -31,8 +37,8 @@ pub struct Bin {
     pub sojourn_sum: u64,
     /// Longest of them.
     pub sojourn_max: Duration,
-    /// Bytes put on the wire.
-    pub bytes: u64,
+    /// What was sent.
+    pub sent: Work,
     /// Packets dropped.
     pub drops: u64,
     /// Packets queued at the end.
@@ -52,8 +58,11 @@ pub struct LinkOutcome {
     pub sojourn_mean: Option<f64>,
     /// Dropped packets by reason, in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],
-    /// Put on the wire.
-    pub sent: Count,
+    /// What was sent: a packet counts bit by bit. On a trace, what its opportunities carried; in the air, what arrived.
+    pub sent: Work,
+    /// What the link could have sent. A packet on the wire keeps its rate when that of the link changes, and so does this.
+    /// Nothing in the air.
+    pub capacity: Work,
     /// Packets queued, mean over time.
     pub queue_mean: f64,
     /// Packets queued at most.
@@ -82,7 +91,10 @@ impl LinkMonitor {
             sojourn: delay_histogram(),
             sojourn_sum: 0,
             drops: [0; DropReason::ALL.len()],
-            sent: Count::default(),
+            sent_bytes: 0,
+            sent_before: Work::ZERO,
+            capacity_before: Work::ZERO,
+            sent_before_step: Work::ZERO,
             length: 0,
             length_max: 0,
             length_area: 0,
@@ -92,13 +104,30 @@ impl LinkMonitor {
         }
     }
 
-    /// Forgets what was measured before `now`: the warm-up is over.
-    pub(crate) fn restart(&mut self, now: Instant) {
-        let (length, bin, mut backlog) = (self.length, self.bin, self.backlog.take());
+    /// Forgets what was measured before `now`, when the link has come so far: the warm-up is over.
+    pub(crate) fn restart(&mut self, now: Instant, link: Progress) {
+        let mut backlog = self.backlog.take();
         if let Some(watch) = &mut backlog {
             watch.restart(now);
         }
-        *self = Self { length, length_max: length, last: now, begin: now, bin, backlog, ..Self::new(None) };
+        *self = Self {
+            length: self.length,
+            length_max: self.length,
+            last: now,
+            begin: now,
+            bin: self.bin,
+            backlog,
+            sent_bytes: self.sent_bytes,
+            sent_before: self.work_sent(link),
+            capacity_before: link.capacity,
+            sent_before_step: self.sent_before_step,
+            ..Self::new(None)
+        };
+    }
+
+    /// What a link has sent since its beginning that has come so far.
+    const fn work_sent(&self, link: Progress) -> Work {
+        Work::of_bytes(self.sent_bytes).minus(link.unsent)
     }
 
     /// The number of packets queued has not changed until `now`.
@@ -144,24 +173,34 @@ impl LinkMonitor {
         self.bin.sojourn_max = self.bin.sojourn_max.max(sojourn);
     }
 
+    /// The link begins to send so many bytes.
     #[inline]
     pub(crate) fn sent(&mut self, bytes: u32) {
-        self.sent.add(bytes);
-        self.bin.bytes += u64::from(bytes);
+        self.sent_bytes += u64::from(bytes);
     }
 
-    /// Ends a step of the series.
-    pub(crate) fn take_bin(&mut self) -> Bin {
-        let bin = Bin { queue_packets: self.length as u64, ..self.bin };
+    /// Ends a step of the series, when the link has come so far.
+    pub(crate) fn take_bin(&mut self, link: Progress) -> Bin {
+        let sent = self.work_sent(link);
+        let bin =
+            Bin { queue_packets: self.length as u64, sent: sent.minus(self.sent_before_step), ..self.bin };
+        self.sent_before_step = sent;
         self.bin = Bin::default();
         bin
     }
 
-    /// Ends the measurement at `end`. `before` are the discipline's counters at its beginning, `seen` is what there is to be
+    /// Ends the measurement at `end`, when the link has come so far. `before` are the discipline's counters at its beginning, `seen` is what there is to be
     /// seen of it now.
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
-    pub(crate) fn finish(mut self, end: Instant, before: &Stats, seen: Observation) -> LinkOutcome {
+    pub(crate) fn finish(
+        mut self,
+        end: Instant,
+        link: Progress,
+        before: &Stats,
+        seen: Observation,
+    ) -> LinkOutcome {
         self.advance(end);
+        let sent = self.work_sent(link).minus(self.sent_before);
         let span = end.since(self.begin).as_nanos().max(1);
         let samples = self.sojourn.len();
         let watched = self.backlog.map(|watch| watch.finish(self.begin, end));
@@ -173,7 +212,8 @@ impl LinkMonitor {
             sojourn_mean: (samples > 0).then(|| self.sojourn_sum as f64 / samples as f64 / 1e9),
             sojourn: self.sojourn,
             drops: self.drops,
-            sent: self.sent,
+            sent,
+            capacity: link.capacity.minus(self.capacity_before),
             queue_mean: self.length_area as f64 / span as f64,
             queue_max: self.length_max as u64,
             backlog_mean,

@@ -410,7 +410,8 @@ impl<'a> Simulation<'a> {
         let Some(series) = &mut self.series else { return };
         let bottleneck = &mut self.network.links_mut()[self.bottleneck..];
         for (link, bins) in bottleneck.iter_mut().zip(&mut series.queues) {
-            bins.push(link.monitor.take_bin());
+            let progress = link.progress(self.now);
+            bins.push(link.monitor.take_bin(progress));
         }
         for ((source, before), values) in
             self.sources.iter().zip(&mut self.delivered_before).zip(&mut series.delivered)
@@ -424,7 +425,8 @@ impl<'a> Simulation<'a> {
     fn restart_measurement(&mut self) {
         let now = self.now;
         for link in self.network.links_mut() {
-            link.monitor.restart(now);
+            let progress = link.progress(now);
+            link.monitor.restart(now, progress);
         }
         self.network.losses.restart();
         if let Some(wifi) = self.network.wifi_mut() {
@@ -448,8 +450,8 @@ impl<'a> Simulation<'a> {
             stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
         let (all_links, wifi) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
-            let seen = Observation::of(link.qdisc(), end);
-            link.monitor.finish(end, before, seen)
+            let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
+            link.monitor.finish(end, progress, before, seen)
         });
         let mut hops = Vec::new();
         while let (Some(down), Some(up)) = (outcomes.next(), outcomes.next()) {

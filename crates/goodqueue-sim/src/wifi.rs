@@ -354,6 +354,18 @@ impl<P: Packet + Flow> Medium<P> {
         self.radio.get(client).copied().unwrap_or_default()
     }
 
+    /// Tells of each transmission in the air which radio link it is on, and how much of its airtime has passed at `now`.
+    pub(crate) fn for_each_in_air(&self, now: Instant, mut tell: impl FnMut(usize, Direction, Duration)) {
+        let State::Busy { until, sent } = &self.state else { return };
+        // They began together, and the longest ends last.
+        let longest = sent.iter().map(|sent| sent.airtime).max().unwrap_or(Duration::ZERO);
+        let left = until.since(now);
+        for Sent { node, aggregate, airtime, .. } in sent {
+            let (client, direction) = self.nodes[*node].radio_link(aggregate.peer);
+            tell(client, direction, longest.saturating_sub(left).min(*airtime));
+        }
+    }
+
     /// What happened in the queue that a discipline of `node`, or the MAC in its stead, manages.
     #[must_use]
     pub fn queue_stats(&self, node: Node) -> Stats {
@@ -519,10 +531,7 @@ impl<P: Packet + Flow> Medium<P> {
         let Sent { node, aggregate, lost, collided, airtime } = sent;
         let Aggregate { peer, category, frames, ppdu, answer } = aggregate;
         let station = &mut self.nodes[node];
-        let (direction, client) = match station.node {
-            Node::AccessPoint => (Direction::Down, peer),
-            Node::Client(client) => (Direction::Up, client),
-        };
+        let (client, direction) = station.radio_link(peer);
         let count = frames.len();
         let answered = airtime > ppdu;
         let radio = &mut self.radio[client][direction.index()];
@@ -586,6 +595,14 @@ impl<P: Packet + Flow> Station<P> {
             ready: Instant::ZERO,
         });
         Self { node, mac, access, peers: radios.iter().map(|(radio, _)| Link::new(*radio)).collect() }
+    }
+
+    /// The client and the direction of what it sends to this receiver.
+    const fn radio_link(&self, peer: usize) -> (usize, Direction) {
+        match self.node {
+            Node::AccessPoint => (peer, Direction::Down),
+            Node::Client(client) => (client, Direction::Up),
+        }
     }
 
     /// Lets the driver take from its discipline what it has room for. True if the discipline is to be woken.

@@ -7,7 +7,9 @@ use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::traffic::{
     CaptureSettings, CbrSettings, Distribution, OnOffSettings, PoissonSettings, VoipSettings,
 };
-use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, UNLIMITED, run};
+use goodqueue_sim::{
+    Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, UNLIMITED, Work, run,
+};
 
 fn pfifo(limit: u64) -> AnyConfig {
     let settings = Settings::new().with("limit", Value::Packets(limit));
@@ -204,11 +206,11 @@ fn recorded_packets_are_sent_when_they_were_recorded_and_again() {
         run(&config).expect("valid")
     };
     let once = play(None, &packets);
-    assert_eq!((once.flows[0].tally.sent, once.links[1].sent.bytes), (4, 1704));
+    assert_eq!((once.flows[0].tally.sent, once.links[1].sent), (4, Work::of_bytes(1704)));
     assert_eq!(once.flows[0].tally.delivered, 1704 - 4 * 28, "without IP and UDP headers");
-    let bytes: Vec<u64> =
-        once.series.expect("asked for").queues[1].iter().take(8).map(|bin| bin.bytes).collect();
-    assert_eq!(bytes, [100, 0, 0, 1540, 0, 0, 0, 64]);
+    let sent: Vec<Work> =
+        once.series.expect("asked for").queues[1].iter().take(8).map(|bin| bin.sent).collect();
+    assert_eq!(sent, [100, 0, 0, 1540, 0, 0, 0, 64].map(Work::of_bytes));
     let again = play(Some(ms(100)), &packets);
     assert_eq!(again.flows[0].tally.sent, 40);
     let nothing: Packets = Arc::new([]);
@@ -226,7 +228,7 @@ fn a_flood_of_small_packets_at_ten_times_the_rate_leaves_the_line_busy_and_nothi
     });
     let outcome = simulate(line(Rate::from_bps(10_000_000), 100), vec![flood], 1, 10);
     let queue = &outcome.links[0];
-    assert!((queue.sent.bytes * 8).abs_diff(9 * 10_000_000) <= 512, "the line never rests");
+    assert_eq!(queue.sent, queue.capacity, "the line never rests");
     assert_eq!(queue.queue_max, 100);
     let offered = queue.stats.offered.packets;
     let left = queue.stats.dequeued.packets;

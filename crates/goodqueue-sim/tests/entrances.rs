@@ -44,7 +44,7 @@ fn bulk(direction: Direction, joins: u32) -> FlowConfig {
 /// Packets that left each queue, from the servers on: down and up.
 fn passed(outcome: &Outcome) -> Vec<[u64; 2]> {
     let all = [&outcome.hops[0], &outcome.links, &outcome.hops[1]];
-    all.map(|links| [links[0].sent.packets, links[1].sent.packets]).to_vec()
+    all.map(|links| [links[0].stats.dequeued.packets, links[1].stats.dequeued.packets]).to_vec()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::traffic::{CbrSettings, Distribution, PingSettings, TcpSettings, TransfersSettings};
 use goodqueue_sim::{
     Capacity, Config, Direction, Driver, FlowConfig, HopConfig, LinkConfig, Opportunities, Outcome, Traffic,
-    run,
+    Work, run,
 };
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -126,7 +126,7 @@ fn a_window_five_packets_above_the_pipe_keeps_a_standing_queue_of_five() {
     let queued: Vec<u64> = series.queues[0].iter().skip(20).map(|bin| bin.queue_packets).collect();
     assert!(queued.iter().all(|packets| (4..=6).contains(packets)), "{queued:?}");
     assert_eq!(outcome.flows[0].tally.retransmits, 0);
-    assert!(outcome.links[0].sent.bytes * 8 >= 20 * 9_900_000, "the link is never idle");
+    assert!(outcome.links[0].sent.bits() >= 20.0 * 9_900_000.0, "the link is never idle");
 }
 
 #[test]
@@ -177,7 +177,10 @@ fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
     assert!(longest >= Duration::from_millis(989) && longest <= Duration::from_millis(1001), "{longest}");
     assert_eq!(outcome.links[0].stats.dropped().packets, 0);
     let series = outcome.series.expect("asked for");
-    assert!(series.queues[0][6..15].iter().all(|bin| bin.bytes == 0), "nothing is sent during the outage");
+    assert!(
+        series.queues[0][6..15].iter().all(|bin| bin.sent == Work::ZERO),
+        "nothing is sent during the outage"
+    );
 }
 
 #[test]
@@ -185,7 +188,7 @@ fn a_link_that_never_works_sends_nothing_and_ends() {
     let capacity = Capacity::Schedule(vec![(Instant::ZERO, Rate::from_bps(0))]);
     let blocked = LinkConfig::new(capacity, pfifo(10));
     let outcome = simulate(blocked, vec![flow(download(None, |_| ()), 10, Instant::ZERO)], 10);
-    assert_eq!((outcome.links[0].sent.packets, outcome.flows[0].tally.delivered), (0, 0));
+    assert_eq!((outcome.links[0].sent, outcome.flows[0].tally.delivered), (Work::ZERO, 0));
 }
 
 #[test]
@@ -194,13 +197,18 @@ fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
     let sent = |at_ms: &[u64], kbit, bytes| {
         let opportunities = Arc::new(Opportunities::new(at_ms.to_vec()).expect("ordered"));
         let link = LinkConfig::new(Capacity::Trace(opportunities), pfifo(10_000));
-        simulate(link, vec![flow(cbr(kbit, bytes), 10, Instant::ZERO)], 10).links[0].sent.packets
+        simulate(link, vec![flow(cbr(kbit, bytes), 10, Instant::ZERO)], 10).links[0].sent
     };
-    assert_eq!(sent(&[1], 20_000, 1500), 9_999, "overload: one full packet for each opportunity");
-    assert_eq!(sent(&[1], 20_000, 748), 19_998, "two packets of 748 + 4 bytes share an opportunity");
-    assert_eq!(sent(&[1], 40_000, 3004), 4_999, "a packet of 3004 + 4 bytes needs two");
-    assert_eq!(sent(&[1, 1, 10], 20_000, 1500), 2_999, "three opportunities in each period of 10 ms");
-    assert_eq!(sent(&[1], 1_000, 1250), 1_000, "under light load every packet finds one");
+    let packets = |number: u64, bytes: u64| Work::of_bytes(number * bytes);
+    assert_eq!(
+        sent(&[1], 20_000, 1500),
+        packets(9_999, 1504),
+        "overload: a full packet for each opportunity"
+    );
+    assert_eq!(sent(&[1], 20_000, 748), packets(19_998, 752), "two packets of 748 + 4 bytes share one");
+    assert_eq!(sent(&[1], 40_000, 3004), packets(9_999, 1504), "a packet of 3004 + 4 bytes needs two");
+    assert_eq!(sent(&[1, 1, 10], 20_000, 1500), packets(2_999, 1504), "three in each period of 10 ms");
+    assert_eq!(sent(&[1], 1_000, 1250), packets(1_000, 1254), "under light load every packet finds one");
 }
 
 #[test]
@@ -335,7 +343,7 @@ fn a_ring_below_the_discipline_hides_its_packets_from_it() {
     let (without, hidden, bql) = (with(None), with(Some(Driver::Packets(64))), with(Some(Driver::Bql)));
     let one = with(Some(Driver::Packets(1)));
     assert_eq!(one.links[0].stats, without.links[0].stats, "a device of one packet is no queue");
-    assert_eq!(hidden.links[0].sent.packets, without.links[0].sent.packets, "the line is busy all the same");
+    assert_eq!(hidden.links[0].sent, without.links[0].sent, "the line is busy all the same");
     let extra = hidden.in_flight.packets - without.in_flight.packets;
     assert_eq!(extra, 63, "the ring holds one on the wire and 63 behind it");
     let extra = bql.in_flight.packets - without.in_flight.packets;
@@ -360,9 +368,10 @@ fn every_profile_of_linux_fills_a_line_without_flooding_it() {
             codel.expect("listed").expect("valid"),
         );
         let outcome = simulate(down, vec![flow(traffic, 50, Instant::ZERO)], 20);
-        let (sent, dropped) = (outcome.links[0].sent, outcome.links[0].stats.dropped().packets);
-        assert!(sent.bytes * 8 > 20 * 8_000_000, "{name}: {} bytes in 20 s of 10 Mbit/s", sent.bytes);
-        assert!(dropped * 50 < sent.packets, "{name}: {dropped} of {} packets", sent.packets);
+        let (bits, stats) = (outcome.links[0].sent.bits(), outcome.links[0].stats);
+        let (sent, dropped) = (stats.dequeued.packets, stats.dropped().packets);
+        assert!(bits > 20.0 * 8_000_000.0, "{name}: {bits} bits in 20 s of 10 Mbit/s");
+        assert!(dropped * 50 < sent, "{name}: {dropped} of {sent} packets");
     }
 }
 
@@ -394,7 +403,7 @@ fn linux_offers_again_what_its_own_full_queue_refuses_and_sends_again_what_its_a
         let down = LinkConfig::new(Capacity::Constant(Rate::from_bps(1_000_000)), down.expect("valid"));
         let outcome = simulate(down, vec![flow(traffic, 50, Instant::ZERO)], 30);
         assert!(outcome.flows[0].counters.dropped >= 1, "{discipline}");
-        assert!(outcome.links[0].sent.bytes * 8 > 25 * 1_000_000, "{discipline}");
+        assert!(outcome.links[0].sent.bits() > 25.0 * 1_000_000.0, "{discipline}");
         outcome.flows[0].tally.retransmits
     };
     assert_eq!(retransmits("pfifo", Value::Packets(50), "linux32"), 0);

@@ -275,7 +275,8 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
             sojourn: meter.sojourn().clone(),
             sojourn_mean: meter.sojourn_mean(),
             drops: *meter.drops(),
-            sent: meter.sent_count(),
+            sent: sim::Work::of_bytes(meter.sent_count().bytes),
+            capacity: config.links[direction.index()].capacity.between(begin, outcome.end),
             queue_mean: meter.length_mean(outcome.end),
             queue_max: meter.length_most() as u64,
             // Not watched in a live run.
@@ -360,7 +361,7 @@ fn bin(step: &Step) -> sim::Bin {
         packets: step.packets,
         sojourn_sum: step.sojourn_sum,
         sojourn_max: step.sojourn_most,
-        bytes: step.bytes,
+        sent: sim::Work::of_bytes(step.bytes),
         drops: step.drops,
         queue_packets: step.queued,
     }

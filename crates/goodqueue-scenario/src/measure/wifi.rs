@@ -1,20 +1,21 @@
 //! The figures of a WiFi channel.
 
+use goodqueue::Duration;
 use goodqueue_sim::LinkOutcome;
 use goodqueue_sim::wifi::{MacConfig, MediumConfig, RadioStats, WifiOutcome};
 
-use super::{drops, float, histogram_summary, packets, per_second, seconds};
+use super::{drops, float, histogram_summary, packets, seconds};
 use crate::results::{MeanMax, RadioResult, StationResult, WifiQueueResult, WifiResult};
 use crate::tc;
 
-/// What a channel did in `measured_s` seconds.
-pub(super) fn result(config: &MediumConfig, seen: &WifiOutcome, measured_s: f64) -> WifiResult {
+/// What a channel did in this time.
+pub(super) fn result(config: &MediumConfig, seen: &WifiOutcome, measured: Duration) -> WifiResult {
     let queue = |mac: Option<&MacConfig>, queue: &LinkOutcome| WifiQueueResult {
         qdisc: match mac {
             Some(MacConfig::Driver(driver)) => Some(tc::to_tc(&driver.qdisc)),
             _ => None,
         },
-        throughput_bps: per_second(queue.sent.bytes, measured_s),
+        throughput_bps: queue.sent.per_second(measured),
         sojourn_s: histogram_summary(&queue.sojourn, queue.sojourn_mean),
         queue_packets: MeanMax { mean: queue.queue_mean, max: float(queue.queue_max) },
         packets: packets(&queue.stats),

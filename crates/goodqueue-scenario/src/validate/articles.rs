@@ -203,7 +203,7 @@ start_jitter = "100ms"
 fn long_flows(outcome: &Outcome) -> BTreeMap<String, f64> {
     const RATE: f64 = 4e6;
     let down = &outcome.links[Direction::Down.index()];
-    let bits = down.sent.bytes as f64 * 8.0;
+    let bits = down.sent.bits();
     [
         ("queue length, mean", down.queue_mean),
         ("utilisation", bits / seconds(outcome.measured) / RATE),

@@ -6,6 +6,7 @@ use goodqueue::{Count, DropReason, Duration, Instant, Stats};
 use super::{Medium, MediumConfig, Node, RadioStats, Sink};
 use crate::monitor::{LinkMonitor, LinkOutcome};
 use crate::packet::{Direction, Packet};
+use crate::work::Progress;
 
 /// A channel with its measurements.
 #[derive(Clone, Debug)]
@@ -102,22 +103,27 @@ impl WifiHop {
         [self.medium.queue_stats(Node::AccessPoint), up]
     }
 
-    fn radio(&self) -> Vec<[RadioStats; 2]> {
-        (0..self.clients).map(|client| self.medium.radio_stats(client)).collect()
+    /// What the radio links have done until `now`: of the transmission in the air, the airtime that has passed.
+    fn radio(&self, now: Instant) -> Vec<[RadioStats; 2]> {
+        let mut radio: Vec<_> = (0..self.clients).map(|client| self.medium.radio_stats(client)).collect();
+        self.medium.for_each_in_air(now, |client, direction, passed| {
+            radio[client][direction.index()].airtime += passed;
+        });
+        radio
     }
 
     /// Forgets what was measured before `now`: the warm-up is over.
     pub(crate) fn restart(&mut self, now: Instant) {
-        self.seen.monitors.iter_mut().for_each(|monitor| monitor.restart(now));
-        self.baseline = Baseline { queues: self.stats(), radio: self.radio() };
+        self.seen.monitors.iter_mut().for_each(|monitor| monitor.restart(now, Progress::default()));
+        self.baseline = Baseline { queues: self.stats(), radio: self.radio(now) };
     }
 
     pub(crate) fn finish(self, end: Instant) -> WifiOutcome {
-        let (stats, radio) = (self.stats(), self.radio());
+        let (stats, radio) = (self.stats(), self.radio(end));
         let [down, up] = self.seen.monitors;
         let outcome = |monitor: LinkMonitor, of: usize| {
             let seen = Observation { stats: stats[of], ..Observation::default() };
-            monitor.finish(end, &self.baseline.queues[of], seen)
+            monitor.finish(end, Progress::default(), &self.baseline.queues[of], seen)
         };
         let clients = radio.iter().zip(&self.baseline.radio);
         WifiOutcome {

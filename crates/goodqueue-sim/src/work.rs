@@ -1,0 +1,201 @@
+//! The work of a link: the bits that it has sent, and those that it could have sent, exact to a fraction of a bit.
+
+use goodqueue::{Duration, Instant, Rate};
+
+use crate::link::UNLIMITED;
+
+/// An amount of work, in units of what 1 bit/s sends in 1 ns: packets that are half sent need no rounding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Work(u128);
+
+impl Work {
+    /// No work.
+    pub const ZERO: Self = Self(0);
+
+    /// The work of so many bytes.
+    #[must_use]
+    pub const fn of_bytes(bytes: u64) -> Self {
+        Self(bytes as u128 * 8_000_000_000)
+    }
+
+    /// The work of `rate` in `span`.
+    #[must_use]
+    pub const fn at(rate: Rate, span: Duration) -> Self {
+        Self(rate.as_bps() as u128 * span.as_nanos() as u128)
+    }
+
+    /// The work in bits.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
+    pub const fn bits(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Bits per second, if this is the work of `span`; 0 for no time.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
+    pub const fn per_second(self, span: Duration) -> f64 {
+        if span.is_zero() { 0.0 } else { self.0 as f64 / span.as_nanos() as f64 }
+    }
+
+    /// The work as a share of `whole`; `None` if that is none.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
+    pub fn share_of(self, whole: Self) -> Option<f64> {
+        (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
+    }
+
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    pub(crate) const fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// What a link knows of its work at some instant, beside the bytes that it has begun to send.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Progress {
+    /// The part of the begun bytes that is still to be sent.
+    pub(crate) unsent: Work,
+    /// What the link could have sent since the beginning.
+    pub(crate) capacity: Work,
+}
+
+/// The clock of a link that has a rate.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    rate: Rate,
+    /// When the last packet ended.
+    ended: Instant,
+    /// The work by which the last packet really ended later: packets back to back take as long as their bits in all.
+    carry: u64,
+    /// What the link could have sent until `settled`.
+    capacity: Work,
+    settled: Instant,
+    /// The rate of the packet that ends at `settled`, if that is still to come.
+    kept: Rate,
+}
+
+impl Wire {
+    pub(crate) const fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            ended: Instant::ZERO,
+            carry: 0,
+            capacity: Work::ZERO,
+            settled: Instant::ZERO,
+            kept: rate,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// When a packet ends that begins now. A 64-byte packet at 400 Gbit/s takes 1.28 ns: the fraction is carried over to the
+    /// next one that follows without a gap.
+    #[inline]
+    pub(crate) fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
+        if self.rate == UNLIMITED {
+            return now;
+        }
+        let before = if self.ended == now { self.carry } else { 0 };
+        let work = u64::from(bytes) * 8_000_000_000 + before;
+        self.carry = work % self.rate.as_bps();
+        self.ended = now + Duration::from_nanos(work / self.rate.as_bps());
+        self.ended
+    }
+
+    /// The link has another rate from now on. The packet on the wire ends at the old one.
+    pub(crate) fn change_rate(&mut self, now: Instant, rate: Rate) {
+        let until = self.ended.max(now);
+        if until > self.settled {
+            self.capacity = self.capacity.plus(Work::at(self.rate, until.since(self.settled)));
+            (self.settled, self.kept) = (until, self.rate);
+        }
+        if self.ended >= now {
+            // A fraction of a nanosecond is not carried over to another rate: the link sends it beside what follows.
+            self.capacity = self.capacity.plus(Work(u128::from(self.carry)));
+        }
+        (self.rate, self.carry) = (rate, 0);
+    }
+
+    /// What the link has done until `now`.
+    pub(crate) fn progress(&self, now: Instant) -> Progress {
+        let keeps = self.settled > now;
+        let capacity = if keeps {
+            self.capacity.minus(Work::at(self.kept, self.settled.since(now)))
+        } else {
+            self.capacity.plus(Work::at(self.rate, now.since(self.settled)))
+        };
+        let unsent = if self.ended < now {
+            Work::ZERO
+        } else {
+            let rate = if keeps { self.kept } else { self.rate };
+            Work::at(rate, self.ended.since(now)).plus(Work(u128::from(self.carry)))
+        };
+        Progress { unsent, capacity }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MBIT: Rate = Rate::from_bps(1_000_000);
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    /// Bits sent and bits that could have been sent until so many microseconds, after `begun` bytes.
+    fn seen(wire: &Wire, micros: u64, begun: u64) -> (f64, f64) {
+        let Progress { unsent, capacity } = wire.progress(at(micros));
+        (Work::of_bytes(begun).minus(unsent).bits(), capacity.bits())
+    }
+
+    #[test]
+    fn a_packet_is_sent_bit_by_bit() {
+        let mut wire = Wire::new(MBIT);
+        assert_eq!(wire.end_of(at(1000), 125), at(2000));
+        assert_eq!(seen(&wire, 1000, 125), (0.0, 1000.0));
+        assert_eq!(seen(&wire, 1250, 125), (250.0, 1250.0));
+        assert_eq!(seen(&wire, 2000, 125), (1000.0, 2000.0));
+        assert_eq!(seen(&wire, 3000, 125), (1000.0, 3000.0));
+    }
+
+    #[test]
+    fn a_packet_that_outlives_changes_of_rate_takes_its_own_rate_with_it() {
+        let mut wire = Wire::new(MBIT);
+        assert_eq!(wire.end_of(at(0), 125), at(1000));
+        wire.change_rate(at(400), Rate::from_bps(0));
+        assert_eq!(seen(&wire, 500, 125), (500.0, 500.0));
+        wire.change_rate(at(600), Rate::from_bps(2_000_000));
+        assert_eq!(seen(&wire, 700, 125), (700.0, 700.0));
+        assert_eq!(seen(&wire, 2000, 125), (1000.0, 3000.0));
+        assert_eq!(wire.end_of(at(2000), 250), at(3000));
+        assert_eq!(seen(&wire, 2500, 375), (2000.0, 4000.0));
+        wire.change_rate(at(5000), Rate::from_bps(0));
+        assert_eq!(seen(&wire, 9000, 375), (3000.0, 9000.0));
+    }
+
+    #[test]
+    fn packets_shorter_than_a_nanosecond_are_never_ahead_of_their_rate() {
+        let mut wire = Wire::new(Rate::from_bps(400_000_000_000));
+        let (mut now, mut bytes) = (Instant::ZERO, 0);
+        while now < Instant::from_nanos(1280) {
+            now = wire.end_of(now, 64);
+            bytes += 64;
+            let Progress { unsent, capacity } = wire.progress(now);
+            assert!(Work::of_bytes(bytes).minus(unsent) <= capacity, "at {now:?}");
+        }
+        let other = Rate::from_bps(3_000_000_007);
+        wire.change_rate(now, other);
+        now = wire.end_of(now, 64);
+        let Progress { unsent, capacity } = wire.progress(now);
+        assert!(Work::of_bytes(bytes + 64).minus(unsent) <= capacity);
+    }
+}

@@ -8,9 +8,9 @@ use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides};
 
-#[cfg(target_os = "linux")]
-use super::run::finish;
 use super::run::{How, prepare, simulate};
+#[cfg(target_os = "linux")]
+use super::run::{finish, simulate_runs};
 use super::{Ending, Outcome, signed};
 use crate::{output, table};
 
@@ -169,22 +169,14 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         }
         return Ok(Ending::Done);
     }
-    // One place writes what was asked for, with the runs of both.
-    let quiet = How {
-        json: None,
-        report: None,
-        tc_stats: None,
-        export: Vec::new(),
-        packets: Vec::new(),
-        ..args.how.clone()
-    };
-    let (simulated, ending) = simulate(&prepare(document, &quiet)?, &quiet, None)?;
+    // The same jobs, so that both halves have the time series that a report or an export needs.
+    let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted");
         return Ok(ending);
     }
-    let differences = table::differences(&simulated.runs, &live);
-    let both = simulated.runs.into_iter().zip(live).flat_map(|(mut simulated, mut live)| {
+    let differences = table::differences(&simulated, &live);
+    let both = simulated.into_iter().zip(live).flat_map(|(mut simulated, mut live)| {
         simulated.qdisc.push_str(", simulated");
         live.qdisc.push_str(", live");
         [simulated, live]

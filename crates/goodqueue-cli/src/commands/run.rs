@@ -195,6 +195,19 @@ pub(crate) fn simulate(
     how: &How,
     store: Option<&Store>,
 ) -> Result<(Results, Ending), Diagnostic> {
+    let (runs, ending) = simulate_runs(scenario, how, store)?;
+    if ending == Ending::Interrupted {
+        return Ok((results(scenario_json(&scenario.points), runs), ending));
+    }
+    Ok((finish(scenario, how, runs)?, ending))
+}
+
+/// Runs a scenario and writes nothing. After an interruption only the finished runs are returned.
+pub(crate) fn simulate_runs(
+    scenario: &Prepared,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Vec<Run>, Ending), Diagnostic> {
     let progress = Progress::new(scenario.jobs.len(), how.timing);
     let outcome = execute(&scenario.jobs, how.jobs.unwrap_or(0), store, &progress);
     progress.clear();
@@ -202,10 +215,8 @@ pub(crate) fn simulate(
     if progress.stored() > 0 {
         eprintln!("{} of {} runs were there already", progress.stored(), scenario.jobs.len());
     }
-    if progress.was_interrupted() {
-        return Ok((results(scenario_json(&scenario.points), runs), Ending::Interrupted));
-    }
-    Ok((finish(scenario, how, runs)?, Ending::Done))
+    let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
+    Ok((runs, ending))
 }
 
 /// Makes results of the runs of a scenario, and writes what was asked for.

@@ -643,6 +643,41 @@ fn compare_runs_the_kernel_s_tcp_live_and_beside_the_simulated_one() {
 }
 
 #[test]
+fn a_comparison_of_both_reports_and_exports_both() {
+    if skipped("a_comparison_of_both_reports_and_exports_both") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let [report, table, tc] = ["r.html", "series.csv", "tc.json"].map(|name| folder.path().join(name));
+    let output = goodqueue()
+        .args(["compare", "--both", "--time", "1s", "--qdisc", "pfifo", "--flows", "1"])
+        .arg("--report")
+        .arg(&report)
+        .arg("--export")
+        .arg(&table)
+        .arg("--tc-stats")
+        .arg(&tc)
+        .output()
+        .unwrap();
+    good(&output);
+    let rows = std::fs::read_to_string(&table).unwrap();
+    let of = |label: &str| rows.lines().filter(|row| row.contains(label)).count();
+    assert!(of("pfifo, live") > 0, "{}", &rows[..500]);
+    assert_eq!(of("pfifo, simulated"), of("pfifo, live"), "{}", &rows[..500]);
+    let report = std::fs::read_to_string(&report).unwrap();
+    for label in ["pfifo, simulated", "pfifo, live"] {
+        assert!(report.contains(label), "{label}");
+    }
+    let runs: Vec<_> = json(&tc)
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|qdisc| qdisc["goodqueue"]["run"]["qdisc"].clone())
+        .collect();
+    assert!(runs.contains(&"pfifo, simulated".into()) && runs.contains(&"pfifo, live".into()), "{runs:?}");
+}
+
+#[test]
 fn a_live_run_says_which_congestion_controls_the_kernel_has() {
     if skipped("a_live_run_says_which_congestion_controls_the_kernel_has") {
         return;

@@ -52,6 +52,8 @@ pub mod process;
 #[cfg(target_os = "linux")]
 pub mod session;
 #[cfg(target_os = "linux")]
+mod settings;
+#[cfg(target_os = "linux")]
 pub mod shape;
 #[cfg(target_os = "linux")]
 pub mod shell;

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -13,6 +13,7 @@ use nix::unistd::{Gid, Uid};
 use crate::device::Tun;
 use crate::error::LiveError;
 use crate::netlink::{self, ANY_V4, ANY_V6, Netlink, RouteTcp};
+use crate::settings;
 
 /// Gives this process a user namespace of its own, with all privileges over what it makes in there and none outside.
 /// Users keep their numbers.
@@ -174,6 +175,12 @@ impl Network {
     }
 }
 
+impl AsFd for Network {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// One end of the bottleneck as programs see it: an interface with addresses and a route to everywhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct End {
@@ -221,15 +228,15 @@ impl End {
         let conf = format!("ipv6/conf/{}", self.interface);
         // Nothing is on the link but what programs send: no router solicitations, no link-local address to announce.
         for (key, value) in [("router_solicitations", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")] {
-            let _ = set_sysctl(&format!("{conf}/{key}"), value);
+            let _ = settings::set(&format!("{conf}/{key}"), value);
         }
         // `ping` without privileges, for every group; and ports below 1024, since there is nobody to protect them from.
-        let _ = set_sysctl("ipv4/ping_group_range", "0 4294967294");
-        let _ = set_sysctl("ipv4/ip_unprivileged_port_start", "0");
+        let _ = settings::set("ipv4/ping_group_range", "0 4294967294");
+        let _ = settings::set("ipv4/ip_unprivileged_port_start", "0");
         // What one run learned about the path is not told to the next.
-        let _ = set_sysctl("ipv4/tcp_no_metrics_save", "1");
+        let _ = settings::set("ipv4/tcp_no_metrics_save", "1");
         for (key, value) in &self.sysctls {
-            set_sysctl(key, value).map_err(|error| {
+            settings::set(key, value).map_err(|error| {
                 LiveError::system(format_args!("net/{key} cannot be set to {value}"), error)
             })?;
         }
@@ -249,10 +256,6 @@ impl End {
         }
         Ok((tun, netlink, index))
     }
-}
-
-fn set_sysctl(key: &str, value: &str) -> std::io::Result<()> {
-    fs::write(format!("/proc/sys/net/{key}"), value)
 }
 
 /// Gives up every capability for good, and makes sure of it.

@@ -1,5 +1,6 @@
 //! Child processes that do not outlive us.
 
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -83,6 +84,53 @@ pub fn fork_into_namespace() -> nix::Result<Forked> {
 /// The system's.
 pub fn die_with_parent() -> nix::Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
+}
+
+/// Keeps other processes, those of the same user included, from taking this process's descriptors and from reading its
+/// memory. Programs that it starts are as accessible as any.
+///
+/// # Errors
+/// The system's.
+pub fn keep_others_out() -> nix::Result<()> {
+    nix::sys::prctl::set_dumpable(false)
+}
+
+/// Which descriptors are closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Descriptors {
+    /// Those that a program does not inherit. Those that the caller opened for the program stay open.
+    Ours,
+    /// All but standard input, output and error.
+    All,
+}
+
+/// Closes descriptors of this process, except those in `kept`.
+///
+/// # Errors
+/// The list of descriptors cannot be read.
+///
+/// # Safety
+/// No owner of a closed descriptor is used or dropped afterwards: the process must end with [`leave`], without returning to
+/// code that holds such owners.
+#[expect(unsafe_code, reason = "descriptors of unknown owners are closed")]
+pub(crate) unsafe fn close_descriptors(which: Descriptors, kept: &[BorrowedFd<'_>]) -> std::io::Result<()> {
+    let mut open: Vec<RawFd> = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok()));
+    }
+    for number in open {
+        if number <= libc::STDERR_FILENO || kept.iter().any(|kept| kept.as_raw_fd() == number) {
+            continue;
+        }
+        // SAFETY: both calls take any number. The caller promises that nobody relies on the descriptor.
+        unsafe {
+            let flags = libc::fcntl(number, libc::F_GETFD);
+            if which == Descriptors::All || flags & libc::FD_CLOEXEC != 0 {
+                libc::close(number);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Lets a program begin with no signal blocked, as it would from a shell: ours are.

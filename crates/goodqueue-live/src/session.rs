@@ -19,6 +19,7 @@ use crate::netlink::InterfaceCounters;
 use crate::observer::{Direction, Observer};
 use crate::packet::IpPacket;
 use crate::process;
+use crate::settings;
 use crate::traffic::{Flow, FlowSpec, FlowTally, MOST_FLOWS, Sample, flow_of, port};
 
 /// What to run. Times are since the beginning of the run.
@@ -112,6 +113,7 @@ impl Session {
             return Err(LiveError::new(problem).help(format!("{MOST_FLOWS} at most: each has a port")));
         }
         process::run_all_promptly();
+        settings::make_writable();
         namespace::enter_user_namespace()?;
         let [client_end, server_end] = &self.ends;
         let server = Network::create()?;

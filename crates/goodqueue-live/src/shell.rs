@@ -10,6 +10,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -32,7 +33,8 @@ use crate::device::Device;
 use crate::error::LiveError;
 use crate::namespace::{self, End, Network};
 use crate::nat::{self, Nat};
-use crate::process::{self, Forked};
+use crate::process::{self, Descriptors, Forked};
+use crate::settings;
 
 /// What to run, and behind what.
 #[derive(Clone, Debug)]
@@ -94,6 +96,7 @@ impl Shell {
     /// The system does not have or not allow what is needed, or the program cannot be started. Nothing is left behind.
     pub fn start(config: &ShellConfig) -> Result<Self, LiveError> {
         let signals = block_signals()?;
+        settings::make_writable();
         let mut ends = config.ends.clone();
         let host = match &config.server {
             Server::Host { undo_file } => Some(Nat::open(&mut ends, undo_file.as_deref())?),
@@ -132,9 +135,14 @@ impl Shell {
         let mut bottleneck = Bottleneck::new(Clock::start(), devices, &config.bottleneck)?;
         bottleneck.watch_signals(signals)?;
         bottleneck.watch_kernel((client_link, client_index), (server_link, server_index));
-        ours.read_exact(&mut [0])
-            .and_then(|()| ours.write_all(&[1]))
-            .map_err(|error| LiveError::system("the program cannot be started", error))?;
+        let failed = |error| LiveError::system("the program cannot be started", error);
+        let mut told = [0];
+        ours.read_exact(&mut told).map_err(failed)?;
+        if told != [IN_OWN_NAMESPACE] {
+            // Programs will see this process and could reach into it: it is the same user's.
+            process::keep_others_out().map_err(|errno| failed(errno.into()))?;
+        }
+        ours.write_all(&[1]).map_err(failed)?;
         Ok(Self { bottleneck, init, asked_to_end: false, _host: host })
     }
 
@@ -192,6 +200,9 @@ impl Shell {
     }
 }
 
+/// What the first process says of itself: it has a process namespace, in which nobody sees us.
+const IN_OWN_NAMESPACE: u8 = 1;
+
 /// `si_code` of a signal that the kernel sent, as it does for the keyboard (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
 
@@ -223,23 +234,39 @@ struct Init<'a> {
 }
 
 impl Init<'_> {
-    fn run(&self, mut parent: UnixStream) -> i32 {
+    /// Does all this and returns the exit code. The process must end with [`process::leave`] then.
+    fn run(self, mut parent: UnixStream) -> i32 {
         // Whoever reads our byte is alive after it was asked to take us along; if it is dead already, nobody answers.
+        let namespace = if std::process::id() == 1 { IN_OWN_NAMESPACE } else { 0 };
         let together = process::die_with_parent().is_ok()
-            && parent.write_all(&[1]).is_ok()
+            && process::keep_others_out().is_ok()
+            && parent.write_all(&[namespace]).is_ok()
             && parent.read_exact(&mut [0]).is_ok();
         if !together {
             return 1;
         }
         drop(parent);
-        self.make_own_files();
-        match self.start_both() {
-            Ok(program) => self.attend(Pid::from_raw(program.id().cast_signed())),
+        let started = self.close_inherited().map_err(|error| (2, error)).and_then(|()| {
+            self.make_own_files();
+            self.start_both()
+        });
+        match started {
+            Ok(program) => attend(Pid::from_raw(program.id().cast_signed())),
             Err((code, error)) => {
                 eprintln!("error: {error}");
                 code
             }
         }
+    }
+
+    /// Closes what was opened for the process that carries packets: its sockets lead to the host's networks. What the caller
+    /// opened for the program stays open until the program has it.
+    #[expect(unsafe_code, reason = "closes descriptors whose owners are on the stack")]
+    fn close_inherited(&self) -> Result<(), LiveError> {
+        let server = self.server.as_ref().map(AsFd::as_fd);
+        let kept: Vec<BorrowedFd<'_>> = server.into_iter().chain([self.client.as_fd()]).collect();
+        // SAFETY: `kept` is all that is used of what was opened before, and this process ends with `leave`.
+        unsafe { process::close_descriptors(Descriptors::Ours, &kept) }.map_err(descriptors_stay)
     }
 
     /// A /proc that shows the processes of this place, and an /etc/hosts that knows `client` and `server`. Where they cannot
@@ -253,12 +280,14 @@ impl Init<'_> {
             return;
         }
         let _ = mount(
-            Some("proc"),
+            Some(settings::SOURCE),
             "/proc",
             Some("proc"),
             MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
             none,
         );
+        // A container may not let us, and has it read-only itself.
+        let _ = settings::make_read_only();
         let of_host = fs::read_to_string("/etc/hosts").unwrap_or_default();
         let mut hosts = String::new();
         for (end, name) in self.ends.iter().zip(["client", "server"]) {
@@ -290,7 +319,8 @@ impl Init<'_> {
         }
     }
 
-    fn start_both(&self) -> Result<Child, (i32, LiveError)> {
+    #[expect(unsafe_code, reason = "closes descriptors that the program has inherited")]
+    fn start_both(self) -> Result<Child, (i32, LiveError)> {
         let cannot = |error| (2, error);
         if let Some(server) = &self.server {
             server.enter().map_err(cannot)?;
@@ -312,14 +342,20 @@ impl Init<'_> {
         if let Some(v6) = server.v6 {
             command.env("GOODQUEUE_SERVER_V6", v6.to_string());
         }
-        process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
+        let started = process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
             // As shells do: 127 for what is not there, 126 for what cannot be run.
             let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
             let what = format_args!("`{}` cannot be run", program.display()).to_string();
             (code, LiveError::system(what, error))
-        })
+        })?;
+        drop((self.client, self.server));
+        // SAFETY: the owners of all that is left are below us on the stack, and this process ends with `leave`.
+        unsafe { process::close_descriptors(Descriptors::All, &[]) }
+            .map_err(|error| cannot(descriptors_stay(error)))?;
+        Ok(started)
     }
 
+    #[expect(unsafe_code, reason = "closes descriptors whose owners are on the stack")]
     fn start_server(&self) -> Result<(), (i32, LiveError)> {
         let cannot = |error| (2, error);
         match &self.config.server {
@@ -335,41 +371,50 @@ impl Init<'_> {
                     cannot(LiveError::system("the built-in server cannot be started", errno))
                 })?;
                 if matches!(forked, Forked::Child) {
-                    let _ = namespace::drop_privileges();
-                    builtin::serve();
+                    // SAFETY: the server opens all that it uses itself, and this process ends with `leave`.
+                    let alone = unsafe { process::close_descriptors(Descriptors::All, &[]) }.is_ok()
+                        && process::keep_others_out().is_ok()
+                        && namespace::drop_privileges().is_ok();
+                    if alone {
+                        builtin::serve();
+                    }
                     process::leave(0)
                 }
             }
         }
         Ok(())
     }
+}
 
-    /// Waits for the program; all others are only buried.
-    fn attend(&self, program: Pid) -> i32 {
-        // Signals are blocked here since before the fork; they wait until they are asked for.
-        let mut set = SigSet::empty();
-        for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
-            set.add(signal);
-        }
-        loop {
-            while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                if status == WaitStatus::StillAlive {
-                    break;
-                }
-                if status.pid() == Some(program)
-                    && let Some(code) = code_of(status)
-                {
-                    end_the_others();
-                    return code;
-                }
+fn descriptors_stay(error: std::io::Error) -> LiveError {
+    LiveError::system("inherited descriptors cannot be closed", error).help("/proc must be mounted")
+}
+
+/// Waits for the program; all others are only buried.
+fn attend(program: Pid) -> i32 {
+    // Signals are blocked here since before the fork; they wait until they are asked for.
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
+        set.add(signal);
+    }
+    loop {
+        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            if status == WaitStatus::StillAlive {
+                break;
             }
-            if set.wait() == Ok(Signal::SIGTERM) {
-                if std::process::id() == 1 {
-                    // To everybody in this place but us.
-                    let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
-                } else {
-                    let _ = kill(program, Signal::SIGTERM);
-                }
+            if status.pid() == Some(program)
+                && let Some(code) = code_of(status)
+            {
+                end_the_others();
+                return code;
+            }
+        }
+        if set.wait() == Ok(Signal::SIGTERM) {
+            if std::process::id() == 1 {
+                // To everybody in this place but us.
+                let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
+            } else {
+                let _ = kill(program, Signal::SIGTERM);
             }
         }
     }

@@ -269,6 +269,7 @@ fn set(path: &str, value: &str) -> std::io::Result<()> {
 /// # Errors
 /// It cannot be read, or something cannot be restored; then the file stays.
 pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
+    crate::settings::make_writable();
     let outcomes = Undo::read(path)?.apply();
     let wrong: Vec<String> = outcomes.iter().filter_map(|outcome| outcome.clone().err()).collect();
     if !wrong.is_empty() {

@@ -66,7 +66,7 @@ fn nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was() {
             $nat --quiet -- sleep 50 & pid=$!
             sleep $delay; kill -9 $pid; wait $pid || true; restored
         done
-        echo 1 > /proc/sys/net/ipv4/ip_forward
+        umount /proc/sys; echo 1 > /proc/sys/net/ipv4/ip_forward
         $nat --quiet -- sleep 50 & first=$!
         $nat --quiet -- $take; [ ! -e $folder/undo ]; kill -9 $first
         [ $(cat /proc/sys/net/ipv4/conf/wan0/forwarding) = 1 ]"#;

@@ -1,0 +1,103 @@
+//! What a program inside a shell cannot reach.
+
+use super::*;
+
+/// Tries to copy every descriptor of every process that the program can see, and to read their memory. Succeeds if nothing
+/// could be had.
+pub(super) fn steal_descriptors() {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+    let mut stolen = Vec::new();
+    let mut others = 0;
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let name = process.file_name().into_string().unwrap();
+        let Some(pid) = name.parse().ok().and_then(rustix::process::Pid::from_raw) else { continue };
+        if pid == rustix::process::getpid() {
+            continue;
+        }
+        others += 1;
+        let Ok(target) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        for number in 0..1024 {
+            if let Ok(descriptor) = pidfd_getfd(&target, number, PidfdGetfdFlags::empty()) {
+                use std::os::fd::AsRawFd;
+                let own = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+                stolen.push(format!("{name}: {number} -> {}", std::fs::read_link(own).unwrap().display()));
+            }
+        }
+        if std::fs::File::open(process.path().join("mem")).is_ok() {
+            stolen.push(format!("{name}: its memory"));
+        }
+    }
+    assert!(others >= 2, "the first process and the server are there to be robbed");
+    assert!(stolen.is_empty(), "{}", stolen.join("\n"));
+}
+
+#[test]
+fn a_program_cannot_take_descriptors_from_the_processes_beside_it() {
+    let test = "a_program_cannot_take_descriptors_from_the_processes_beside_it";
+    if skipped(test) {
+        return;
+    }
+    let options = ["--quiet", "--metrics", "127.0.0.1:0"];
+    good(&run(shell(&options, "steal-descriptors")));
+    // The same as a program of a user without privileges: those of the built-in server are then as few as its own.
+    let setpriv = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"];
+    let this = std::env::current_exe().unwrap();
+    let mut command = goodqueue();
+    command.arg("shell").args(options).arg("--").args(setpriv).arg(this);
+    command.args(["--exact", "inside", "--nocapture", "--quiet"]).env(ROLE, "steal-descriptors");
+    let output = run(command);
+    if output.status.code() == Some(127) {
+        return tell_skipped(test, "there is no setpriv");
+    }
+    good(&output);
+}
+
+#[test]
+fn a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue() {
+    if skipped("a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(file("given"), "from the caller").unwrap();
+    // The caller opens number 7 for the program, as `make` does for its jobs.
+    let script = format!(
+        "exec {} shell --quiet --metrics 127.0.0.1:0 --control {} --record {} --json {} -- \
+            sh -c 'cat <&7; readlink /proc/$$/fd/*; true' 7<{}",
+        env!("CARGO_BIN_EXE_goodqueue"),
+        file("control"),
+        file("run.jsonl"),
+        file("stats.json"),
+        file("given"),
+    );
+    let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+    good(&output);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let open = said.strip_prefix("from the caller").unwrap_or_else(|| panic!("{said}"));
+    assert!(open.contains(&file("given")), "{open}");
+    for ours in ["socket:", "anon_inode:", "net:", "/dev/net/tun", &file("run."), &file("control")] {
+        assert!(!open.contains(ours), "{ours} is open in the program: {open}");
+    }
+}
+
+#[test]
+fn root_inside_finds_the_settings_of_the_kernel_read_only() {
+    let test = "root_inside_finds_the_settings_of_the_kernel_read_only";
+    if !root_with_ip(test) {
+        return;
+    }
+    // Each is written with the value that it has, so that a failure of this test changes nothing.
+    let script = r#"
+        for file in kernel/hostname kernel/core_pattern vm/swappiness net/ipv4/ip_forward user/max_user_namespaces; do
+            value=$(cat /proc/sys/$file) || exit 8
+            if printf %s "$value" 2>/dev/null > /proc/sys/$file; then echo "$file can be written"; exit 9; fi
+        done
+        # Ping sockets were allowed before.
+        [ "$(cat /proc/sys/net/ipv4/ping_group_range)" = "0	4294967294" ]"#;
+    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", script]).output().unwrap();
+    good(&output);
+    // A shell in it sets those of its own networks nevertheless, and finds them read-only again.
+    let nested = format!("exec {} shell --quiet -- sh -c '{script}'", env!("CARGO_BIN_EXE_goodqueue"));
+    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &nested]).output().unwrap();
+    good(&output);
+}

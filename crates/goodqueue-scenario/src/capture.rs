@@ -4,8 +4,7 @@
 //! length is that of the IP header, so that a file cut to the headers (`tcpdump -s 64`) will do. What they carry is not
 //! looked at.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use goodqueue::Duration;
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
 use crate::diagnostic::Diagnostic;
+use crate::input::Input;
 
 /// IP packets in the order of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +23,8 @@ pub struct PacketCapture {
 impl PacketCapture {
     /// More packets than these are refused.
     pub const MAX_PACKETS: usize = 10_000_000;
+    /// Larger files are refused.
+    pub const MAX_FILE_BYTES: u64 = 16 << 30;
 
     /// Reads the file at `path`; with a `source`, only what comes from this address.
     ///
@@ -33,10 +35,9 @@ impl PacketCapture {
         let open = |error: std::io::Error| {
             Diagnostic::new(format!("the recording cannot be opened: {error}")).in_file(&name)
         };
-        let file = File::open(path).map_err(open)?;
-        if file.metadata().map_err(open)?.is_dir() {
-            return Err(Diagnostic::new("this is a directory, not a recording of packets").in_file(&name));
-        }
+        let mut file = BufReader::new(Input::open(path, Self::MAX_FILE_BYTES).map_err(open)?);
+        // The reader of captures does not tell why a file cannot be read.
+        file.fill_buf().map_err(open)?;
         Self::read(&name, file, source)
     }
 

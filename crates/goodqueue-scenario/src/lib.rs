@@ -7,6 +7,7 @@ pub mod diagnostic;
 pub mod emodel;
 pub mod export;
 pub mod files;
+pub mod input;
 pub mod library;
 pub mod measure;
 pub mod recording;

@@ -19,7 +19,6 @@
 //! A file is read row by row and never held whole.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -31,6 +30,7 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
+use crate::input::Input;
 use crate::tc;
 
 /// The first line of a recording. Everything in it may be absent.
@@ -242,7 +242,7 @@ impl Recording {
     /// The file cannot be read, or its first line is not a header.
     pub fn open(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| {
+        let file = Input::open(path, MOST_BYTES).map_err(|error| {
             Diagnostic::new(format!("the recording cannot be opened: {error}")).in_file(&name)
         })?;
         Self::read(&name, BufReader::new(file))
@@ -522,6 +522,8 @@ fn unreadable(error: &io::Error) -> Diagnostic {
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const LONGEST_LINE: u64 = 1 << 20;
+/// Recordings are read row by row, and may be of hours.
+const MOST_BYTES: u64 = 16 << 30;
 const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "C"];
 const FIRST_LINE: &str = "a JSON object, such as {\"qdisc\": \"codel\", \"rate_bps\": 10000000}";
 const ROWS: &str = "[\"A\", t, seq, flow, bytes, tos], [\"X\", t, seq, bytes, tos], [\"D\", t, seq], \

@@ -11,6 +11,7 @@ pub mod paper;
 pub mod picture;
 mod real;
 mod tree;
+pub mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
 use crate::files;
+use crate::input;
 
 /// A folder of finished runs, by their key and the program that made them.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl Store {
     #[must_use]
     pub fn load<R: DeserializeOwned>(&self, key: &str) -> Option<R> {
         let key = self.whole(key);
-        let text = std::fs::read(self.path(&key)).ok()?;
+        let text = input::bytes(&self.path(&key), LARGEST_RUN).ok()?;
         let entry: Entry<R> = serde_json::from_slice(&text).ok()?;
         // Two keys may share a file name, however unlikely.
         (entry.key == key).then_some(entry.run)
@@ -85,6 +86,9 @@ impl Store {
         self.folder.join(format!("{:016x}{:016x}.json", digest[0], digest[1]))
     }
 }
+
+/// Bytes of a result. One with a time series of a million steps takes less.
+const LARGEST_RUN: u64 = 1 << 30;
 
 /// A checksum of the file from which this program was started.
 fn program() -> std::io::Result<u64> {

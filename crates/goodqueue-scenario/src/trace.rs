@@ -5,13 +5,13 @@
 //! millisecond as its period: the single line `1` is 12.032 Mbit/s for ever. An opportunity that finds no packet is
 //! lost, a packet may use several (Netravali et al., USENIX ATC 2015; mahimahi `src/frontend/link_queue.cc`).
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use goodqueue::{Duration, Rate};
 
 use crate::diagnostic::{Diagnostic, nearest, shortened};
+use crate::input::Input;
 
 /// A recorded link.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,14 +31,10 @@ impl Trace {
     /// The file cannot be read, is larger than [`Trace::MAX_FILE_BYTES`], or is not a trace.
     pub fn load(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
-        let about = file.metadata().map_err(|error| cannot_open(path, &error))?;
-        if about.is_dir() {
-            return Err(Diagnostic::new("this is a directory, not a trace").in_file(&name));
-        }
-        if about.len() > Self::MAX_FILE_BYTES {
-            return Err(too_large(&name));
-        }
+        let file = Input::open(path, Self::MAX_FILE_BYTES).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => too_large(&name),
+            _ => cannot_open(path, &error),
+        })?;
         Self::read(&name, BufReader::new(file))
     }
 
@@ -52,9 +48,10 @@ impl Trace {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let read = reader
-                .read_until(b'\n', &mut line)
-                .map_err(|error| Diagnostic::new(format!("cannot be read: {error}")).in_file(name))?;
+            let read = reader.read_until(b'\n', &mut line).map_err(|error| match error.kind() {
+                ErrorKind::FileTooLarge => too_large(name),
+                _ => Diagnostic::new(format!("the trace cannot be read: {error}")).in_file(name),
+            })?;
             if reader.limit() == 0 {
                 return Err(too_large(name));
             }
@@ -212,7 +209,7 @@ mod tests {
         assert!(message.contains("the trace cannot be opened"), "{message}");
         assert!(message.ends_with("verizon.down`?"), "{message}");
         let of_folder = Trace::load(folder.path()).unwrap_err().to_string();
-        assert!(of_folder.ends_with("this is a directory, not a trace"), "{of_folder}");
+        assert!(of_folder.ends_with("it is a directory, not a file"), "{of_folder}");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue_report::PaperResults;
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdict};
+use goodqueue_scenario::input;
+use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::tc;
 use serde_json::json;
@@ -70,7 +71,7 @@ pub(crate) struct ReproduceArgs {
 
 pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     if let Some(file) = &args.verdicts {
-        let all = earlier(file)?;
+        let all = verdicts::load(file)?;
         output::print(&claims::render_score(&all))?;
         return write_score(args, &all).map(|()| Ending::Done);
     }
@@ -158,24 +159,16 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     Ok(if failed { Ending::CheckFailed } else { Ending::Done })
 }
 
-/// The verdicts in a file that `--json` wrote.
-fn earlier(file: &Path) -> Result<Vec<ClaimResult>, Diagnostic> {
-    let name = file.display().to_string();
-    let wrong = |why: String| Diagnostic::new(why).in_argument("--verdicts", &name);
-    let text = std::fs::read(file).map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
-    let mut all: serde_json::Value =
-        serde_json::from_slice(&text).map_err(|error| wrong(format!("`{name}` is not JSON: {error}")))?;
-    serde_json::from_value(all["claims"].take())
-        .map_err(|error| wrong(format!("`{name}` does not hold verdicts: {error}")))
-}
-
 fn write_score(args: &ReproduceArgs, all: &[ClaimResult]) -> Result<(), Diagnostic> {
     let Some(path) = &args.score else { return Ok(()) };
     let name = path.display().to_string();
     let wrong = |why: String| Diagnostic::new(why).in_argument("--score", &name);
-    let text =
-        std::fs::read_to_string(path).map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
+    let text = input::text(path, LARGEST_TEXT)
+        .map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
     let text = claims::with_score(&text, all)
         .ok_or_else(|| wrong(format!("`{name}` has no markers for the score")))?;
     output::write_file("--score", path, text.as_bytes())
 }
+
+/// Bytes of a text that takes a score.
+const LARGEST_TEXT: u64 = 16 << 20;

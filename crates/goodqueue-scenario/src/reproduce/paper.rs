@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::expression::{Cell, Check, Expression, expand};
 use super::real::Real;
 use crate::diagnostic::Diagnostic;
+use crate::input;
 use crate::scenario::{Document, Names, Scenario};
 use crate::units;
 
@@ -294,13 +295,22 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(cannot)?
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.join("claims.toml").is_file())
+        .filter(|path| path.join("claims.toml").exists())
         .collect();
     found.sort();
     if found.is_empty() {
         return Err(Diagnostic::new(format!("no folder below `{shown}` has a file `claims.toml`"))
             .in_argument("--papers", &shown));
     }
+    let mut left = LARGEST_FOLDER;
+    let too_much = || {
+        Diagnostic::new(format!("its files are larger than {} MiB together", LARGEST_FOLDER >> 20))
+            .help("give a folder that holds papers only")
+            .in_argument("--papers", &shown)
+    };
+    let unreadable = |file: &Path, error: &std::io::Error| {
+        Diagnostic::new(format!("it cannot be read: {error}")).in_file(&file.display().to_string())
+    };
     let read = |path: &PathBuf| -> Result<Paper, Diagnostic> {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(path).map_err(cannot)? {
@@ -308,7 +318,9 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
             if file.extension().is_some_and(|ending| ending == "toml") {
                 let name =
                     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                files.push((name, std::fs::read_to_string(&file).map_err(cannot)?));
+                let text = input::text(&file, LARGEST_FILE).map_err(|error| unreadable(&file, &error))?;
+                left = left.checked_sub(text.len()).ok_or_else(too_much)?;
+                files.push((name, text));
             }
         }
         let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
@@ -571,6 +583,10 @@ impl Figure {
     }
 }
 
+/// Bytes of a file of a paper. The largest that comes with goodqueue has 67 kB.
+const LARGEST_FILE: u64 = 4 << 20;
+/// Bytes of all files of all papers in a folder.
+const LARGEST_FOLDER: usize = 64 << 20;
 /// More are a slip of the pen.
 const MOST_COMBINATIONS: usize = 10_000;
 

@@ -1,7 +1,6 @@
 //! A scenario as written: a tree of values that remember where they stand, before anything is resolved.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Source, shortened};
+use crate::input;
 
 /// A scenario file, or none, with what the command line changes in it. An empty one is the load of
 /// `goodqueue compare` without arguments.
@@ -78,16 +78,11 @@ impl Document {
     /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not TOML.
     pub fn load(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
-        let cannot = |error: std::io::Error| {
-            Diagnostic::new(format!("the scenario cannot be read: {error}")).in_file(&name)
+        let cannot = |error: std::io::Error| match error.kind() {
+            ErrorKind::FileTooLarge => too_large().in_file(&name),
+            _ => Diagnostic::new(format!("the scenario cannot be read: {error}")).in_file(&name),
         };
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(cannot)?;
-        // A device or a pipe has no length to look at first.
-        file.take(Self::MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
-        if bytes.len() > Self::MAX_FILE_BYTES {
-            return Err(too_large().in_file(&name));
-        }
+        let bytes = input::bytes(path, Self::MAX_FILE_BYTES as u64).map_err(cannot)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = valid.split(|byte| *byte == b'\n').count();

@@ -5,13 +5,13 @@
 //! `NAME.dist` in the folder `TC_LIB_DIR` of the environment or else in those where systems keep such files.
 
 use std::env::consts::ARCH;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Error};
 use std::path::PathBuf;
 
 use goodqueue::config::Table;
 
 use crate::diagnostic::{Diagnostic, shortened};
+use crate::input::Input;
 
 /// The table that `word` of a line means, where none of `words` is meant.
 pub(super) fn read(word: &str, words: &[&str]) -> Result<Table, Diagnostic> {
@@ -24,17 +24,19 @@ pub(super) fn read(word: &str, words: &[&str]) -> Result<Table, Diagnostic> {
         };
         folders.into_iter().map(|folder| folder.join(format!("{word}{ENDING}"))).collect()
     };
-    let opened = places.iter().find_map(|path| Some((path.display().to_string(), File::open(path).ok()?)));
-    let Some((name, file)) = opened else {
+    let Some(path) = places.iter().find(|path| path.exists()) else {
         let tried: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         let message =
             format!("there is no table `{}`: {} cannot be opened", shortened(word), tried.join(", "));
         return Err(Diagnostic::new(message).help(HELP).one_of(word, words).allowed(written(words)));
     };
+    let name = path.display().to_string();
+    let unreadable =
+        |error: Error| Diagnostic::new(format!("the table cannot be read: {error}")).in_file(&name);
+    let file = Input::open(path, MOST_BYTES).map_err(unreadable)?;
     let mut entries = Vec::new();
-    for (number, line) in (1..).zip(BufReader::new(file.take(MOST_BYTES)).split(b'\n')) {
-        let line =
-            line.map_err(|error| Diagnostic::new(format!("cannot be read: {error}")).in_file(&name))?;
+    for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
+        let line = line.map_err(unreadable)?;
         let text = String::from_utf8_lossy(&line);
         for entry in text.split_whitespace().filter(|_| !text.starts_with('#')) {
             entries.push(entry.parse().map_err(|_| {

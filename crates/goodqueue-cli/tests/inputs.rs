@@ -1,0 +1,101 @@
+//! Input that a user did not mean to give: files that never end or never begin, texts that are nested without end, options
+//! that ask for more than a machine has.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn goodqueue(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodqueue"))
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// What a refusal says; it must end with exit code 2.
+fn refusal(folder: &Path, args: &[&str]) -> String {
+    let output = goodqueue(folder, args);
+    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    said
+}
+
+#[test]
+fn a_fifo_that_nobody_writes_is_refused_wherever_a_file_is_read() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("x")).expect("made");
+    let fifos = ["f", "f.toml", "x/claims.toml"];
+    let made = Command::new("mkfifo").args(fifos).current_dir(folder.path()).status();
+    assert!(made.expect("mkfifo is there").success());
+    for args in [
+        &["compare", "f"][..],
+        &["run", "f.toml"],
+        &["compare", "--trace-down", "f"],
+        &["compare", "--qdisc", "netem delay 20ms 5ms distribution ./f"],
+        &["compare", "--set", "flows=[{kind=\"capture\", file=\"f\"}]"],
+        &["replay", "f"],
+        &["reproduce", "--verdicts", "f"],
+        &["reproduce", "--papers", "."],
+    ] {
+        let said = refusal(folder.path(), args);
+        assert!(said.contains("it is a FIFO, and nothing has opened it for writing"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_scenario_may_come_through_a_pipe() {
+    let folder = folder();
+    let mut started = Command::new(env!("CARGO_BIN_EXE_goodqueue"))
+        .args(["compare", "/dev/stdin"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut pipe = started.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut pipe, b"duration = \"1s\"\nqdiscs = \"codel\"\n").expect("written");
+    drop(pipe);
+    let output = started.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("codel"));
+}
+
+#[test]
+fn a_file_without_end_is_refused_by_its_limit() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("x")).expect("made");
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("x/claims.toml")).expect("linked");
+    for (args, limit) in [
+        (&["compare", "/dev/zero"][..], "1 MiB"),
+        (&["compare", "--trace-up", "/dev/zero"], "64 MiB"),
+        (&["replay", "/dev/zero"], "1024 KiB"),
+        (&["reproduce", "--verdicts", "/dev/zero"], "64 MiB"),
+        (&["reproduce", "--papers", "."], "4 MiB"),
+    ] {
+        let said = refusal(folder.path(), args);
+        assert!(
+            said.contains(&format!("larger than {limit}")) || said.contains(&format!("longer than {limit}")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn verdicts_of_another_shape_are_refused_and_not_a_panic() {
+    let folder = folder();
+    for text in ["[]", "7", "null", "{}", "{\"claims\":7}", "{\"claims\":[[]]}", "{\"claims\":[]}"] {
+        std::fs::write(folder.path().join("v.json"), text).expect("written");
+        let said = refusal(folder.path(), &["reproduce", "--verdicts", "v.json"]);
+        assert!(
+            said.starts_with("error: v.json:") && said.contains("`goodqueue reproduce --json` wrote"),
+            "{said}"
+        );
+    }
+}

@@ -99,3 +99,26 @@ fn verdicts_of_another_shape_are_refused_and_not_a_panic() {
         );
     }
 }
+
+#[test]
+fn claims_that_are_nested_without_end_are_refused_and_long_ones_are_read() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("x")).expect("made");
+    let claims = |measures: &str| {
+        let text = format!("name = \"x\"\ntitle = \"\"\nsource = \"\"\n[measures]\n{measures}\n");
+        std::fs::write(folder.path().join("x/claims.toml"), text).expect("written");
+    };
+    for (measures, says) in [
+        (format!("a = '{}1{}'", "(".repeat(10_000), ")".repeat(10_000)), "nested too deeply"),
+        (format!("a = '{}1'", "-".repeat(100_000)), "nested too deeply"),
+        (format!("a{} = '1'", ".a".repeat(10_000)), "nested deeper than"),
+        ("a = 'b'\nb = 'a'".to_owned(), "defined by itself"),
+    ] {
+        claims(&measures);
+        let said = refusal(folder.path(), &["reproduce", "--papers", "."]);
+        assert!(said.contains(says) && said.len() < 2000, "{said}");
+    }
+    claims(&format!("a = '{}'", ["1"; 50_000].join(" + ")));
+    let output = goodqueue(folder.path(), &["reproduce", "--papers", "."]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}

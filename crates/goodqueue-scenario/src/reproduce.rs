@@ -7,6 +7,7 @@
 pub mod details;
 pub mod evidence;
 pub mod expression;
+mod measures;
 pub mod paper;
 pub mod picture;
 mod real;

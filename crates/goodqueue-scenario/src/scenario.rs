@@ -239,7 +239,7 @@ use goodqueue_sim::Driver;
 use serde_json::{Value, json};
 
 pub use document::Document;
-pub(crate) use document::{KeyPlace, Node, Raw};
+pub(crate) use document::{KeyPlace, Node, Raw, check_depth};
 pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::Traces;

@@ -223,9 +223,10 @@ impl<'m> Evidence<'m> {
                 None => Err(Diagnostic::new(format!("there is no measure `{name}`"))),
             },
             Expression::In(inner, cell) => self.value(inner, Context { cell: Some(cell), ..context }),
-            Expression::Binary(operator, left, right) => {
-                let (left, right) = (self.value(left, context)?, self.value(right, context)?);
-                Ok(operator.apply(left, right))
+            Expression::Chain(first, rest) => {
+                rest.iter().try_fold(self.value(first, context)?, |value, (operator, next)| {
+                    Ok(operator.apply(value, self.value(next, context)?))
+                })
             }
             Expression::Call(name, arguments) => self.call(name, arguments, context),
         }
@@ -332,7 +333,7 @@ impl Runs {
     fn jain(&self, field: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
         let &[first, last] = arguments else { return None };
         let flows =
-            (0_u32..).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
+            (0..MOST_FLOWS).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
         let paths: Vec<String> = flows.map(|flow| format!("flows.{flow}.{field}")).collect();
         let (mut sum, mut total) = (0.0, 0.0);
         for (number, run) in self.runs.iter().enumerate() {
@@ -479,6 +480,8 @@ const FUNCTIONS: &[Function] = &[
     }),
 ];
 
+/// No run has more.
+const MOST_FLOWS: u32 = 100_000;
 /// Enough for the ends of a 95 % interval to be steady in two figures.
 const RESAMPLES: u32 = 200;
 /// Any number would do; it is fixed so that equal runs give equal intervals.

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shortened};
 
 /// The runs of one discipline in one experiment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,8 +44,9 @@ pub enum Expression {
     Call(String, Vec<Self>),
     /// The same for the runs of this cell.
     In(Box<Self>, Cell),
-    /// Two operands.
-    Binary(Operator, Box<Self>, Box<Self>),
+    /// A first operand, and what is done to it, from left to right. A sum of a thousand terms is one node, so that the
+    /// tree is no deeper than the text is nested.
+    Chain(Box<Self>, Vec<(Operator, Self)>),
 }
 
 /// Arithmetic.
@@ -143,7 +144,7 @@ impl Expression {
     /// # Errors
     /// It is none; the message says where.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
-        let mut parser = Parser { text, at: 0 };
+        let mut parser = Parser::new(text);
         let expression = parser.sum()?;
         parser.end()?;
         Ok(expression)
@@ -158,9 +159,9 @@ impl Expression {
                 into.insert(cell.clone());
                 inner.cells(into);
             }
-            Self::Binary(_, left, right) => {
-                left.cells(into);
-                right.cells(into);
+            Self::Chain(first, rest) => {
+                first.cells(into);
+                rest.iter().for_each(|(_, next)| next.cells(into));
             }
         }
     }
@@ -175,7 +176,7 @@ pub fn checks(text: &str) -> Result<Vec<Check>, Diagnostic> {
 }
 
 fn statement(text: &str) -> Result<Statement, Diagnostic> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser::new(text);
     let first = parser.sum()?;
     if parser.take("=") {
         let expected = parser.sum()?;
@@ -200,25 +201,59 @@ fn statement(text: &str) -> Result<Statement, Diagnostic> {
 /// Every text that comes from choosing one word of each pair of braces; the last pair varies fastest.
 ///
 /// # Errors
-/// A brace that is not closed.
+/// A brace that is not closed, or more texts than [`MOST_TEXTS`].
 pub fn expand(text: &str) -> Result<Vec<String>, Diagnostic> {
-    let Some(open) = text.find('{') else { return Ok(vec![text.to_owned()]) };
-    let Some(close) = text[open..].find('}').map(|close| open + close) else {
-        return Err(Diagnostic::new(format!("a brace is not closed in `{text}`")).at(open..open + 1));
-    };
-    let rest = expand(&text[close + 1..])?;
-    let words = text[open + 1..close].split(',');
-    Ok(words
-        .flat_map(|word| rest.iter().map(move |rest| format!("{}{}{rest}", &text[..open], word.trim())))
-        .collect())
+    let mut texts = vec![String::new()];
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|open| at + open) {
+        let Some(close) = text[open..].find('}').map(|close| open + close) else {
+            let message = format!("a brace is not closed in `{}`", shortened(text));
+            return Err(Diagnostic::new(message).at(open..open + 1));
+        };
+        let words: Vec<&str> = text[open + 1..close].split(',').map(str::trim).collect();
+        let count = texts.len().saturating_mul(words.len());
+        if count > MOST_TEXTS || count.saturating_mul(text.len()) > MOST_EXPANDED_BYTES {
+            let message = format!("the braces in `{}` stand for too many texts", shortened(text));
+            let allowed = format!("{MOST_TEXTS} texts, {} MiB together", MOST_EXPANDED_BYTES >> 20);
+            return Err(Diagnostic::new(message).allowed(format!("at most {allowed}")).at(open..close + 1));
+        }
+        let before = &text[at..open];
+        texts = texts
+            .iter()
+            .flat_map(|begun| words.iter().map(move |word| format!("{begun}{before}{word}")))
+            .collect();
+        at = close + 1;
+    }
+    texts.iter_mut().for_each(|begun| begun.push_str(&text[at..]));
+    Ok(texts)
 }
 
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    /// Parentheses, calls and signs that are open.
+    open: usize,
 }
 
 impl<'t> Parser<'t> {
+    const fn new(text: &'t str) -> Self {
+        Self { text, at: 0, open: 0 }
+    }
+
+    /// Reads what is inside of a parenthesis, a call or a sign.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+        if self.open == MOST_NESTED {
+            let message = format!("`{}` is nested too deeply", shortened(self.text));
+            return Err(Diagnostic::new(message)
+                .allowed(format!("at most {MOST_NESTED} parentheses, calls and signs within each other"))
+                .at(self.at..self.text.len()));
+        }
+        self.open += 1;
+        let inner = read(self);
+        self.open -= 1;
+        inner
+    }
+
     fn rest(&mut self) -> &'t str {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -244,7 +279,8 @@ impl<'t> Parser<'t> {
     fn expected(&mut self, what: &str) -> Diagnostic {
         let rest = self.rest();
         let found = if rest.is_empty() { "the end" } else { rest };
-        Diagnostic::new(format!("`{}`: {what} is expected where `{found}` stands", self.text))
+        let (text, found) = (shortened(self.text), shortened(found));
+        Diagnostic::new(format!("`{text}`: {what} is expected where `{found}` stands"))
             .at(self.at..self.text.len())
     }
 
@@ -263,39 +299,43 @@ impl<'t> Parser<'t> {
     }
 
     fn sum(&mut self) -> Result<Expression, Diagnostic> {
-        let mut sum = self.product()?;
+        let first = self.product()?;
+        let mut rest = Vec::new();
         loop {
             let operator = match self.rest() {
-                rest if rest.starts_with("+-") => return Ok(sum),
+                rest if rest.starts_with("+-") => break,
                 rest if rest.starts_with('+') => Operator::Add,
                 rest if rest.starts_with('-') => Operator::Subtract,
-                _ => return Ok(sum),
+                _ => break,
             };
             self.at += 1;
-            sum = Expression::Binary(operator, Box::new(sum), Box::new(self.product()?));
+            rest.push((operator, self.product()?));
         }
+        Ok(chain(first, rest))
     }
 
     fn product(&mut self) -> Result<Expression, Diagnostic> {
-        let mut product = self.value()?;
+        let first = self.value()?;
+        let mut rest = Vec::new();
         loop {
             let operator = match self.rest() {
                 rest if rest.starts_with('*') => Operator::Multiply,
                 rest if rest.starts_with('/') => Operator::Divide,
-                _ => return Ok(product),
+                _ => break,
             };
             self.at += 1;
-            product = Expression::Binary(operator, Box::new(product), Box::new(self.value()?));
+            rest.push((operator, self.value()?));
         }
+        Ok(chain(first, rest))
     }
 
     fn value(&mut self) -> Result<Expression, Diagnostic> {
         if self.take("-") {
-            let zero = Box::new(Expression::Number(0.0));
-            return Ok(Expression::Binary(Operator::Subtract, zero, Box::new(self.value()?)));
+            let value = self.nested(Self::value)?;
+            return Ok(chain(Expression::Number(0.0), vec![(Operator::Subtract, value)]));
         }
         let value = if self.take("(") {
-            let inner = self.sum()?;
+            let inner = self.nested(Self::sum)?;
             self.close(")")?;
             inner
         } else if self.rest().starts_with(|c: char| c.is_ascii_digit()) {
@@ -361,7 +401,7 @@ impl<'t> Parser<'t> {
         let mut arguments = Vec::new();
         if !self.take(")") {
             loop {
-                arguments.push(self.sum()?);
+                arguments.push(self.nested(Self::sum)?);
                 if !self.take(",") {
                     break;
                 }
@@ -371,6 +411,18 @@ impl<'t> Parser<'t> {
         Ok(Expression::Call(name, arguments))
     }
 }
+
+/// `first` alone, or with what is done to it.
+fn chain(first: Expression, rest: Vec<(Operator, Expression)>) -> Expression {
+    if rest.is_empty() { first } else { Expression::Chain(Box::new(first), rest) }
+}
+
+/// Parentheses, calls and signs within each other. Deeper ones would exhaust the stack of whoever descends.
+const MOST_NESTED: usize = 100;
+/// Texts for which braces may stand. With `--full` a paper that comes with goodqueue has 1,080 settings in one.
+pub const MOST_TEXTS: usize = 10_000;
+/// Bytes of all texts for which the braces of one stand.
+const MOST_EXPANDED_BYTES: usize = 16 << 20;
 
 const UNITS: &[(&str, f64)] = &[
     ("", 1.0),
@@ -395,13 +447,13 @@ mod tests {
     #[test]
     fn products_bind_closer_than_sums_and_cells_closest() {
         let sum = Expression::parse("1 + 2 * 3ms").unwrap();
-        let product = Expression::Binary(Operator::Multiply, number(2.0), number(0.003));
-        assert_eq!(sum, Expression::Binary(Operator::Add, number(1.0), Box::new(product)));
+        let product = Expression::Chain(number(2.0), vec![(Operator::Multiply, *number(0.003))]);
+        assert_eq!(sum, Expression::Chain(number(1.0), vec![(Operator::Add, product)]));
         let cell = Cell { label: "red adaptive".to_owned(), experiment: "4+4".to_owned() };
         let name = Box::new(Expression::Name("p95".to_owned()));
         let measured = Box::new(Expression::In(name, cell));
         let twice = Expression::parse("2 * p95[red adaptive@4+4]").unwrap();
-        assert_eq!(twice, Expression::Binary(Operator::Multiply, number(2.0), measured));
+        assert_eq!(twice, Expression::Chain(number(2.0), vec![(Operator::Multiply, *measured)]));
     }
 
     #[test]
@@ -416,6 +468,44 @@ mod tests {
         assert_eq!(expand("a{1, 2}b{x,y}").unwrap(), ["a1bx", "a1by", "a2bx", "a2by"]);
         assert_eq!(checks("f[{a,b}@x] < 3s").unwrap().len(), 2);
         assert!(expand("a{b").is_err());
+    }
+
+    #[test]
+    fn braces_that_stand_for_more_texts_than_memory_holds_are_refused() {
+        let many = "{a,b}".repeat(10_000);
+        let refused = expand(&many).unwrap_err().to_string();
+        assert!(refused.contains("stand for too many texts") && refused.contains("10000 texts"), "{refused}");
+        assert!(expand(&format!("{}{{{}}}", "x".repeat(100_000), "a,".repeat(1000))).is_err());
+        assert_eq!(expand(&"{a}".repeat(10_000)).unwrap(), ["a".repeat(10_000)]);
+    }
+
+    #[test]
+    fn a_long_sum_or_product_is_read_and_forgotten_on_a_small_stack() {
+        let small = std::thread::Builder::new().stack_size(256 << 10);
+        let all = || {
+            for operator in ["+", "-", "*", "/", " + x * "] {
+                let text = ["x"; 100_000].join(operator);
+                let sum = Expression::parse(&text).unwrap();
+                sum.cells(&mut BTreeSet::new());
+                assert_eq!(sum.clone(), sum);
+            }
+            assert!(matches!(&checks(&["1"; 100_000].join("<")).unwrap()[0].statement,
+                Statement::Ordered(_, rest) if rest.len() == 99_999));
+        };
+        small.spawn(all).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_before_the_stack_is_exhausted() {
+        for (open, close) in [("(", ")"), ("-", ""), ("max(", ")"), ("(1 + ", ")"), ("max(1, ", ")")] {
+            let nested = |depth: usize| format!("{}x{}", open.repeat(depth), close.repeat(depth));
+            assert!(Expression::parse(&nested(MOST_NESTED)).is_ok(), "{open}");
+            for depth in [MOST_NESTED + 1, 10_000, 200_000] {
+                let refused = Expression::parse(&nested(depth)).unwrap_err().to_string();
+                assert!(refused.contains("is nested too deeply\n"), "{refused}");
+                assert!(refused.len() < 1000, "{refused}");
+            }
+        }
     }
 
     #[test]

@@ -58,8 +58,10 @@ impl Real {
             Expression::Number(number) => Some(*number),
             Expression::Name(name) => self.figures.get(&(name.clone(), cell?.clone())).copied(),
             Expression::In(inner, cell) => self.value(inner, Some(cell)),
-            Expression::Binary(operator, left, right) => {
-                Some(operator.apply(self.value(left, cell)?, self.value(right, cell)?))
+            Expression::Chain(first, rest) => {
+                rest.iter().try_fold(self.value(first, cell)?, |value, (operator, next)| {
+                    Some(operator.apply(value, self.value(next, cell)?))
+                })
             }
             Expression::Call(name, arguments) => {
                 let function = function(name)?;

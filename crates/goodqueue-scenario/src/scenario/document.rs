@@ -100,10 +100,7 @@ impl Document {
             return Err(too_large().in_file(name));
         }
         let source = Source::new(name, text);
-        if let Some(start) = too_deep(text) {
-            let message = Diagnostic::new(format!("keys or values are nested deeper than {MOST_DOTS}"));
-            return Err(message.in_source(&source, start..start + 1));
-        }
+        check_depth(&source)?;
         let table = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -466,6 +463,13 @@ fn read_json(value: &serde_json::Value) -> Node {
         ),
     };
     Node { raw, origin: Origin::Program }
+}
+
+/// Refuses TOML whose keys or values nest too deeply.
+pub(crate) fn check_depth(source: &Source) -> Result<(), Diagnostic> {
+    let Some(start) = too_deep(&source.text) else { return Ok(()) };
+    let message = Diagnostic::new(format!("keys or values are nested deeper than {MOST_DOTS}"));
+    Err(message.in_source(source, start..start + 1))
 }
 
 /// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits brackets, not dots.

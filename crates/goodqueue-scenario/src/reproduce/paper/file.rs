@@ -64,7 +64,9 @@ use serde::Deserialize;
 use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Reference, one};
 use crate::diagnostic::{Diagnostic, Source};
 use crate::reproduce::expression::{Check, Expression, checks};
+use crate::reproduce::measures;
 use crate::reproduce::real::Real;
+use crate::scenario::check_depth;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -232,6 +234,7 @@ impl Paper {
         given: Vec<Given>,
     ) -> Result<Self, Diagnostic> {
         let file_name = format!("{folder}/claims.toml");
+        check_depth(&Source::new(&file_name, text))?;
         let mut file: File = toml::from_str(text).map_err(|error| {
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");
             Diagnostic::new(problem).in_source(&Source::new(&file_name, text), error.span().unwrap_or(0..0))
@@ -282,6 +285,7 @@ impl Paper {
             beyond: file.beyond.qdiscs,
             real: real.map_err(|error| error.in_file(&file_name))?,
         };
+        measures::check(&paper.measures).map_err(|error| error.in_file(&file_name))?;
         paper.check().map_err(|error| error.in_file(&file_name))?;
         Ok(paper)
     }

@@ -6,10 +6,11 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 GOODQUEUE = $(TARGET)/release/goodqueue
 
 FUZZ_SECONDS ?= 60
+MUTANTS ?= 10000
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording capture tcp_segments undo_file live_packets
 
-.PHONY: score deviations demo test bench bench-live fuzz supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: score deviations demo test bench bench-live fuzz mutants supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -17,6 +18,7 @@ help:
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
+	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
@@ -55,6 +57,10 @@ fuzz: toolchain
 	    -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
 	    </dev/null) || exit 1; \
 	done
+
+# A debug build, since it looks for overflows; some minutes. What finds something is left in fuzz/artifacts.
+mutants: toolchain
+	MUTANTS=$(MUTANTS) $(CARGO) test --quiet --package goodqueue-hostile --test mutants -- --nocapture
 
 # cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
 # checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.

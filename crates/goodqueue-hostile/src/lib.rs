@@ -11,6 +11,7 @@ mod capture;
 mod choices;
 #[cfg(target_os = "linux")]
 mod live_packets;
+pub mod mutation;
 mod operations;
 mod recording;
 mod scenario;
@@ -37,31 +38,39 @@ pub use undo_file::undo_file;
 pub struct Target {
     /// Its name: that of its function, its fuzz target and its folder of inputs.
     pub name: &'static str,
+    /// Bytes of an input that are tried, at most.
+    pub longest: usize,
     /// What is done with an input.
     pub run: fn(&[u8]),
 }
 
-/// Lists functions by their names.
+/// Lists functions by their names, with the longest input of each.
 macro_rules! targets {
-    ($($(#[$attribute:meta])* $name:ident),+ $(,)?) => {
+    ($($(#[$attribute:meta])* $name:ident: $longest:expr),+ $(,)?) => {
         /// Every kind.
-        pub const TARGETS: &[Target] = &[$($(#[$attribute])* Target { name: stringify!($name), run: $name }),+];
+        pub const TARGETS: &[Target] =
+            &[$($(#[$attribute])* Target { name: stringify!($name), longest: $longest, run: $name }),+];
     };
 }
 
 targets! {
-    operations,
-    tc_line,
-    scenario,
-    trace,
-    recording,
-    capture,
-    tcp_segments,
+    operations: STORY,
+    tc_line: FILE,
+    scenario: FILE,
+    trace: FILE,
+    recording: FILE,
+    capture: FILE,
+    tcp_segments: STORY,
     #[cfg(target_os = "linux")]
-    undo_file,
+    undo_file: FILE,
     #[cfg(target_os = "linux")]
-    live_packets,
+    live_packets: FILE,
 }
+
+/// More than any limit of nesting or of names, and read in a moment.
+const FILE: usize = 256 << 10;
+/// Each few bytes are a step, after which everything is checked.
+const STORY: usize = 1 << 10;
 
 /// Where the committed inputs of a target are.
 #[must_use]

@@ -3,8 +3,10 @@
 use std::io::Cursor;
 
 use goodqueue_scenario::recording::{Recording, Row};
+use goodqueue_testkit::kernel;
 
-/// A recording, plain or compressed: it ends, or a sentence says where it is wrong; rows are written as they were read.
+/// A recording, plain or compressed: it ends, or a sentence says where it is wrong; rows are written as they were read, and
+/// what they say is replayed.
 ///
 /// # Panics
 /// Neither.
@@ -31,4 +33,17 @@ pub fn recording(bytes: &[u8]) {
     assert_eq!(again.header(), recording.header());
     let again: Vec<Row> = again.map(|row| row.expect("the row was read before")).collect();
     assert_eq!(again, rows);
+    if recording.next().is_none() {
+        replay(bytes);
+    }
+}
+
+/// What a discipline makes of the recording's packets; differences from what it says are no defect.
+fn replay(bytes: &[u8]) {
+    let again = Recording::read("fuzz", Cursor::new(bytes.to_vec())).expect("it was read before");
+    if let Ok(recording) = kernel::Recording::of(again)
+        && let Err(difference) = recording.compare(|_, _| None)
+    {
+        assert!(!difference.is_empty());
+    }
 }

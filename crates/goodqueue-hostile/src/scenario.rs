@@ -1,11 +1,15 @@
 //! Scenario files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::sweep;
+use goodqueue::{Duration, Instant};
+use goodqueue_scenario::scenario::{Document, Names, Scenario};
+use goodqueue_scenario::{measure, run, sweep};
+use goodqueue_sim::observer::{Fate, Observer, Visit};
+use goodqueue_sim::run_observed;
 
-/// A scenario file: either a sentence says what is wrong, or its result form reads back as the same scenario.
+/// A scenario file: either a sentence says what is wrong, or its result form reads back as the same scenario, and it runs.
 ///
 /// # Panics
 /// Neither.
@@ -23,6 +27,7 @@ pub fn scenario(bytes: &[u8]) {
             let again = Document::from_json(&json).and_then(|read| read.resolve(&Names::default()));
             let again = again.unwrap_or_else(|error| panic!("{json}: {error}"));
             assert_eq!(again.to_json(), json, "of {text:?}");
+            run_a_little(scenario);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -31,5 +36,42 @@ pub fn scenario(bytes: &[u8]) {
             Ok(points) => assert!(!points.is_empty()),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
+    }
+}
+
+/// The first second of one discipline with one seed, or as much of it as some thousand packets take.
+fn run_a_little(mut scenario: Scenario) {
+    scenario.qdiscs.truncate(1);
+    scenario.seeds = 1;
+    scenario.duration = scenario.duration.min(Duration::from_secs(1));
+    scenario.warmup = scenario.warmup.min(Duration::from_nanos(scenario.duration.as_nanos() / 2));
+    let step = Some(Duration::from_millis(100));
+    let jobs = match run::jobs(&[(BTreeMap::new(), scenario)], step) {
+        Ok(jobs) => jobs,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    for job in jobs {
+        match run_observed(&job.config, |_: Instant| true, &mut Patience::default()) {
+            Ok(outcome) => drop(measure::run(job.labels.clone(), &job.config, &outcome)),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Counts packets, and has enough at some time.
+#[derive(Default)]
+struct Patience {
+    packets: u64,
+}
+
+impl Observer for Patience {
+    fn arrived(&mut self, _: &Visit) {
+        self.packets += 1;
+    }
+
+    fn ended(&mut self, _: &Visit, _: Instant, _: Fate) {}
+
+    fn goes_on(&self) -> bool {
+        self.packets < 5_000
     }
 }

@@ -37,8 +37,15 @@ impl Recording {
     /// # Errors
     /// The file cannot be read or is not a recording of a discipline; the text says where.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let place = path.display();
-        let recording = recording::Recording::open(path).map_err(|error| error.to_string())?;
+        Self::of(recording::Recording::open(path).map_err(|error| error.to_string())?)
+    }
+
+    /// Takes a recording in.
+    ///
+    /// # Errors
+    /// A row of it cannot be read, or it is not of a discipline; the text says where.
+    pub fn of(recording: recording::Recording) -> Result<Self, String> {
+        let place = recording.name().to_owned();
         let header = recording.header().clone();
         let rate = header.rate().ok_or_else(|| format!("{place}:1: no rate_bps"))?;
         let qdisc = header.qdisc.ok_or_else(|| format!("{place}:1: no qdisc"))?;
@@ -48,7 +55,7 @@ impl Recording {
         let configs = recording::configs(&commands, &rows, &link, Some("linux"));
         let (config, changes) = configs.map_err(|error| format!("{place}: {error}"))?;
         Ok(Self {
-            name: header.name.unwrap_or_else(|| place.to_string()),
+            name: header.name.unwrap_or(place),
             config,
             changes,
             rate,

@@ -71,34 +71,62 @@ pub struct FlowOutcome {
     pub before: FlowTally,
     /// At the end.
     pub after: FlowTally,
-    /// Packets offered to a queue and dropped, in the time measured.
-    pub offered: u64,
-    /// Those dropped.
-    pub dropped: u64,
+    /// Its packets at the queues down and up, in the time measured.
+    pub packets: [FlowPackets; 2],
     /// What it measured, from its beginning.
     pub samples: Vec<Sample>,
     /// Why it could not do what it should have, if so.
     pub trouble: Option<String>,
 }
 
-/// Counts packets by flow.
-struct ByFlow(Rc<RefCell<Vec<(u64, u64)>>>);
+/// A flow's packets at one queue.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FlowPackets {
+    /// Offered.
+    pub offered: u64,
+    /// Sent on their way.
+    pub sent: u64,
+    /// Dropped.
+    pub dropped: u64,
+}
 
-impl Observer for ByFlow {
-    fn arrived(&mut self, _: Instant, _: Direction, packet: &IpPacket) {
-        let mut counts = self.0.borrow_mut();
-        let flow = flow_of(packet.headers().ports, counts.len());
-        if let Some(count) = flow.and_then(|flow| counts.get_mut(flow)) {
-            count.0 += 1;
+impl FlowPackets {
+    const fn since(&self, before: &Self) -> Self {
+        Self {
+            offered: self.offered - before.offered,
+            sent: self.sent - before.sent,
+            dropped: self.dropped - before.dropped,
         }
     }
+}
 
-    fn dropped(&mut self, _: Instant, _: Direction, packet: &IpPacket, _: DropReason) {
+/// Of each flow, down and up.
+type Counts = Rc<RefCell<Vec<[FlowPackets; 2]>>>;
+
+/// Counts packets by flow.
+struct ByFlow(Counts);
+
+impl ByFlow {
+    fn count(&self, direction: Direction, packet: &IpPacket, one: impl FnOnce(&mut FlowPackets)) {
         let mut counts = self.0.borrow_mut();
         let flow = flow_of(packet.headers().ports, counts.len());
         if let Some(count) = flow.and_then(|flow| counts.get_mut(flow)) {
-            count.1 += 1;
+            one(&mut count[direction.index()]);
         }
+    }
+}
+
+impl Observer for ByFlow {
+    fn arrived(&mut self, _: Instant, direction: Direction, packet: &IpPacket) {
+        self.count(direction, packet, |count| count.offered += 1);
+    }
+
+    fn sent(&mut self, _: Instant, direction: Direction, packet: &IpPacket) {
+        self.count(direction, packet, |count| count.sent += 1);
+    }
+
+    fn dropped(&mut self, _: Instant, direction: Direction, packet: &IpPacket, _: DropReason) {
+        self.count(direction, packet, |count| count.dropped += 1);
     }
 }
 
@@ -130,7 +158,7 @@ impl Session {
         let devices = [Device::Tun(client_tun), Device::Tun(server_tun)];
         let mut bottleneck = Bottleneck::new(clock, devices, &self.with_delays())?;
         bottleneck.watch_kernel((client_link, client_index), (server_link, server_index));
-        let counts = Rc::new(RefCell::new(vec![(0, 0); flows.len()]));
+        let counts = Rc::new(RefCell::new(vec![[FlowPackets::default(); 2]; flows.len()]));
         bottleneck.observers.push(Box::new(ByFlow(Rc::clone(&counts))));
         self.measure(bottleneck, &flows, &counts)
     }
@@ -168,7 +196,7 @@ impl Session {
         &self,
         mut bottleneck: Bottleneck,
         flows: &[Flow],
-        counts: &Rc<RefCell<Vec<(u64, u64)>>>,
+        counts: &Counts,
     ) -> Result<SessionOutcome, LiveError> {
         let mut baseline = Baseline::take(&mut bottleneck, flows, counts);
         let mut steps = [Vec::new(), Vec::new()];
@@ -213,8 +241,7 @@ impl Session {
             .map(|((flow, (before, after)), (counted, counts))| FlowOutcome {
                 before: *before,
                 after: *after,
-                offered: counts.0 - counted.0,
-                dropped: counts.1 - counted.1,
+                packets: [0, 1].map(|queue: usize| counts[queue].since(&counted[queue])),
                 samples: flow.samples(),
                 trouble: flow.trouble(),
             })
@@ -254,13 +281,13 @@ const fn seconds(span: Duration) -> f64 {
 struct Baseline {
     links: [Stats; 2],
     tallies: Vec<FlowTally>,
-    counts: Vec<(u64, u64)>,
+    counts: Vec<[FlowPackets; 2]>,
     kernel: [InterfaceCounters; 2],
     at: Instant,
 }
 
 impl Baseline {
-    fn take(bottleneck: &mut Bottleneck, flows: &[Flow], counts: &Rc<RefCell<Vec<(u64, u64)>>>) -> Self {
+    fn take(bottleneck: &mut Bottleneck, flows: &[Flow], counts: &Counts) -> Self {
         Self {
             links: Direction::BOTH.map(|direction| bottleneck.link(direction).stats()),
             tallies: flows.iter().map(Flow::tally).collect(),

@@ -12,6 +12,7 @@ use goodqueue::{DropReason, Duration, Instant, Stats};
 use goodqueue_sim as sim;
 use goodqueue_sim::backlog::Spike;
 use goodqueue_sim::link::LinkConfig;
+use goodqueue_sim::network::Fates;
 use goodqueue_sim::simulation::FlowOutcome;
 use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
@@ -19,9 +20,9 @@ use hdrhistogram::Histogram;
 
 use self::transfers::{completion, groups, is_of_pieces, summary_of_transfers, web};
 use crate::results::{
-    Bottleneck, Engine, Fairness, FlowLosses, FlowResult, FlowSeries, GroupFairness, HopResult, LinkResult,
-    MeanMax, Packets, PerDirection, Probes, Quantiles, QueueSeries, Run, Series, SpikeResult, Summary,
-    VoipResult,
+    Bottleneck, Engine, Fairness, FlowLosses, FlowPackets, FlowResult, FlowSeries, GroupFairness, HopResult,
+    LinkResult, MeanMax, Packets, PerDirection, Probes, Quantiles, QueueSeries, Run, Series, SpikeResult,
+    Summary, VoipResult,
 };
 use crate::scenario::Hearing;
 use crate::tc;
@@ -218,19 +219,26 @@ fn flow_result(
     let end = Instant::ZERO + run.duration;
     let hearing = table.and_then(|table| table.hearing);
     let is_ping = matches!(config.traffic, Traffic::Ping(_));
+    let direction = config.traffic.direction();
+    let [own, reverse] = [direction, direction.reverse()].map(|direction| {
+        let Fates { sent, arrived, dropped } = outcome.fates[direction.index()];
+        FlowPackets { sent, arrived, dropped }
+    });
     FlowResult {
         id,
         kind: config.traffic.kind().to_owned(),
         cc: config.traffic.congestion_control().map(str::to_owned),
-        direction: config.traffic.direction().name().to_owned(),
+        direction: direction.name().to_owned(),
         rtt_s: seconds(config.rtt),
         goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
         bytes_delivered: outcome.tally.delivered,
-        packets_sent: outcome.tally.sent,
-        packets_dropped: outcome.counters.dropped,
+        packets_sent: own.sent,
+        packets_arrived: own.arrived,
+        packets_dropped: own.dropped,
+        reverse,
         retransmits: outcome.tally.retransmits,
         timeouts: outcome.tally.timeouts,
-        losses: losses(outcome),
+        losses: losses(outcome, own.sent),
         startup_s: outcome.first_delivery.map(|at| seconds(at.since(config.start))),
         fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
         label: table.and_then(|table| table.label.clone()),
@@ -241,9 +249,8 @@ fn flow_result(
     }
 }
 
-fn losses(outcome: &FlowOutcome) -> Option<FlowLosses> {
+fn losses(outcome: &FlowOutcome, sent: u64) -> Option<FlowLosses> {
     let sim::losses::FlowLosses { packets, events, span } = outcome.losses?;
-    let sent = outcome.tally.sent;
     Some(FlowLosses {
         share: (sent > 0).then(|| float(packets) / float(sent)),
         events,

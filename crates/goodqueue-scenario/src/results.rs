@@ -336,10 +336,17 @@ pub struct FlowResult {
     pub goodput_bps: f64,
     /// In-order payload delivered in the measured time.
     pub bytes_delivered: u64,
-    /// Segments (or datagrams) sent, retransmissions included.
+    /// Packets sent in the direction of its data (of a ping, its requests), retransmissions included. Each has arrived, was
+    /// dropped, or is on its way; a copy that a path makes counts nowhere.
     pub packets_sent: u64,
-    /// Packets of this flow dropped at the bottleneck.
+    /// Packets in that direction that arrived.
+    #[serde(default)]
+    pub packets_arrived: u64,
+    /// Packets in that direction that a queue dropped or the air lost.
     pub packets_dropped: u64,
+    /// Packets in the other direction: acknowledgements, requests, answers to pings.
+    #[serde(default)]
+    pub reverse: FlowPackets,
     /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.
@@ -368,6 +375,17 @@ pub struct FlowResult {
     /// What a viewer of adaptive video saw; absent for other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoResult>,
+}
+
+/// Packets of a flow in one direction. Each that was sent has arrived, was dropped, or is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowPackets {
+    /// Sent.
+    pub sent: u64,
+    /// Arrived.
+    pub arrived: u64,
+    /// Dropped by a queue, or lost in the air.
+    pub dropped: u64,
 }
 
 /// Transfers that began in the time measured, and how long they took.

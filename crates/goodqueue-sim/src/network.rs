@@ -56,7 +56,8 @@ pub struct Network {
 struct FlowPath {
     /// When it will be woken; [`Instant::MAX`]: not at all.
     wake_at: Instant,
-    counters: FlowCounters,
+    /// Down, up.
+    fates: [Fates; 2],
 }
 
 /// The channel to the clients.
@@ -148,13 +149,27 @@ pub(crate) struct Hosts {
     pub(crate) watched: Watched,
 }
 
-/// What happened to a flow's packets on the path.
+/// What happened to a flow's packets that travelled in one direction. Copies that a queue makes (`netem duplicate`) count in
+/// nothing: each packet that was sent has arrived, was dropped, or is on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct FlowCounters {
-    /// Packets sent into the network.
-    pub offered: u64,
-    /// Packets that a queue dropped.
+pub struct Fates {
+    /// Sent into the network.
+    pub sent: u64,
+    /// Arrived at the other host.
+    pub arrived: u64,
+    /// Dropped by a queue, or lost in the air.
     pub dropped: u64,
+}
+
+impl Fates {
+    /// What has happened since `before`.
+    pub(crate) const fn since(&self, before: &Self) -> Self {
+        Self {
+            sent: self.sent - before.sent,
+            arrived: self.arrived - before.arrived,
+            dropped: self.dropped - before.dropped,
+        }
+    }
 }
 
 /// What went into the network and came out of it, to find out that nothing was lost or made on the way. Kept in debug
@@ -258,7 +273,7 @@ impl Network {
             joins: Vec::new(),
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
-            flows: vec![FlowPath { wake_at: Instant::MAX, counters: FlowCounters::default() }; flows.len()],
+            flows: vec![FlowPath { wake_at: Instant::MAX, fates: [Fates::default(); 2] }; flows.len()],
             access_of: Vec::new(),
             ends_of: Vec::new(),
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
@@ -376,7 +391,7 @@ impl Network {
         let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow as usize] };
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
         let packet = Packet { queued_at: now, flow, connection, len, ends, payload };
-        self.flows[flow as usize].counters.offered += 1;
+        self.flows[flow as usize].fates[direction.index()].sent += 1;
         self.books.sent(packet.len);
         if !self.access_of.is_empty()
             && let Some(line) = self.access_of[flow as usize][direction.index()]
@@ -468,9 +483,7 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            self.flows[lost.flow as usize].counters.dropped += 1;
-            self.losses.dropped(now, direction, lost.flow);
-            self.books.dropped(lost.len);
+            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.books));
             if direction == Direction::Up {
                 self.left_client(now, lost.flow, lost.len);
             }
@@ -498,9 +511,7 @@ impl Network {
         let direction = Direction::BOTH[link as usize & 1];
         let queue = &mut links[link as usize];
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
-            flows[lost.flow as usize].counters.dropped += 1;
-            losses.dropped(now, direction, lost.flow);
-            books.dropped(lost.len);
+            count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some(when) = call_at {
             if queue.serves_at(now) {
@@ -550,9 +561,7 @@ impl Network {
         let Self { links, flows, losses, books, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
-            flows[lost.flow as usize].counters.dropped += 1;
-            losses.dropped(now, direction, lost.flow);
-            books.dropped(lost.len);
+            count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some((end, packet)) = progress.sent {
             let is_last = self.joins.get(packet.flow as usize).is_some_and(|join| join + 1 == link);
@@ -587,6 +596,8 @@ impl Network {
         match line.end {
             End::Host(direction) => {
                 self.books.arrived(packet.len);
+                let fates = &mut self.flows[packet.flow as usize].fates[direction.index()];
+                fates.arrived += u64::from(!packet.ends.is_copy());
                 Some((packet, direction))
             }
             End::Link(link) => {
@@ -652,8 +663,9 @@ impl Network {
         self.links.iter().map(|link| link.qdisc().stats()).collect()
     }
 
-    pub(crate) fn counters(&self, flow: usize) -> FlowCounters {
-        self.flows[flow].counters
+    /// What became of a flow's packets: down, up.
+    pub(crate) fn fates(&self, flow: usize) -> [Fates; 2] {
+        self.flows[flow].fates
     }
 
     /// Packets and bytes that are on their way: queued, being sent, or in a delay line.
@@ -683,6 +695,20 @@ impl Network {
         let left = self.in_flight();
         sent.packets + copied == arrived.packets + dropped.packets + left.packets
             && sent.bytes + bytes_copied == arrived.bytes + dropped.bytes + left.bytes
+    }
+}
+
+/// A packet was dropped on its way in `direction`.
+fn count_drop(
+    now: Instant,
+    direction: Direction,
+    lost: &Packet,
+    (flows, losses, books): (&mut [FlowPath], &mut Losses, &mut Books),
+) {
+    books.dropped(lost.len);
+    if !lost.ends.is_copy() {
+        flows[lost.flow as usize].fates[direction.index()].dropped += 1;
+        losses.dropped(now, direction, lost.flow);
     }
 }
 

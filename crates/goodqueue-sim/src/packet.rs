@@ -66,7 +66,7 @@ pub struct Ends {
     pub client: u16,
     /// Number of the server.
     pub server: u8,
-    /// The code point, and above it the direction.
+    /// The code point, and above it the direction, and whether it is a copy.
     marks: u8,
 }
 
@@ -75,32 +75,39 @@ impl Ends {
     /// bits are taken.
     #[must_use]
     pub const fn new(client: u16, server: u8, dscp: u8) -> Self {
-        Self { client, server, marks: dscp & 63 }
+        Self { client, server, marks: dscp & DSCP }
     }
 
     /// The same, in this direction.
     #[must_use]
     #[inline]
     pub const fn towards(self, direction: Direction) -> Self {
-        Self { marks: (self.marks & 63) | (direction as u8) << 6, ..self }
+        Self { marks: (self.marks & DSCP) | (direction as u8) << 6, ..self }
     }
 
     /// The code point.
     #[must_use]
     pub const fn dscp(self) -> u8 {
-        self.marks & 63
+        self.marks & DSCP
     }
 
     /// The same, with code point 0.
     #[must_use]
     pub const fn without_dscp(self) -> Self {
-        Self { marks: self.marks & 64, ..self }
+        Self { marks: self.marks & !DSCP, ..self }
     }
 
     /// True if the client is the sender.
     #[must_use]
     pub const fn is_up(self) -> bool {
-        self.marks & 64 != 0
+        self.marks & UP != 0
+    }
+
+    /// True if a queue made it as a copy of another packet.
+    #[must_use]
+    #[inline]
+    pub const fn is_copy(self) -> bool {
+        self.marks & COPY != 0
     }
 
     /// The sender and the receiver, each by a number among all hosts.
@@ -109,6 +116,11 @@ impl Ends {
         (self.host(self.is_up()), self.host(!self.is_up()))
     }
 }
+
+/// In [`Ends::marks`].
+const DSCP: u8 = 63;
+const UP: u8 = 64;
+const COPY: u8 = 128;
 
 const _: () = assert!(size_of::<Packet>() <= 88, "a packet is moved often");
 
@@ -155,7 +167,8 @@ impl goodqueue::Packet for Packet {
     }
 
     fn duplicate(&self) -> Option<Self> {
-        Some(*self)
+        let ends = Ends { marks: self.ends.marks | COPY, ..self.ends };
+        Some(Self { ends, ..*self })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::backlog::BacklogWatch;
 use crate::link::{Link, LinkConfig};
 use crate::losses::{FlowLosses, Watched};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
-use crate::network::{Event, FlowCounters, Hosts, MAX_FLOWS, Network, Ticks};
+use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Observer, Register};
 use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Showing, Source, Tally, Traffic, Transfer};
@@ -168,8 +168,8 @@ pub struct Outcome {
 pub struct FlowOutcome {
     /// In the time measured; `completed_at` is absolute.
     pub tally: Tally,
-    /// At the bottleneck, in the time measured.
-    pub counters: FlowCounters,
+    /// What became of its packets, down and up, in the time measured.
+    pub fates: [Fates; 2],
     /// Drops of packets in the direction of its data, in the time measured; `None` if nobody watched.
     pub losses: Option<FlowLosses>,
     /// When its receiver got the first byte; absolute, and known for single TCP connections only.
@@ -255,7 +255,7 @@ struct Baseline {
     at: Instant,
     links: Vec<goodqueue::Stats>,
     tallies: Vec<Tally>,
-    counters: Vec<FlowCounters>,
+    fates: Vec<[Fates; 2]>,
 }
 
 /// How often a run looks up from its work.
@@ -315,7 +315,7 @@ impl<'a> Simulation<'a> {
             baseline: Baseline {
                 links: network_stats,
                 tallies: vec![Tally::default(); sources.len()],
-                counters: vec![FlowCounters::default(); sources.len()],
+                fates: vec![[Fates::default(); 2]; sources.len()],
                 ..Baseline::default()
             },
             sources,
@@ -436,7 +436,7 @@ impl<'a> Simulation<'a> {
             at: now,
             links: self.network.stats(),
             tallies: self.sources.iter().map(Source::tally).collect(),
-            counters: (0..self.sources.len()).map(|flow| self.network.counters(flow)).collect(),
+            fates: (0..self.sources.len()).map(|flow| self.network.fates(flow)).collect(),
         };
     }
 
@@ -475,7 +475,7 @@ impl<'a> Simulation<'a> {
     fn flow_outcome(&self, index: usize) -> FlowOutcome {
         let (flow, source, baseline) = (&self.config.flows[index], &self.sources[index], &self.baseline);
         let (tally, before) = (source.tally(), &baseline.tallies[index]);
-        let (seen, seen_before) = (self.network.counters(index), baseline.counters[index]);
+        let (fates, fates_before) = (self.network.fates(index), &baseline.fates[index]);
         let from = flow.start.max(baseline.at);
         let until = self.end.min(flow.stop.unwrap_or(self.end)).min(tally.completed_at.unwrap_or(self.end));
         let round_trips = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);
@@ -489,10 +489,7 @@ impl<'a> Simulation<'a> {
                 timeouts: tally.timeouts - before.timeouts,
                 completed_at: tally.completed_at,
             },
-            counters: FlowCounters {
-                offered: seen.offered - seen_before.offered,
-                dropped: seen.dropped - seen_before.dropped,
-            },
+            fates: [0, 1].map(|direction| fates[direction].since(&fates_before[direction])),
             losses: Some(self.network.losses.of(index)),
             first_delivery: source.first_delivery(),
             active: until.since(from),

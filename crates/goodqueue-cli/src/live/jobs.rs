@@ -326,7 +326,11 @@ fn flow_outcome(
     };
     sim::FlowOutcome {
         tally: tally(before, after),
-        counters: sim::network::FlowCounters { offered: seen.offered, dropped: seen.dropped },
+        fates: seen.packets.map(|queue| sim::network::Fates {
+            sent: queue.offered,
+            arrived: queue.sent,
+            dropped: queue.dropped,
+        }),
         losses: None,
         first_delivery: None,
         active,

@@ -14,6 +14,8 @@ pub(crate) struct Datagrams {
     ecn: Ecn,
     sent: u64,
     delivered: u64,
+    /// A bit for each number: whether it has arrived.
+    arrived: Vec<u64>,
 }
 
 /// Bytes of the IPv4 and UDP headers.
@@ -22,7 +24,7 @@ pub(crate) const HEADERS: u32 = 28;
 impl Datagrams {
     pub(crate) const fn new(flow: u32, direction: Direction, ecn: bool) -> Self {
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Self { flow, direction, ecn, sent: 0, delivered: 0 }
+        Self { flow, direction, ecn, sent: 0, delivered: 0, arrived: Vec::new() }
     }
 
     /// Sends one, `bytes` long at the IP layer.
@@ -32,11 +34,24 @@ impl Datagrams {
         network.send(now, self.direction, self.flow, bytes, payload);
     }
 
-    /// One arrives.
+    /// One arrives. Of several copies of one, which the path may make, the first counts.
     pub(crate) fn on_packet(&mut self, packet: &Packet, network: &Network) {
-        if let Payload::Datagram { .. } = packet.payload {
+        if let Payload::Datagram { number, .. } = packet.payload
+            && self.is_new(number)
+        {
             self.delivered += u64::from(network.ip_bytes(packet).saturating_sub(HEADERS));
         }
+    }
+
+    fn is_new(&mut self, number: u64) -> bool {
+        let Ok(word) = usize::try_from(number / 64) else { return false };
+        if self.arrived.len() <= word {
+            self.arrived.resize(word + 1, 0);
+        }
+        let (bits, bit) = (&mut self.arrived[word], 1 << (number % 64));
+        let is_new = *bits & bit == 0;
+        *bits |= bit;
+        is_new
     }
 
     /// How many were sent.

@@ -120,7 +120,7 @@ impl Tcp {
     /// Sends through a queue of the sender's own host, which tells TCP what it does.
     #[cold]
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
-        let dropped = |path: &Network| path.counters(self.flow as usize).dropped;
+        let dropped = |path: &Network| path.fates(self.flow as usize)[self.direction.index()].dropped;
         let before = (dropped(network), network.first_link(self.flow, self.direction).not_taken());
         network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
         let first = network.first_link(self.flow, self.direction);

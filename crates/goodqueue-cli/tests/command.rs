@@ -180,6 +180,29 @@ fn packets_of_a_run_are_written_and_replayed() {
     let compared = goodqueue(folder.path(), &replay.concat());
     assert_eq!(compared.status.code(), Some(0), "{}", stdout(&compared));
     assert!(stdout(&compared).contains("8 of 8 recordings equal"));
+    // A path that makes copies and breaks packets does so again.
+    let paths = [
+        "netem duplicate 30% delay 20ms 5ms limit 60",
+        "netem corrupt 10% duplicate 10% loss 3% limit 30",
+        "netem corrupt 20%",
+    ];
+    for path in paths {
+        let args = [
+            "compare",
+            "--time",
+            "3s",
+            "--qdisc",
+            path,
+            "--packets",
+            "copies.jsonl",
+            "--packets",
+            "copies.csv",
+        ];
+        assert!(goodqueue(folder.path(), &args).status.success(), "{path}");
+        let replay = ["replay", "--compare", "copies.down.jsonl", "copies.up.jsonl"];
+        let compared = goodqueue(folder.path(), &replay);
+        assert_eq!(compared.status.code(), Some(0), "{path}: {}", stdout(&compared));
+    }
     // Runs that are kept are made again: their packets were not.
     let run = ["run", "voip", "--set", "duration=2s", "--set", "warmup=0s", "--out", "kept"];
     assert!(goodqueue(folder.path(), &run).status.success());

@@ -261,17 +261,23 @@ impl Link {
         let (monitor, notes) = (&mut self.monitor, &mut self.notes);
         let last_drop = &mut self.last_drop;
         monitor.advance(now);
-        if let Some(notes) = notes {
-            note(notes, &packet, None);
-        }
+        let seen_before = notes.as_mut().map(|notes| {
+            note(notes, Note::Arrived(packet));
+            (notes.len(), all_of(&self.qdisc))
+        });
         self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
             *last_drop = Some(why);
             monitor.dropped(why);
             if let Some(notes) = notes {
-                note(notes, &lost, Some(Fate::Dropped(why)));
+                note(notes, Note::Ended(lost, Fate::Dropped(why)));
             }
             dropped(&lost);
         });
+        if let (Some(notes), Some((place, before))) = (notes, seen_before) {
+            // Before what became of them.
+            let copies = all_of(&self.qdisc).saturating_sub(before + 1);
+            notes.insert(place, Note::Copied(copies));
+        }
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
         if self.ring.is_some() {
@@ -502,8 +508,15 @@ impl Link {
 /// Out of the way of runs that nobody looks on at.
 #[cold]
 #[inline(never)]
-fn note(notes: &mut Vec<Note>, packet: &Packet, fate: Option<Fate>) {
-    notes.push((*packet, fate));
+fn note(notes: &mut Vec<Note>, note: Note) {
+    notes.push(note);
+}
+
+/// All packets that ever were in a discipline, those included that it made.
+#[cold]
+fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
+    let stats = qdisc.stats();
+    stats.dequeued.packets + stats.dropped().packets + qdisc.len() as u64
 }
 
 #[inline]
@@ -518,7 +531,7 @@ fn dequeue(
     let sent = qdisc.dequeue(now, &mut |lost: Packet, why: DropReason| {
         monitor.dropped(why);
         if let Some(notes) = notes {
-            note(notes, &lost, Some(Fate::Dropped(why)));
+            note(notes, Note::Ended(lost, Fate::Dropped(why)));
         }
         dropped(&lost);
     });
@@ -526,7 +539,7 @@ fn dequeue(
     monitor.backlog_is(now, || qdisc.backlog());
     let packet = sent?;
     if let Some(notes) = notes {
-        note(notes, &packet, Some(Fate::Sent));
+        note(notes, Note::Ended(packet, Fate::Sent));
     }
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)

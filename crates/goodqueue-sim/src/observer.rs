@@ -30,6 +30,8 @@ pub struct Visit {
     /// Counts the packets that came to either queue, from 0. A copy that the queue made itself (`netem duplicate`) has a
     /// number of its own, and nobody is told that it came.
     pub number: u64,
+    /// The number of the packet that it is a copy of, if it is one.
+    pub copy_of: Option<u64>,
     /// Which of the two queues.
     pub direction: Direction,
     /// TOS byte with which it came: code point and ECN.
@@ -49,22 +51,32 @@ pub enum Fate {
     Queued,
 }
 
-/// What a link has noted: a packet, and its fate if it was not its arrival.
-pub(crate) type Note = (Packet, Option<Fate>);
+/// What a link has noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Note {
+    /// A packet came.
+    Arrived(Packet),
+    /// The queue made so many copies of the packet that came last.
+    Copied(u64),
+    /// This became of a packet.
+    Ended(Packet, Fate),
+}
 
 /// Finds out which packet is which.
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
     next: u64,
+    /// The visit that began last.
+    last: Option<Visit>,
     present: [BTreeMap<Mark, VecDeque<Visit>>; 2],
 }
 
 /// By what a packet is known again. What one queue cannot tell apart it may give back in either order.
-type Mark = (Instant, u32, u32, u32, [u64; 2]);
+type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
     pub(crate) fn new(observer: &'a mut dyn Observer) -> Self {
-        Self { observer, next: 0, present: [BTreeMap::new(), BTreeMap::new()] }
+        Self { observer, next: 0, last: None, present: [BTreeMap::new(), BTreeMap::new()] }
     }
 
     pub(crate) fn goes_on(&self) -> bool {
@@ -73,29 +85,40 @@ impl<'a> Register<'a> {
 
     /// Hands on what the link of `direction` noted at `now`.
     pub(crate) fn take(&mut self, now: Instant, direction: Direction, notes: &mut Vec<Note>) {
-        for (packet, fate) in notes.drain(..) {
-            let present = &mut self.present[direction.index()];
-            let Some(fate) = fate else {
-                let visit = Visit { number: self.next, direction, tos: packet.tos(), packet };
-                self.next += 1;
-                present.entry(mark(&packet)).or_default().push_back(visit);
-                self.observer.arrived(&visit);
-                continue;
-            };
-            let known = present.get_mut(&mark(&packet));
-            let emptied = known.as_ref().is_some_and(|same| same.len() < 2);
-            let visit = match known.and_then(VecDeque::pop_front) {
-                Some(visit) => Visit { packet, ..visit },
-                None => {
-                    self.next += 1;
-                    Visit { number: self.next - 1, direction, tos: packet.tos(), packet }
+        for note in notes.drain(..) {
+            match note {
+                Note::Arrived(packet) => {
+                    let visit = self.begin(direction, packet, None);
+                    self.last = Some(visit);
+                    self.observer.arrived(&visit);
                 }
-            };
-            if emptied {
-                present.remove(&mark(&packet));
+                Note::Copied(copies) => {
+                    let Some(original) = self.last else { continue };
+                    for copy in (0..copies).filter_map(|_| original.packet.duplicate()) {
+                        self.begin(direction, copy, Some(original.number));
+                    }
+                }
+                Note::Ended(packet, fate) => {
+                    let present = &mut self.present[direction.index()];
+                    let Some(same) = present.get_mut(&mark(&packet)) else { continue };
+                    let visit = same.pop_front();
+                    if same.is_empty() {
+                        present.remove(&mark(&packet));
+                    }
+                    debug_assert!(visit.is_some(), "what ends has begun");
+                    if let Some(visit) = visit {
+                        self.observer.ended(&Visit { packet, ..visit }, now, fate);
+                    }
+                }
             }
-            self.observer.ended(&visit, now, fate);
         }
+    }
+
+    fn begin(&mut self, direction: Direction, packet: Packet, copy_of: Option<u64>) -> Visit {
+        let visit = Visit { number: self.next, copy_of, direction, tos: packet.tos(), packet };
+        self.next += 1;
+        self.present[direction.index()].entry(mark(&packet)).or_default().push_back(visit);
+        visit
     }
 
     /// The run has ended: tells of what is still queued, in the order in which it came.
@@ -113,7 +136,7 @@ fn mark(packet: &Packet) -> Mark {
         Payload::Tcp(segment) => [segment.seq, segment.ack],
         Payload::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
     };
-    (packet.queued_at, packet.flow, packet.connection, packet.len, carries)
+    (packet.queued_at, packet.flow, packet.connection, packet.len, packet.ends.is_copy(), carries)
 }
 
 impl Packet {

@@ -127,8 +127,12 @@ impl goodqueue::Packet for Arrival {
         Some(*self)
     }
 
-    /// Of the bytes only TOS is there: behind the header of Ethernet, the second one of IP's.
+    /// Of the bytes only TOS is there: behind the header of Ethernet, the second one of IP's. Packets of our own recordings have
+    /// none, as when they were recorded.
     fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
+        if matches!(self.priority, Priority::Tos | Priority::Simulated) {
+            return false;
+        }
         if byte == TOS_AT {
             self.tos ^= 1 << (bit & 7);
         }

@@ -86,7 +86,7 @@ pub struct Link {
     unfinished: Option<(IpPacket, u32)>,
     /// Packets that propagate, one line for each delay.
     lines: Vec<(Duration, VecDeque<(Instant, IpPacket)>)>,
-    /// What the discipline counted before it was replaced.
+    /// What disciplines that were replaced have counted, see [`handed_over`].
     counted: Stats,
     /// What is measured.
     pub meter: Meter,
@@ -326,8 +326,9 @@ impl Link {
         self.on_wire = None;
     }
 
-    /// Puts another discipline, or another configuration, in the place of this one. What is queued stays queued, and is
-    /// offered to the new one in the order in which the old one gives it up.
+    /// Puts another discipline, or another configuration, in the place of this one. Queued packets stay queued: another
+    /// discipline takes them over in the order of their arrival. Only packets that it refuses are dropped, and counted as
+    /// packets that were queued.
     pub fn reconfigure(&mut self, now: Instant, config: AnyConfig, observer: &mut impl Observer) {
         self.run_until(now, observer);
         let (direction, meter) = (self.direction, &mut self.meter);
@@ -342,9 +343,10 @@ impl Link {
             }
         } else {
             observer.reconfigured(now, direction, Reconfigured::Discipline(&config));
+            let before = self.qdisc.stats();
             let mut kept = Vec::new();
             self.qdisc.purge(now, &mut |packet: IpPacket, _: DropReason| kept.push(packet));
-            self.counted = sum(&self.counted, &self.qdisc.stats());
+            kept.sort_by_key(|packet| packet.seq);
             self.qdisc = AnyQdisc::new(config, 0, Source::seeded(self.seed));
             for packet in kept {
                 self.qdisc.enqueue(now, packet, &mut |lost: IpPacket, why| {
@@ -352,6 +354,7 @@ impl Link {
                     observer.dropped(now, direction, &lost, why);
                 });
             }
+            self.counted = self.counted.plus(&handed_over(before, &self.qdisc.stats()));
         }
         self.meter.length_is(now, self.qdisc.len());
         self.wake(now);
@@ -394,7 +397,7 @@ impl Link {
     /// What the discipline has done, and those that were here before it.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        sum(&self.counted, &self.qdisc.stats())
+        self.counted.plus(&self.qdisc.stats())
     }
 
     /// Packets that are past the queue and not out yet.
@@ -404,19 +407,16 @@ impl Link {
     }
 }
 
-fn sum(one: &Stats, other: &Stats) -> Stats {
-    let add = |mut a: goodqueue::Count, b: goodqueue::Count| {
-        a.packets = a.packets.wrapping_add(b.packets);
-        a.bytes = a.bytes.wrapping_add(b.bytes);
-        a
-    };
+/// What a discipline that is replaced adds to the counters of its link: `before` is what it had done, `taken` what the next
+/// one did with the packets that it took over. These packets were offered and queued once only, so the counters may wrap
+/// below zero here; those of the next discipline make up for that.
+fn handed_over(before: Stats, taken: &Stats) -> Stats {
     Stats {
-        offered: add(one.offered, other.offered),
-        enqueued: add(one.enqueued, other.enqueued),
-        dequeued: add(one.dequeued, other.dequeued),
-        dropped_before: add(one.dropped_before, other.dropped_before),
-        dropped_after: add(one.dropped_after, other.dropped_after),
-        marked: add(one.marked, other.marked),
+        offered: before.offered.minus(taken.offered),
+        enqueued: before.enqueued.minus(taken.enqueued),
+        dropped_before: before.dropped_before.minus(taken.dropped_before),
+        dropped_after: before.dropped_after.plus(taken.dropped_before),
+        ..before
     }
 }
 

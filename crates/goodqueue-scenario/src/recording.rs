@@ -15,6 +15,7 @@
 //! | `["P", t, prob, qdelay]` | PIE's timer ran: probability (scale 2^56 - 1) and queue delay (64 ns) after it |
 //! | `["M", t, max_p, qavg]` | adaptive RED's timer ran: `max_p` (scale 2^32) and average (bytes << Wlog) after it |
 //! | `["C", t, command]` | this command of tc changed the discipline, or one in it |
+//! | `["E", t]` | the recording ends here: packets that are still queued have no fate in it |
 //!
 //! A file is read row by row and never held whole.
 
@@ -174,6 +175,11 @@ pub enum Row {
         /// What tc was told.
         command: String,
     },
+    /// `E`: the recording ends before the queue is empty.
+    End {
+        /// When.
+        t: Instant,
+    },
 }
 
 impl Row {
@@ -188,7 +194,8 @@ impl Row {
             | Self::PieUpdate { t, .. }
             | Self::RedUpdate { t, .. }
             | Self::Hashes { t, .. }
-            | Self::Change { t, .. } => *t,
+            | Self::Change { t, .. }
+            | Self::End { t } => *t,
         }
     }
 
@@ -232,6 +239,7 @@ pub struct Recording {
     line: Vec<u8>,
     number: usize,
     now: Instant,
+    ended: bool,
     failed: bool,
 }
 
@@ -266,6 +274,7 @@ impl Recording {
             line: Vec::new(),
             number: 0,
             now: Instant::ZERO,
+            ended: false,
             failed: false,
         };
         if !recording.next_line()? {
@@ -321,6 +330,11 @@ impl Recording {
                 format!("time goes back from {} ns to {} ns", self.now.as_nanos(), row.time().as_nanos());
             return Err(Diagnostic::new(message)
                 .allowed("rows in the order in which they happened")
+                .in_line(&self.name, self.number));
+        }
+        if std::mem::replace(&mut self.ended, matches!(row, Row::End { .. })) {
+            return Err(Diagnostic::new("the recording has ended in the line before")
+                .help("remove the row that says so, or those behind it")
                 .in_line(&self.name, self.number));
         }
         self.now = row.time();
@@ -406,6 +420,10 @@ impl Serialize for Row {
                 row.serialize_element(&t.as_nanos())?;
                 row.serialize_element(command)?;
             }
+            Self::End { t } => {
+                row.serialize_element("E")?;
+                row.serialize_element(&t.as_nanos())?;
+            }
         }
         row.end()
     }
@@ -478,6 +496,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 Ok(Row::Hashes { t, flow, hosts })
             }
             "C" => Ok(Row::Change { t, command: field(&mut row, "the command")? }),
+            "E" => Ok(Row::End { t }),
             other => Err(A::Error::custom(unknown("the kind of row", other, TAGS).problem())),
         }
     }
@@ -524,11 +543,11 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const LONGEST_LINE: u64 = 1 << 20;
 /// Recordings are read row by row, and may be of hours.
 const MOST_BYTES: u64 = 16 << 30;
-const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "C"];
+const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "C", "E"];
 const FIRST_LINE: &str = "a JSON object, such as {\"qdisc\": \"codel\", \"rate_bps\": 10000000}";
 const ROWS: &str = "[\"A\", t, seq, flow, bytes, tos], [\"X\", t, seq, bytes, tos], [\"D\", t, seq], \
                     [\"R\", t, len, value], [\"P\", t, prob, qdelay], [\"M\", t, max_p, qavg], \
-                    [\"H\", t, flow] or [\"C\", t, command]";
+                    [\"H\", t, flow], [\"C\", t, command] or [\"E\", t]";
 
 #[cfg(test)]
 mod tests {
@@ -552,6 +571,7 @@ mod tests {
 ["H",500000,4294967295]
 ["H",500001,1,2,3]
 ["C",500002,"tc qdisc change dev eth0 root pfifo limit 2"]
+["E",500003]
 "#;
 
     fn read(bytes: &[u8]) -> Result<Recording, Diagnostic> {
@@ -570,7 +590,7 @@ mod tests {
         assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
         assert_eq!(recording.header().other["golden"], 1);
         let plain: Vec<Row> = recording.map(Result::unwrap).collect();
-        assert_eq!(plain.len(), 13);
+        assert_eq!(plain.len(), 14);
         assert_eq!(
             plain[0],
             Row::Arrival {
@@ -600,12 +620,16 @@ mod tests {
         assert!(recording.next().unwrap().is_ok());
         insta::assert_snapshot!(recording.next().unwrap().unwrap_err(), @r#"
         two.jsonl:3:1: `["A",2,1,0]` is not a row: the length is missing at line 1 column 11
-          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow] or ["C", t, command]
+          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow], ["C", t, command] or ["E", t]
         "#);
         assert!(recording.next().is_none());
         insta::assert_snapshot!(rows(b"{}\n[\"D\",5,0]\n[\"D\",4,1]\n").unwrap_err(), @r"
         two.jsonl:3:1: time goes back from 5 ns to 4 ns
           allowed: rows in the order in which they happened
+        ");
+        insta::assert_snapshot!(rows(b"{}\n[\"E\",5]\n[\"D\",6,1]\n").unwrap_err(), @r"
+        two.jsonl:3:1: the recording has ended in the line before
+          help: remove the row that says so, or those behind it
         ");
         for bad in
             ["[\"Q\",1,2]", "[\"A\",-1,0,0,60,0]", "[\"A\",1,0,0,60,256]", "[]", "7", "", "[\"D\",1,2,3,4"]

@@ -281,15 +281,13 @@ impl Input {
             return Err(Diagnostic::new("the recording holds no fates to compare with").in_file(&name));
         }
         let mut ours = Vec::new();
-        // The record of a run ends before the queue is empty.
-        let end = self
-            .header
-            .other
-            .get("t_end_ns")
-            .and_then(Value::as_u64)
-            .map_or(Instant::MAX, Instant::from_nanos);
+        // A recording that says where it ends has no fates of the packets that were queued then.
+        let stated = self.header.other.get("t_end_ns").and_then(Value::as_u64).map(Instant::from_nanos);
+        let ended = self.rows.iter().find_map(|row| if let Row::End { t } = row { Some(*t) } else { None });
+        let end = stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX);
         let left = self.replay(|fate| {
-            if fate.at() < end {
+            // What happened at the very end may have happened before it or after it.
+            if fate.at() < end || fate.at() == end && ours.len() < recorded.len() {
                 ours.push(fate);
             }
         });

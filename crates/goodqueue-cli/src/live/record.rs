@@ -18,7 +18,7 @@ use serde_json::json;
 /// Writes one file for each direction.
 pub(crate) struct Recorder {
     files: [Sink; 2],
-    /// Of another rate or another discipline a replay could not know.
+    /// True once the rate or the discipline has changed, of which a replay could not know.
     over: [bool; 2],
     troubles: VecDeque<String>,
 }
@@ -96,6 +96,7 @@ impl Observer for Recorder {
             self.write(direction, &Row::Change { t: now, command });
             return;
         }
+        self.write(direction, &Row::End { t: now });
         if !std::mem::replace(&mut self.over[direction.index()], true) {
             self.troubles.push_back(format!(
                 "the recording {} ends at {:.3} s: a replay has one rate and one discipline, whose settings alone may change",

@@ -96,6 +96,51 @@ fn a_recorded_run_replays_through_changes_of_its_discipline() {
 }
 
 #[test]
+fn a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference() {
+    if skipped("a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference") {
+        return;
+    }
+    for (change, end) in [("qdisc pie", "one discipline"), ("rate 3mbit", "one rate")] {
+        let folder = TempDir::new().unwrap();
+        let [record, socket] = ["run.jsonl", "control"].map(|name| folder.path().join(name));
+        let options = ["--rate", "4mbit", "--up", "1mbit", "--rtt", "10ms", "--qdisc", "pfifo limit 40"];
+        let files = ["--record", record.to_str().unwrap(), "--control", socket.to_str().unwrap()];
+        let mut command = shell(&[&options[..], &files].concat(), "fetch-many 60000");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the control socket", || UnixStream::connect(&socket).is_ok());
+        let ask = |line: &str| -> Value {
+            let mut stream = UnixStream::connect(&socket).unwrap();
+            writeln!(stream, "{line}").unwrap();
+            let mut answer = String::new();
+            BufReader::new(stream).read_line(&mut answer).unwrap();
+            serde_json::from_str(&answer).unwrap()
+        };
+        wait_until("a queue", || ask("stats")["down"]["queued"]["packets"].as_u64() > Some(10));
+        assert!(ask(change)["down"].is_object());
+        // Each packet is counted once, whichever discipline it was in, and each drop has a reason.
+        for side in ["down", "up"] {
+            let side = &ask("stats")[side];
+            let number = |value: &Value| value.as_u64().unwrap();
+            let packets = &side["packets"];
+            let gone = number(&packets["dequeued"]) + number(&packets["dropped"]);
+            assert_eq!(number(&packets["offered"]), gone + number(&side["queued"]["packets"]), "{side}");
+            let reasons: u64 = side["drops"].as_object().unwrap().values().map(number).sum();
+            assert_eq!(number(&packets["dropped"]), reasons, "{side}");
+        }
+        let output = child.wait_with_output().unwrap();
+        good(&output);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("the recording down ends at") && said.contains(end), "{said}");
+        let files = ["down", "up"].map(|side| folder.path().join(format!("run.{side}.jsonl")));
+        let compared = goodqueue().arg("replay").args(&files).arg("--compare").output().unwrap();
+        let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+        assert!(compared.status.success() && text.contains("2 of 2 recordings equal"), "{change}: {text}");
+        let rows = std::fs::read_to_string(&files[0]).unwrap();
+        assert_eq!(rows.lines().filter(|row| row.starts_with("[\"E\"")).count(), 1, "{change}");
+    }
+}
+
+#[test]
 fn garbage_on_the_control_socket_is_in_nobodys_way() {
     if skipped("garbage_on_the_control_socket_is_in_nobodys_way") {
         return;

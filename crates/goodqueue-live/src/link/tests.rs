@@ -227,6 +227,56 @@ fn another_discipline_takes_over_what_is_queued() {
 }
 
 #[test]
+fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once() {
+    let mut diary = Diary::default();
+    let mut link = link(mbit(1), pfifo(10), Duration::ZERO);
+    for seq in 0..6 {
+        arrive(&mut link, 0, seq, &mut diary);
+    }
+    let codel = |limit| {
+        let settings = Settings::new().with("limit", goodqueue::config::Value::Packets(limit));
+        let config = goodqueue::codel::CodelConfig::from_settings(&settings, &LinkDefaults::default());
+        AnyConfig::Codel(config.unwrap())
+    };
+    let before = link.stats();
+    link.reconfigure(Instant::from_nanos(MS / 2), codel(100), &mut diary);
+    assert_eq!(link.stats(), before, "nothing was offered, sent or dropped");
+    assert_eq!(link.qdisc().len(), 5);
+    // A FIFO again, and one in which not all have room: two of five leave, as packets that were queued.
+    link.reconfigure(Instant::from_nanos(MS / 2), pfifo(3), &mut diary);
+    let after = link.stats();
+    assert_eq!((after.offered, after.enqueued), (before.offered, before.enqueued));
+    assert_eq!((after.dropped_before.packets, after.dropped_after.packets), (0, 2));
+    assert_eq!(link.meter.drops().iter().sum::<u64>(), 2, "each drop has a reason");
+    assert_eq!(diary.0, [(0, 0, "sent"), (MS / 2, 4, "overlimit"), (MS / 2, 5, "overlimit")]);
+    while link.poll(Instant::from_nanos(100 * MS), &mut diary).is_some() {}
+    let end = link.stats();
+    assert_eq!(end.offered.packets, end.dequeued.packets + end.dropped().packets);
+    assert_eq!((end.offered.packets, end.dequeued.packets), (6, 4));
+}
+
+#[test]
+fn a_discipline_of_flows_gives_up_its_packets_in_the_order_of_their_arrival() {
+    let mut diary = Diary::default();
+    let config =
+        goodqueue::fq_codel::FqCodelConfig::from_settings(&Settings::new(), &LinkDefaults::default());
+    let mut link = link(mbit(1), AnyConfig::FqCodel(config.unwrap()), Duration::ZERO);
+    for seq in 0..8 {
+        let mut bytes = [0; 125];
+        bytes[0] = 0x45;
+        bytes[9] = 17;
+        bytes[20] = if seq % 2 == 0 { 1 } else { 2 };
+        let at = Instant::from_nanos(0);
+        let packet =
+            IpPacket::new(Pool::new(1 << 20).copy(&bytes).unwrap(), Framing::Ip { counted: 0 }, seq, at);
+        link.arrive(at, packet, &mut diary);
+    }
+    link.reconfigure(Instant::from_nanos(MS / 2), pfifo(10), &mut diary);
+    while link.poll(Instant::from_nanos(100 * MS), &mut diary).is_some() {}
+    assert_eq!(diary.0.iter().map(|fate| fate.1).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
 fn a_new_rate_holds_from_the_next_packet_on_and_frees_a_blocked_link() {
     let mut diary = Diary::default();
     let mut link = link(Capacity::Constant(Rate::from_bps(0)), pfifo(10), Duration::ZERO);

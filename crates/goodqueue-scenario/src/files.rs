@@ -1,26 +1,49 @@
 //! Files that appear whole or not at all.
+//!
+//! A result is written to a temporary file in the folder of its final place, which then takes the name. Where the system
+//! has nameless files the temporary file is one, and a process that is killed leaves nothing behind. Elsewhere the file is
+//! called `.goodqueue-...` and is locked while its writer lives; the next start removes those that nobody holds.
+//!
+//! Devices, FIFOs and the like cannot appear whole: they are opened and written to.
 
+#[cfg_attr(not(unix), path = "files/portable.rs")]
+mod system;
+mod target;
+mod temporary;
+
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tempfile::NamedTempFile;
+use target::Target;
+use temporary::Temporary;
+
+pub use target::Identity;
+pub(crate) use temporary::remove_stale;
 
 /// A file that is written piece by piece: under its own name it appears when it is finished, whole; until then, and if it never
-/// is, there is a temporary file at most.
+/// is, there is a temporary file at most. What is no file in a folder (a device, a FIFO) gets the pieces as they come.
 #[derive(Debug)]
-pub struct Growing {
-    path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+pub struct Growing(BufWriter<Unfinished>);
+
+#[derive(Debug)]
+enum Unfinished {
+    Temporary(Temporary),
+    Stream(File),
 }
 
 impl Growing {
     /// Begins a file.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder cannot be written, or `path` is a directory or belongs to somebody else in a folder that all may write.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+        let unfinished = match Target::of(path)? {
+            Target::File(place) => Unfinished::Temporary(Temporary::for_place(place)?),
+            // A pipe or a terminal ignores where to write; a file that standard output leads to continues at its end.
+            Target::Stream(path) => Unfinished::Stream(File::options().append(true).open(path)?),
+        };
+        Ok(Self(BufWriter::new(unfinished)))
     }
 
     /// Gives the file its name, when it is on the disk.
@@ -32,31 +55,41 @@ impl Growing {
     }
 
     fn end(self, synced: bool) -> io::Result<()> {
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        if synced {
-            file.as_file().sync_all()?;
+        match self.0.into_inner().map_err(io::IntoInnerError::into_error)? {
+            Unfinished::Temporary(file) => file.finish(synced),
+            Unfinished::Stream(_) => Ok(()),
         }
-        allow_reading(file.path());
-        file.persist(self.path).map_err(|error| error.error)?;
-        Ok(())
     }
 }
 
 impl Write for Growing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.0.flush()
     }
 }
 
-/// Writes `contents` to a temporary file in the folder of `path`, then renames it to `path`: whatever happens, there is
-/// never a half-written file of that name.
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Temporary(file) => file.write(bytes),
+            Self::Stream(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes `contents` to `path`: whatever happens, there is never a half-written file of that name. A symbolic link stays,
+/// and the file that it leads to is replaced. A file that is replaced keeps its mode, and its owner where that is allowed.
 ///
 /// # Errors
-/// The folder cannot be written, the disk is full, or `path` is a folder.
+/// As [`Growing`].
 pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, true)
 }
@@ -72,73 +105,24 @@ fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
     file.end(synced)
 }
 
-/// Fails if [`write_whole`] would fail now.
+/// Fails if [`write_whole`] would fail now. Removes what killed processes left in the folder.
 ///
 /// # Errors
 /// As `write_whole`.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    match Target::of(path)? {
+        Target::File(place) => {
+            remove_stale(target::folder(&place));
+            if place.exists() {
+                system::may_write(&place)?;
+            }
+            // A temporary file in the same folder is what gets the name: if it can be made, so can the result.
+            Temporary::for_place(place).map(drop)
+        }
+        // A FIFO that nobody reads yet would block here.
+        Target::Stream(path) => system::may_write(&path),
     }
-    // A temporary file in the same folder is what will be renamed: if it can be made, so can the result.
-    tempfile::Builder::new().prefix(".goodqueue-").tempfile_in(folder(path)).map(drop)
 }
-
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// A temporary file is private; a result is as readable as any file that its user makes.
-#[cfg(unix)]
-fn allow_reading(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    // Should this fail the result is still there, only less readable.
-    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644));
-}
-
-#[cfg(not(unix))]
-fn allow_reading(_path: &Path) {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("result.json");
-        write_whole(&path, b"old").expect("written");
-        write_whole(&path, b"new").expect("written");
-        assert_eq!(std::fs::read(&path).expect("there"), b"new");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
-    }
-
-    #[test]
-    fn a_file_that_grows_has_no_name_until_it_is_finished() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let (given_up, path) = (folder.path().join("given-up.csv"), folder.path().join("whole.csv"));
-        for (path, finished) in [(&given_up, false), (&path, true)] {
-            let mut file = Growing::create(path).expect("begun");
-            file.write_all(b"half").expect("written");
-            assert!(!path.exists());
-            if finished {
-                file.finish().expect("finished");
-            }
-        }
-        assert!(!given_up.exists());
-        assert_eq!(std::fs::read(&path).expect("there"), b"half");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
-    }
-
-    #[test]
-    fn a_folder_or_a_file_in_no_folder_is_refused_before_any_work() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        assert!(check_writable(folder.path()).is_err());
-        assert!(check_writable(&folder.path().join("missing/result.json")).is_err());
-        assert!(write_whole(folder.path(), b"x").is_err());
-        assert!(check_writable(&folder.path().join("result.json")).is_ok());
-    }
-}
+mod tests;

@@ -1,0 +1,132 @@
+//! What files are on Unix: owners, modes, locks; and on Linux files without a name.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+
+use rustix::fs::{Access, FlockOperation, OFlags};
+use rustix::io::Errno;
+
+/// Whether a file is locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lock {
+    /// By us, now.
+    Held,
+    /// By another process.
+    Taken,
+    /// The file system has no locks.
+    Unknown,
+}
+
+/// The mode of a new file, of which the kernel takes away what the umask says.
+pub(super) const ANY_MODE: u32 = 0o666;
+
+/// The permissions of a file.
+pub(super) fn mode(about: &Metadata) -> u32 {
+    about.mode() & 0o777
+}
+
+/// Makes a file that must not be there.
+pub(super) fn create_new(name: &Path, mode: u32) -> io::Result<File> {
+    File::options().write(true).create_new(true).mode(mode).open(name)
+}
+
+/// A file in `folder` that has no name, if there can be one that could get a name later.
+#[cfg(target_os = "linux")]
+pub(super) fn nameless(folder: &Path, mode: u32) -> Option<File> {
+    if !Path::new(OPEN_FILES).exists() {
+        return None;
+    }
+    File::options().write(true).mode(mode).custom_flags(flags(OFlags::TMPFILE)).open(folder).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn nameless(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+/// Gives a nameless file a name that is not taken.
+#[cfg(target_os = "linux")]
+pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let file = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, file, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The way that open(2) names for giving a nameless file a name without privileges.
+#[cfg(target_os = "linux")]
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// Opens a file to look at, not one that a symbolic link leads to, and without waiting for anybody.
+pub(super) fn open_without_following(name: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)).open(name)
+}
+
+fn flags(flags: OFlags) -> i32 {
+    flags.bits().cast_signed()
+}
+
+/// Locks a file until it is closed, or the process ends.
+pub(super) fn lock(file: &File) -> Lock {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Lock::Held,
+        Err(Errno::WOULDBLOCK) => Lock::Taken,
+        Err(_) => Lock::Unknown,
+    }
+}
+
+/// Fails if this process may not write the file.
+pub(super) fn may_write(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, Access::WRITE_OK)?)
+}
+
+/// Gives a file the mode of another, and its owner and group if that is allowed.
+pub(super) fn be_like(file: &File, other: &Metadata) -> io::Result<()> {
+    let now = file.metadata()?;
+    let mut mode = mode(other);
+    if now.gid() != other.gid() && fchown(file, None, Some(other.gid())).is_err() {
+        // What the one group may do is not for another.
+        mode &= !0o070;
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    if now.uid() != other.uid() {
+        let _ = fchown(file, Some(other.uid()), None);
+    }
+    Ok(())
+}
+
+/// True if the file belongs to the user of this process.
+pub(super) fn is_own(about: &Metadata) -> bool {
+    about.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// True unless somebody else may have put this into the folder for us to write to. The rule is the kernel's for symbolic
+/// links and FIFOs (`fs.protected_symlinks`), which a renaming would go round.
+pub(super) fn is_trusted(about: &Metadata, folder: &Path) -> io::Result<bool> {
+    let folder = fs::metadata(folder)?;
+    let is_shared = folder.mode() & SHARED == SHARED;
+    let is_of_folder = about.uid() == folder.uid() && about.uid() != NOBODY;
+    Ok(!is_shared || is_own(about) || is_of_folder)
+}
+
+/// True of a socket.
+pub(super) fn is_socket(about: &Metadata) -> bool {
+    about.file_type().is_socket()
+}
+
+/// Device and number, which no other file has.
+pub(super) fn number(about: &Metadata) -> Option<(u64, u64)> {
+    Some((about.dev(), about.ino()))
+}
+
+/// Everybody may write the folder, and only owners may remove from it.
+const SHARED: u32 = 0o1002;
+/// What users look like that a namespace does not know (`kernel.overflowuid`).
+const NOBODY: u32 = 65534;

@@ -1,0 +1,179 @@
+//! A file that is written before it has its name, and the removal of those that a killed process left behind.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::system::{self, Lock};
+use super::target::folder;
+
+/// A file without its final name. Dropped, it is gone.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    file: File,
+    /// What it is called meanwhile, if anything.
+    name: Option<PathBuf>,
+    place: PathBuf,
+}
+
+impl Temporary {
+    /// Begins a file that will be at `place`.
+    pub(super) fn for_place(place: PathBuf) -> io::Result<Self> {
+        // Others may read of it what they could read of the file that it replaces, no more.
+        let mode = replaced(&place).map_or(system::ANY_MODE, |about| system::mode(&about));
+        if let Some(file) = system::nameless(folder(&place), mode) {
+            let _ = system::lock(&file);
+            return Ok(Self { file, name: None, place });
+        }
+        Self::named(place, mode)
+    }
+
+    fn named(place: PathBuf, mode: u32) -> io::Result<Self> {
+        loop {
+            let name = new_name(&place);
+            match system::create_new(&name, mode) {
+                // Another process may have taken it for stale before it was locked.
+                Ok(file) if system::lock(&file) != Lock::Taken && name.exists() => {
+                    return Ok(Self { file, name: Some(name), place });
+                }
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives the file its name; with `synced` once all of it is on the disk.
+    pub(super) fn finish(mut self, synced: bool) -> io::Result<()> {
+        if let Some(about) = replaced(&self.place) {
+            system::be_like(&self.file, &about)?;
+        }
+        if synced {
+            self.file.sync_all()?;
+        }
+        if self.name.is_none() {
+            match system::link(&self.file, &self.place) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                otherwise => return otherwise,
+            }
+            // Only a file with a name can replace another one.
+            let name = new_name(&self.place);
+            system::link(&self.file, &name)?;
+            self.name = Some(name);
+        }
+        if let Some(name) = &self.name {
+            fs::rename(name, &self.place)?;
+            self.name = None;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = fs::remove_file(name);
+        }
+    }
+}
+
+/// The file that one at `place` will replace.
+fn replaced(place: &Path) -> Option<fs::Metadata> {
+    fs::symlink_metadata(place).ok().filter(fs::Metadata::is_file)
+}
+
+fn new_name(place: &Path) -> PathBuf {
+    // Its keys are random.
+    folder(place).join(format!("{PREFIX}{:016x}", RandomState::new().build_hasher().finish()))
+}
+
+/// Removes the temporary files in `folder` that belong to this user and that no process writes any more; once for each
+/// folder.
+pub(crate) fn remove_stale(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+        remove_unheld(folder);
+    }
+}
+
+/// What cannot be removed stays: it is in nobody's way.
+fn remove_unheld(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        if is_ours && entry.metadata().is_ok_and(|about| about.is_file() && system::is_own(&about)) {
+            let _ = remove_if_unheld(&entry.path());
+        }
+    }
+}
+
+fn remove_if_unheld(name: &Path) -> io::Result<()> {
+    let file = system::open_without_following(name)?;
+    let is_stale = match system::lock(&file) {
+        Lock::Held => true,
+        Lock::Taken => false,
+        // Only its age tells.
+        Lock::Unknown => file.metadata()?.modified()?.elapsed().is_ok_and(|age| age > OLD),
+    };
+    if is_stale { fs::remove_file(name) } else { Ok(()) }
+}
+
+const PREFIX: &str = ".goodqueue-";
+/// Longer than anybody pauses while writing one file.
+const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let listed = fs::read_dir(folder).unwrap();
+        listed.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("result.json");
+        let live = Temporary::named(place.clone(), system::ANY_MODE).unwrap();
+        let held = live.name.clone().unwrap();
+        fs::write(folder.path().join(".goodqueue-0123456789abcdef"), "half").unwrap();
+        fs::write(folder.path().join("goodqueue-notes"), "of the user").unwrap();
+        fs::create_dir(folder.path().join(".goodqueue-folder")).unwrap();
+        remove_unheld(folder.path());
+        let mut left = names(folder.path());
+        left.sort();
+        let held = held.file_name().unwrap().to_string_lossy().into_owned();
+        let mut expected = vec![held, ".goodqueue-folder".to_owned(), "goodqueue-notes".to_owned()];
+        expected.sort();
+        assert_eq!(left, expected);
+        live.finish(true).unwrap();
+        assert!(place.exists());
+    }
+
+    #[test]
+    fn where_files_need_a_name_a_result_replaces_the_one_before_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("result.json");
+        for contents in ["old", "new"] {
+            let mut file = Temporary::named(place.clone(), system::ANY_MODE).unwrap();
+            file.write_all(contents.as_bytes()).unwrap();
+            file.finish(true).unwrap();
+            assert_eq!(fs::read_to_string(&place).unwrap(), contents);
+        }
+        drop(Temporary::named(place, system::ANY_MODE).unwrap());
+        assert_eq!(names(folder.path()), ["result.json"]);
+    }
+}

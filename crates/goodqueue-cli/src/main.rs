@@ -1,15 +1,18 @@
 //! The `goodqueue` command.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod claims;
 mod commands;
 #[cfg(target_os = "linux")]
 mod live;
+mod messages;
 mod output;
 mod progress;
 mod table;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -17,6 +20,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, validate};
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
+use crate::messages::say;
 
 /// What does a queue discipline do on your link, with your traffic?
 ///
@@ -60,7 +64,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(instead) => return tell_usage(&instead),
+    };
     let outcome = match &cli.command {
         Command::Compare(args) => compare::main(args),
         Command::Run(args) => run::main(args),
@@ -85,7 +92,18 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Ok(Ending::Program(code)) => ExitCode::from(code),
         Err(diagnostic) => {
-            eprintln!("error: {diagnostic}");
+            say(format_args!("error: {diagnostic}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Help and version go to standard output, what is wrong with the arguments to standard error.
+fn tell_usage(instead: &clap::Error) -> ExitCode {
+    let outcome = instead.print().and_then(|()| std::io::stdout().flush());
+    match output::printed(outcome) {
+        Err(diagnostic) if !instead.use_stderr() => {
+            say(format_args!("error: {diagnostic}"));
             ExitCode::from(2)
         }
     }

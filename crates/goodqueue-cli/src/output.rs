@@ -53,7 +53,12 @@ pub(crate) fn write_json(argument: &str, target: &Path, value: &impl Serialize) 
 /// Prints to standard output. That nobody reads it any more (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Diagnostic> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// What came of printing to standard output.
+pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
+    match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Diagnostic::new(format!("standard output cannot be written: {error}")))
         }

@@ -11,6 +11,7 @@
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod buffer;
 pub mod capacity;

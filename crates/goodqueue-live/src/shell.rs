@@ -253,7 +253,8 @@ impl Init<'_> {
         match started {
             Ok(program) => attend(Pid::from_raw(program.id().cast_signed())),
             Err((code, error)) => {
-                eprintln!("error: {error}");
+                // A message that nobody can read stops nothing.
+                let _ = writeln!(std::io::stderr(), "error: {error}");
                 code
             }
         }

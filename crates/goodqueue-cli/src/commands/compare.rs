@@ -12,7 +12,9 @@ use super::run::{How, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::run::{finish, simulate_runs};
 use super::{Ending, Outcome, signed};
-use crate::{output, table};
+use crate::messages::say;
+use crate::output;
+use crate::table;
 
 /// Compare queue disciplines on one bottleneck under one traffic mix: the main job.
 ///
@@ -104,7 +106,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     }
     let (results, ending) = simulate(&prepare(&document, &args.how)?, &args.how, None)?;
     if ending == Ending::Interrupted {
-        eprintln!("interrupted");
+        say("interrupted");
         return Ok(ending);
     }
     // With JSON on standard output, the table would be in its way.
@@ -112,7 +114,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         output::print(&format!("{}\n{}", headline(&results.scenario, "simulated"), table::render(&results)))?;
     }
     if let Some(path) = report_path(args) {
-        eprintln!("report: {}", path.display());
+        say(format_args!("report: {}", path.display()));
     }
     Ok(Ending::Done)
 }
@@ -155,10 +157,10 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     // Before any simulation: a process with several threads cannot make namespaces.
     for (number, job) in prepared.jobs().iter().enumerate() {
         let time = goodqueue_scenario::units::show_time(job.config.duration);
-        eprintln!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc);
+        say(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
         let one = crate::live::jobs::execute(job, mtu)?;
         for remark in &one.remarks {
-            eprintln!("  {remark}");
+            say(format_args!("  {remark}"));
         }
         live.push(one.run);
     }
@@ -172,7 +174,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     // The same jobs, so that both halves have the time series that a report or an export needs.
     let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
-        eprintln!("interrupted");
+        say("interrupted");
         return Ok(ending);
     }
     let differences = table::differences(&simulated, &live);

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
+use crate::messages::say;
 use crate::output;
 
 /// Feed recorded arrivals to a discipline, packet by packet.
@@ -113,7 +114,7 @@ fn compare(args: &ReplayArgs) -> Outcome {
             }
             // The other files are still worth comparing.
             Err(error) => {
-                eprintln!("{error}\n");
+                say(format_args!("{error}\n"));
                 refused.get_or_insert(error);
             }
         }

@@ -14,8 +14,10 @@ use serde_json::json;
 
 use super::run::command_line;
 use super::{Ending, Outcome};
+use crate::claims;
+use crate::messages::say;
+use crate::output;
 use crate::progress::Progress;
-use crate::{claims, output};
 
 /// Run the experiments of papers and print, claim by claim, what the paper says, what came out, and whether they agree.
 ///
@@ -114,10 +116,10 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         let evidence = plan.run(args.jobs.unwrap_or(0), Some(&store), &progress);
         progress.clear();
         let Some(evidence) = evidence? else {
-            eprintln!(
+            say(format_args!(
                 "interrupted: what is finished is kept in {}; the same command goes on",
                 args.out.display()
-            );
+            ));
             return Ok(Ending::Interrupted);
         };
         let results = plan.judge(&evidence)?;

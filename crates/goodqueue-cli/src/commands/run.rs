@@ -17,8 +17,10 @@ use goodqueue_scenario::sweep::{self, Point};
 use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
+use crate::messages::say;
+use crate::output;
 use crate::progress::Progress;
-use crate::{output, table};
+use crate::table;
 
 /// Run scenario files: every discipline, every point of the sweep, every seed.
 ///
@@ -124,11 +126,11 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
         let name = results.scenario["name"].as_str().unwrap_or("scenario").to_owned();
         let json = args.out.join(format!("{name}.json"));
         if ending == Ending::Interrupted {
-            eprintln!(
+            say(format_args!(
                 "interrupted: {} runs are kept in {}; the same command goes on from there",
                 results.runs.len(),
                 args.out.display()
-            );
+            ));
             return Ok(ending);
         }
         output::write_json("--out", &json, &results)?;
@@ -213,7 +215,7 @@ pub(crate) fn simulate_runs(
     progress.clear();
     let runs: Vec<_> = outcome?.into_iter().flatten().collect();
     if progress.stored() > 0 {
-        eprintln!("{} of {} runs were there already", progress.stored(), scenario.jobs.len());
+        say(format_args!("{} of {} runs were there already", progress.stored(), scenario.jobs.len()));
     }
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
     Ok((runs, ending))
@@ -237,7 +239,7 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
         if files.len() > 1 {
             let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string());
-            eprintln!("{} files for Flent, one for each run, in {folder}", files.len());
+            say(format_args!("{} files for Flent, one for each run, in {folder}", files.len()));
         }
     }
     if scenario.drop_series {

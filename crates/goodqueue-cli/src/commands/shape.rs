@@ -16,6 +16,8 @@ use super::shell::Watching;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::{self, diagnostic};
+use crate::messages::say;
+use crate::output;
 
 /// Put a bottleneck between two interfaces of this host: for a box that should manage its queue although its kernel has no
 /// AQM modules.
@@ -86,9 +88,8 @@ pub(crate) struct ShapeArgs {
 
 pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     if let Some(file) = &args.undo {
-        for line in undo::undo(file).map_err(diagnostic)? {
-            println!("{line}");
-        }
+        let lines = undo::undo(file).map_err(diagnostic)?;
+        output::print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
         return Ok(Ending::Done);
     }
     let patience = match &args.confirm_within {
@@ -138,7 +139,8 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     if let Place::Before { interface, take_over: Some(TakeOverOf { undo_file }), .. } = &place
         && !args.watch.quiet
     {
-        eprintln!("goodqueue: what `{interface}` was like is written in {}", undo_file.display());
+        let file = undo_file.display();
+        say(format_args!("goodqueue: what `{interface}` was like is written in {file}"));
     }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
@@ -149,7 +151,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
         if let Some(path) = &args.config
             && let Err(error) = change_all(bottleneck, path)
         {
-            eprintln!("goodqueue: nothing is changed: {error}");
+            say(format_args!("goodqueue: nothing is changed: {error}"));
         }
     });
     args.watch.end(&mut shape.bottleneck)?;

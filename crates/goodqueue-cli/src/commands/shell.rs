@@ -20,6 +20,7 @@ use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
+use crate::messages::say;
 use crate::output;
 
 /// Run a real program behind the bottleneck, without root.
@@ -268,12 +269,13 @@ impl Watching {
     ) -> Result<(), Diagnostic> {
         use goodqueue_live::observer::Observer;
         while let Some(trouble) = bottleneck.observers.trouble() {
-            eprintln!("goodqueue: {trouble}");
+            say(format_args!("goodqueue: {trouble}"));
         }
         let now = bottleneck.now();
         if !self.quiet {
             for direction in Direction::BOTH {
-                eprintln!("goodqueue: {}", live::in_words(bottleneck.link(direction), direction.name(), now));
+                let words = live::in_words(bottleneck.link(direction), direction.name(), now);
+                say(format_args!("goodqueue: {words}"));
             }
         }
         if let Some(json) = &self.json {

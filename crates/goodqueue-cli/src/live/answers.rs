@@ -18,6 +18,7 @@ use goodqueue_scenario::{tc, units};
 use serde_json::{Value, json};
 
 use super::{float, link_result, seconds, statistics};
+use crate::messages::say;
 
 /// Answers requests, keeps the recent past, and tells of troubles.
 #[derive(Default)]
@@ -146,7 +147,7 @@ impl Desk {
 
     fn say(&self, sentence: &str) {
         if !self.quiet {
-            eprintln!("goodqueue: {sentence}");
+            say(format_args!("goodqueue: {sentence}"));
         }
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
     };
     ratatui::restore();
     if let Some(why) = outcome? {
-        eprintln!("goodqueue: {why}");
+        crate::messages::say(format_args!("goodqueue: {why}"));
     }
     Ok(Ending::Done)
 }

@@ -38,7 +38,7 @@ use crate::messages::say;
   goodqueue list qdiscs
   goodqueue explain codel
 
-Exit codes: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted.")]
+Exit codes: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted (128 and the number of the signal).")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::CheckFailed) => ExitCode::from(1),
-        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Ok(Ending::Interrupted) => ExitCode::from(progress::interrupted_code()),
         #[cfg(target_os = "linux")]
         Ok(Ending::Program(code)) => ExitCode::from(code),
         Err(diagnostic) => {

@@ -1,10 +1,15 @@
-//! A progress bar for work that takes longer than a moment, Ctrl-C, and the clock that times runs.
+//! A progress bar for work that takes longer than a moment, signals that end it, and the clock that times runs.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
 
 use goodqueue_scenario::run::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 /// Looks on while jobs run.
 pub(crate) struct Progress {
@@ -18,13 +23,9 @@ pub(crate) struct Progress {
 impl Progress {
     /// For so many jobs. The bar shows on a terminal only, and only once the work has taken half a second.
     pub(crate) fn new(jobs: usize, timing: bool) -> Self {
-        // The first Ctrl-C asks for a tidy end, the second ends at once. Without a handler it ends at once anyway; work
-        // that comes in several parts has the first part's.
-        let _ = ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        });
+        // Work that comes in several parts has the first part's.
+        static WATCHED: Once = Once::new();
+        WATCHED.call_once(watch_signals);
         let bar = ProgressBar::with_draw_target(Some(jobs as u64 * JOB), ProgressDrawTarget::hidden());
         bar.set_style(
             ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {elapsed} elapsed, {eta} left")
@@ -39,9 +40,9 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// True once Ctrl-C was pressed.
+    /// True once a signal asked for the end.
     pub(crate) fn was_interrupted(&self) -> bool {
-        INTERRUPTED.load(Ordering::SeqCst)
+        SIGNAL.load(Ordering::SeqCst) != 0
     }
 
     /// Runs whose results were there already.
@@ -80,8 +81,42 @@ impl Watch for Progress {
     }
 }
 
-/// Ctrl-C was pressed.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The signal that asked for the end; 0: none.
+static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// The exit code of a command that a signal ended, as shells give it.
+pub(crate) fn interrupted_code() -> u8 {
+    u8::try_from(128 + SIGNAL.load(Ordering::SeqCst)).unwrap_or(130)
+}
+
+/// The first signal asks for a tidy end, the second ends at once. Without a handler the first ends at once anyway.
+fn watch_signals() {
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
+        let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
+        let _ = flag::register(signal, Arc::clone(&again));
+        let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), usize::try_from(signal).unwrap_or(0));
+    }
+}
+
+/// True of the signal of a closed terminal under `nohup`.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    signal == SIGHUP && ignored >> (signal - 1) & 1 == 1
+}
+
+#[cfg(not(unix))]
+fn is_ignored(_: i32) -> bool {
+    false
+}
+
+#[cfg(unix)]
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+#[cfg(not(unix))]
+const ENDING: [i32; 2] = [SIGINT, SIGTERM];
 
 /// What the bar counts per job.
 const JOB: u64 = 1000;

@@ -1,0 +1,38 @@
+//! Sweeps that are asked to end.
+
+use std::process::Stdio;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::*;
+
+#[test]
+fn a_signal_ends_a_sweep_tidily_and_nothing_is_left_of_unfinished_files() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let folder = TempDir::new().unwrap();
+        let long = SMALL.replace("\"1s\"", "\"2000s\"");
+        fs::write(folder.path().join("s.toml"), format!("{long}seeds = 50\n")).unwrap();
+        let args = ["run", "s.toml", "--jobs", "1", "--packets", "p.csv"];
+        let child = goodqueue(folder.path()).args(args).stderr(Stdio::piped()).spawn().unwrap();
+        let process = Pid::from_raw(child.id().cast_signed());
+        // It has begun when it has its folder.
+        while !folder.path().join("goodqueue-results/runs").exists() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        kill(process, signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains("the same command goes on from there"), "{}", said(&output));
+        assert!(names(folder.path()).iter().all(|name| !name.starts_with('.')), "{:?}", names(folder.path()));
+    }
+}
+
+#[test]
+fn a_sweep_outlives_its_terminal_under_nohup() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("s.toml"), SMALL).unwrap();
+    let script = "trap '' HUP; goodqueue run s.toml & pid=$!; kill -HUP $pid; wait $pid";
+    good(&in_a_shell(folder.path(), script));
+}

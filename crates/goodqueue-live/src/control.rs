@@ -5,9 +5,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -15,6 +14,7 @@ use std::time::Duration;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::error::LiveError;
+use crate::socket::{self, SocketFile};
 
 /// One line that somebody sent. It is answered exactly once; one that is dropped is answered with an error.
 #[derive(Debug)]
@@ -64,7 +64,8 @@ impl AsFd for Requests {
 pub struct Control {
     sender: Sender<Request>,
     bell: Arc<EventFd>,
-    sockets: Vec<PathBuf>,
+    /// They are removed with this.
+    sockets: Vec<SocketFile>,
 }
 
 impl Control {
@@ -85,24 +86,8 @@ impl Control {
     /// # Errors
     /// The socket cannot be made: the folder is not there, or another bottleneck listens there.
     pub fn listen(&mut self, path: &Path) -> Result<(), LiveError> {
-        let failed = |error| {
-            LiveError::system(format_args!("the control socket `{}` cannot be made", path.display()), error)
-        };
-        if path.exists() {
-            if UnixStream::connect(path).is_ok() {
-                return Err(LiveError::new(format!("another bottleneck listens at `{}`", path.display()))
-                    .help("choose another place with --control"));
-            }
-            // What a killed one left behind.
-            std::fs::remove_file(path).map_err(failed)?;
-        }
-        // Nobody else gets in between the making and the permissions.
-        let mask = nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o177));
-        let listener = UnixListener::bind(path);
-        nix::sys::stat::umask(mask);
-        let listener = listener.map_err(failed)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-        self.sockets.push(path.to_owned());
+        let (listener, socket) = socket::listen(path)?;
+        self.sockets.push(socket);
         let (sender, bell) = (self.sender.clone(), Arc::clone(&self.bell));
         spawn("control", move || {
             for client in listener.incoming().flatten() {
@@ -133,14 +118,6 @@ impl Control {
                 }
             }
         })
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        for socket in &self.sockets {
-            let _ = std::fs::remove_file(socket);
-        }
     }
 }
 

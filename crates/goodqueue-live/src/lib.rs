@@ -61,6 +61,8 @@ pub mod shell;
 #[cfg(target_os = "linux")]
 pub mod sink;
 #[cfg(target_os = "linux")]
+pub mod socket;
+#[cfg(target_os = "linux")]
 mod takeover;
 #[cfg(target_os = "linux")]
 pub mod traffic;

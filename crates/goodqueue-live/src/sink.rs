@@ -1,7 +1,8 @@
 //! A file that is written behind the back of the loop: a disk may be slow or full, packets go on.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -22,15 +23,14 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Begins a file. Nobody else may read it.
+    /// Begins a file. Nobody else may read it: a file of that name is removed first. A device or a FIFO is written to.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, or is a symbolic link.
     pub fn create(path: &Path) -> Result<Self, LiveError> {
-        use std::os::unix::fs::OpenOptionsExt;
         let failed = |error| LiveError::system(format_args!("`{}` cannot be written", path.display()), error);
-        let file =
-            File::options().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
+        check(path)?;
+        let file = begin(path).map_err(failed)?;
         let (blocks, to_write) = sync_channel::<Vec<u8>>(BLOCKS);
         let (tell, troubles) = sync_channel(1);
         let writer = std::thread::Builder::new()
@@ -113,6 +113,43 @@ impl Drop for Sink {
     }
 }
 
+/// Fails if packets must not be written to `path`: whoever may write its folder could have left a symbolic link there, and
+/// packets are private.
+///
+/// # Errors
+/// It is a symbolic link.
+pub fn check(path: &Path) -> Result<(), LiveError> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+    if is_link && !is_of_the_system(path) {
+        return Err(LiveError::new(format!(
+            "`{}` is a symbolic link, and packets are not written to where others may have them led",
+            path.display()
+        ))
+        .help("name the file itself, or remove the link"));
+    }
+    Ok(())
+}
+
+/// Opens a file that is made now, or what is there and no file.
+fn begin(path: &Path) -> io::Result<File> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_file() => fs::remove_file(path)?,
+        // The owner and the mode that somebody else gave it do not matter: nothing is kept there.
+        Ok(about) if !about.is_dir() => {
+            let follow = if is_of_the_system(path) { 0 } else { libc::O_NOFOLLOW };
+            return File::options().append(true).custom_flags(follow).open(path);
+        }
+        _ => {}
+    }
+    File::options().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// `/dev/stdout` and its like are links of the system.
+fn is_of_the_system(path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    folder.is_some_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
+}
+
 const BLOCK: usize = 256 << 10;
 /// 16 MiB in flight: a second of headers at full speed.
 const BLOCKS: usize = 64;
@@ -131,5 +168,45 @@ mod tests {
         let trouble = sink.trouble().unwrap();
         assert!(trouble.contains("/dev/full") && trouble.contains("packets are carried on"), "{trouble}");
         assert_eq!(sink.trouble(), None, "said once");
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("goodqueue-sink-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn packets_go_into_a_file_of_this_user_alone_whatever_was_there() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        let folder = folder("planted");
+        let path = folder.join("run.jsonl");
+        fs::write(&path, "left by another user, who still has it open").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        // Only root can plant what is another user's.
+        let _ = chown(&path, Some(12_345), Some(12_345));
+        let planted = File::open(&path).unwrap();
+        let mut sink = Sink::create(&path).unwrap();
+        sink.write_all(b"packets").unwrap();
+        sink.flush().unwrap();
+        let about = fs::metadata(&path).unwrap();
+        let own = fs::metadata("/proc/self").unwrap();
+        assert_eq!((about.mode() & 0o777, about.uid()), (0o600, own.uid()));
+        assert_eq!(fs::read(&path).unwrap(), b"packets");
+        assert_eq!(planted.metadata().unwrap().nlink(), 0, "the other file is gone, not written to");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn packets_do_not_follow_a_symbolic_link() {
+        let folder = folder("link");
+        let [link, target] = ["run.jsonl", "target"].map(|name| folder.join(name));
+        fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let refused = Sink::create(&link).unwrap_err().to_string();
+        assert!(refused.contains("is a symbolic link"), "{refused}");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+        fs::remove_dir_all(&folder).unwrap();
+        check(Path::new("/dev/stdout")).unwrap();
     }
 }

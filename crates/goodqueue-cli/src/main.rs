@@ -106,5 +106,6 @@ fn tell_usage(instead: &clap::Error) -> ExitCode {
             say(format_args!("error: {diagnostic}"));
             ExitCode::from(2)
         }
+        _ => ExitCode::from(u8::try_from(instead.exit_code()).unwrap_or(2)),
     }
 }

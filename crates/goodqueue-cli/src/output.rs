@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::files;
+use goodqueue_scenario::files::{self, Identity};
 use serde::Serialize;
 
 /// Where a result goes.
@@ -23,14 +23,101 @@ impl Target {
     }
 }
 
-/// Fails now, before any work, if `target` could not be written at the end.
-pub(crate) fn check(argument: &str, target: &Path) -> Result<(), Diagnostic> {
-    match Target::from_argument(target) {
-        Target::Stdout => Ok(()),
-        Target::File(path) => files::check_writable(&path).map_err(|error| {
-            cannot_write(argument, &path, &error)
-                .help("choose a file in a folder that exists and can be written")
-        }),
+/// What a command will write, checked before any work: each to a place that can be written, and no two to the same.
+#[derive(Default, Debug)]
+pub(crate) struct Outputs {
+    /// The place, and who writes there.
+    taken: Vec<(Place, String)>,
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Place {
+    Stdout,
+    File(Identity),
+}
+
+impl Outputs {
+    /// What `argument` names, or `-` for standard output.
+    pub(crate) fn add(&mut self, argument: &str, target: &Path) -> Result<(), Diagnostic> {
+        match Target::from_argument(target) {
+            Target::Stdout => self.take(argument, (argument, APART), target, Place::Stdout),
+            Target::File(path) => {
+                files::check_writable(&path).map_err(|error| unwritable(argument, &path, &error))?;
+                self.reserve(argument, &path)
+            }
+        }
+    }
+
+    /// A report, which is HTML by its name as well.
+    pub(crate) fn add_report(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
+        let is_html =
+            path.extension().is_some_and(|end| REPORT_ENDS.iter().any(|html| end.eq_ignore_ascii_case(html)));
+        // A device or a FIFO has no name to choose.
+        if !is_html && !Identity::of(path).is_ok_and(|file| file.is_none()) {
+            let path = path.display().to_string();
+            return Err(Diagnostic::new(format!("a report is HTML, and `{path}` is no name for that"))
+                .allowed("a name that ends with .html or .htm")
+                .help("a browser prints it as PDF")
+                .in_argument(argument, &path));
+        }
+        // `-` is no report's name: it has no end.
+        files::check_writable(path).map_err(|error| unwritable(argument, path, &error))?;
+        self.reserve(argument, path)
+    }
+
+    /// What a scenario names: `key` says where. Nobody typed that name now, so nothing is replaced but earlier results.
+    pub(crate) fn add_named_in_scenario(&mut self, key: &str, path: &Path) -> Result<(), Diagnostic> {
+        let outside = |error| unwritable(key, path, &error);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().map_err(outside)?;
+        if !folder.starts_with(Path::new(".").canonicalize().map_err(outside)?) {
+            let why = io::Error::other("a symbolic link leads out of the working directory");
+            return Err(unwritable(key, path, &why));
+        }
+        check_result(key, path)?;
+        files::check_writable(path).map_err(outside)?;
+        self.reserve(key, path)
+    }
+
+    /// The results of a scenario in the folder for results, which may be yet to be made.
+    pub(crate) fn add_results(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
+        check_result(argument, path)?;
+        if path.parent().is_some_and(Path::is_dir) {
+            files::check_writable(path).map_err(|error| unwritable(argument, path, &error))?;
+        }
+        let file = Identity::of(path).map_err(|error| unwritable(argument, path, &error))?;
+        let of_scenario =
+            ("another scenario", "give each scenario a `name` of its own, and each output a file");
+        file.map_or(Ok(()), |file| self.take(argument, of_scenario, path, Place::File(file)))
+    }
+
+    /// A file that is checked elsewhere.
+    pub(crate) fn reserve(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
+        match Identity::of(path) {
+            Ok(Some(file)) => self.take(argument, (argument, APART), path, Place::File(file)),
+            // Several may write to a device.
+            Ok(None) => Ok(()),
+            Err(error) => Err(unwritable(argument, path, &error)),
+        }
+    }
+
+    /// `who` says for later messages who writes there, and `advice` what to do if somebody else does.
+    fn take(
+        &mut self,
+        argument: &str,
+        (who, advice): (&str, &str),
+        path: &Path,
+        place: Place,
+    ) -> Result<(), Diagnostic> {
+        if let Some((_, other)) = self.taken.iter().find(|(taken, _)| *taken == place) {
+            let shown = path.display().to_string();
+            let what =
+                if place == Place::Stdout { "standard output".to_owned() } else { format!("`{shown}`") };
+            let problem = format!("{what} is written by {other} already: one file cannot hold both");
+            return Err(Diagnostic::new(problem).help(advice).in_argument(argument, &shown));
+        }
+        self.taken.push((place, who.to_owned()));
+        Ok(())
     }
 }
 
@@ -66,7 +153,25 @@ pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
     }
 }
 
+/// Fails if a result would replace anything but an earlier one.
+fn check_result(argument: &str, path: &Path) -> Result<(), Diagnostic> {
+    files::check_result(path).map_err(|problem| {
+        let path = path.display().to_string();
+        Diagnostic::new(format!("`{path}` {problem}"))
+            .allowed("a new file, or an earlier result of goodqueue, which is replaced")
+            .help("move it away, or give the scenario another name for its results")
+            .in_argument(argument, &path)
+    })
+}
+
+fn unwritable(argument: &str, path: &Path, why: &io::Error) -> Diagnostic {
+    cannot_write(argument, path, why).help("choose a file in a folder that exists and can be written")
+}
+
 fn cannot_write(argument: &str, path: &Path, why: &io::Error) -> Diagnostic {
     let path = path.display().to_string();
     Diagnostic::new(format!("`{path}` cannot be written: {why}")).in_argument(argument, &path)
 }
+
+const APART: &str = "give each output a file of its own";
+const REPORT_ENDS: &[&str] = &["html", "htm"];

@@ -642,8 +642,10 @@ fn replay_prints_fates_and_compares_them() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_refused_before_any_work() {
-    for target in ["missing/results.json", "."] {
-        for option in ["--json", "--report"] {
+    for (option, targets) in
+        [("--json", ["missing/results.json", "."]), ("--report", ["missing/r.html", "r.html/"])]
+    {
+        for target in targets {
             let said = refusal(&["compare", option, target]);
             assert!(said.starts_with(&format!("error: {option}: `{target}` cannot be written")), "{said}");
         }

@@ -33,7 +33,8 @@ pub struct PaperResults {
 #[must_use]
 pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
     let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"goodqueue\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Papers, reproduced</title>\n<style>{CSS}{OWN_CSS}</style>\n<body>\n<h1>Papers, reproduced</h1>\n\
          <pre class=\"command\"><code>{}</code></pre>\n",
         escape(command)

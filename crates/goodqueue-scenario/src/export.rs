@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::results::{Results, Run};
+use crate::run::Job;
 
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +49,15 @@ impl Format {
             }
             None => Err(Diagnostic::new("the end of the name does not say in which format to export")
                 .allowed("a name that ends with .flent.gz, .parquet or .csv")),
+        }
+    }
+
+    /// The files that [`Self::files`] will make of the runs of `jobs`.
+    #[must_use]
+    pub fn names(self, path: &Path, jobs: &[Job]) -> Vec<PathBuf> {
+        match self {
+            Self::Flent => names(path, FLENT_END, &Label::of_jobs(jobs)),
+            Self::Parquet | Self::Csv => vec![path.to_owned()],
         }
     }
 
@@ -86,6 +96,12 @@ struct Label<'r> {
 impl<'r> Label<'r> {
     fn of(run: &'r Run) -> Self {
         Self { qdisc: &run.qdisc, sweep: &run.sweep, seed: run.seed }
+    }
+
+    fn of_jobs(jobs: &'r [Job]) -> Vec<Self> {
+        let of =
+            |job: &'r Job| Self { qdisc: &job.labels.qdisc, sweep: &job.labels.sweep, seed: job.config.seed };
+        jobs.iter().map(of).collect()
     }
 }
 

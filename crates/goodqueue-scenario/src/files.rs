@@ -6,6 +6,7 @@
 //!
 //! Devices, FIFOs and the like cannot appear whole: they are opened and written to.
 
+mod results;
 #[cfg_attr(not(unix), path = "files/portable.rs")]
 mod system;
 mod target;
@@ -18,6 +19,7 @@ use std::path::Path;
 use target::Target;
 use temporary::Temporary;
 
+pub use results::check_result;
 pub use target::Identity;
 pub(crate) use temporary::remove_stale;
 

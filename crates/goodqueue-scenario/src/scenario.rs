@@ -100,7 +100,7 @@
 //! "flows.0.count" = [1, 4]      # entries of lists by number
 //! qdiscs = ["codel", "codel target 13ms"]
 //!
-//! [output]                      # relative to the working directory; none by default
+//! [output]                      # below the working directory; earlier results are replaced, other files never; none by default
 //! json = "results.json"
 //! report = "report.html"
 //! series = "100ms"              # step of the time series; none by default

@@ -13,7 +13,7 @@ use super::run::{How, prepare, simulate};
 use super::run::{finish, simulate_runs};
 use super::{Ending, Outcome, signed};
 use crate::messages::say;
-use crate::output;
+use crate::output::{self, Outputs};
 use crate::table;
 
 /// Compare queue disciplines on one bottleneck under one traffic mix: the main job.
@@ -104,7 +104,8 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     if args.live || args.both {
         return live(args, &document);
     }
-    let (results, ending) = simulate(&prepare(&document, &args.how)?, &args.how, None)?;
+    let (results, ending) =
+        simulate(&prepare(&document, &args.how, &mut Outputs::default())?, &args.how, None)?;
     if ending == Ending::Interrupted {
         say("interrupted");
         return Ok(ending);
@@ -150,7 +151,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             .in_argument("--packets", &target.display().to_string()));
     }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
-    let prepared = prepare(document, &args.how)?;
+    let prepared = prepare(document, &args.how, &mut Outputs::default())?;
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.jobs().len();
     let mut live = Vec::new();

@@ -9,7 +9,7 @@ use goodqueue_scenario::diagnostic::Diagnostic;
 use serde_json::json;
 
 use super::{Ending, Outcome};
-use crate::output;
+use crate::output::{self, Outputs};
 
 /// Explain a queue discipline (what it does, its state, parameters, deviations, cost) or the format of scenario files.
 ///
@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn main(args: &ExplainArgs) -> Outcome {
     if let Some(json) = &args.json {
-        output::check("--json", json)?;
+        Outputs::default().add("--json", json)?;
     }
     let (name, text) = match &args.name {
         Some(name) => (name.as_str(), explanation(name)?),

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::run::scenario_names;
 use super::{Ending, Outcome};
-use crate::output;
+use crate::output::{self, Outputs};
 
 /// List disciplines, congestion controls, TCP profiles, scenarios or the claims of papers, with defaults and their
 /// sources.
@@ -67,7 +67,7 @@ impl What {
 
 pub(crate) fn main(args: &ListArgs) -> Outcome {
     if let Some(json) = &args.json {
-        output::check("--json", json)?;
+        Outputs::default().add("--json", json)?;
     }
     let (entries, text) = match args.what {
         None => overview()?,

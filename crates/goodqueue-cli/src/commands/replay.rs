@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
 use crate::messages::say;
-use crate::output;
+use crate::output::{self, Outputs};
 
 /// Feed recorded arrivals to a discipline, packet by packet.
 ///
@@ -61,9 +61,10 @@ struct Comparison {
 }
 
 pub(crate) fn main(args: &ReplayArgs) -> Outcome {
+    let mut outputs = Outputs::default();
     for (argument, target) in [("--json", &args.json), ("--tc-stats", &args.tc_stats)] {
         if let Some(target) = target {
-            output::check(argument, target)?;
+            outputs.add(argument, target)?;
         }
     }
     if args.compare { compare(args) } else { answer(args) }

@@ -16,7 +16,7 @@ use super::run::command_line;
 use super::{Ending, Outcome};
 use crate::claims;
 use crate::messages::say;
-use crate::output;
+use crate::output::{self, Outputs};
 use crate::progress::Progress;
 
 /// Run the experiments of papers and print, claim by claim, what the paper says, what came out, and whether they agree.
@@ -95,9 +95,13 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     if !asked.is_empty() {
         chosen = reproduce::select(&asked, &args.what)?;
     }
-    for (argument, target) in [("--json", &args.json), ("--report", &args.report), ("--score", &args.score)] {
+    let mut outputs = Outputs::default();
+    if let Some(report) = &args.report {
+        outputs.add_report("--report", report)?;
+    }
+    for (argument, target) in [("--json", &args.json), ("--score", &args.score)] {
         if let Some(target) = target {
-            output::check(argument, target)?;
+            outputs.add(argument, target)?;
         }
     }
     let effort = if args.full { Effort::Full } else { Effort::Quick };

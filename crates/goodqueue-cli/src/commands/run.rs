@@ -1,7 +1,7 @@
 //! `goodqueue run`: scenario files, sweeps included; goes on where it was stopped.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::Args;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
 use crate::messages::say;
-use crate::output;
+use crate::output::{self, Outputs};
 use crate::progress::Progress;
 use crate::table;
 
@@ -117,14 +117,18 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
             }
         }
     }
-    let prepared: Vec<Prepared> =
-        documents.iter().map(|document| prepare(document, &args.how)).collect::<Result<_, _>>()?;
+    let mut outputs = Outputs::default();
+    let mut prepared = Vec::new();
+    for document in &documents {
+        let scenario = prepare(document, &args.how, &mut outputs)?;
+        outputs.add_results("--out", &scenario.results_in(&args.out))?;
+        prepared.push(scenario);
+    }
     // Only now that all of the input is known to be good is anything written.
     let store = Store::open(&args.out.join("runs"))?;
     for scenario in &prepared {
         let (results, ending) = simulate(scenario, &args.how, Some(&store))?;
-        let name = results.scenario["name"].as_str().unwrap_or("scenario").to_owned();
-        let json = args.out.join(format!("{name}.json"));
+        let json = scenario.results_in(&args.out);
         if ending == Ending::Interrupted {
             say(format_args!(
                 "interrupted: {} runs are kept in {}; the same command goes on from there",
@@ -152,24 +156,33 @@ pub(crate) struct Prepared {
 }
 
 /// Resolves a scenario and checks everything that can be checked before running it.
-pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagnostic> {
+pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> Result<Prepared, Diagnostic> {
     let points = sweep::expand(document, &scenario_names())?;
     let Some((_, first)) = points.first() else {
         return Err(Diagnostic::new("the sweep has no points"));
     };
-    let json = how.json.clone().or_else(|| first.output.json.as_ref().map(PathBuf::from));
-    let report = how.report.clone().or_else(|| first.output.report.as_ref().map(PathBuf::from));
-    for (argument, target) in [("--json", &json), ("--report", &report), ("--tc-stats", &how.tc_stats)] {
+    for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
-            output::check(argument, target)?;
+            outputs.add(argument, target)?;
         }
     }
+    if let Some(report) = &how.report {
+        outputs.add_report("--report", report)?;
+    }
+    let mut chosen = |option: &Option<PathBuf>, key: &str, name: &Option<String>| match (option, name) {
+        (Some(path), _) => Ok(Some(path.clone())),
+        (None, Some(name)) => {
+            outputs.add_named_in_scenario(key, Path::new(name)).map(|()| Some(PathBuf::from(name)))
+        }
+        (None, None) => Ok(None),
+    };
+    let json = chosen(&how.json, "output.json", &first.output.json)?;
+    let report = chosen(&how.report, "output.report", &first.output.report)?;
     let mut flent = false;
     for target in &how.export {
         let shown = target.display().to_string();
         let format = Format::of(target).map_err(|error| error.in_argument("--export", &shown))?;
         flent |= format == Format::Flent;
-        output::check("--export", target)?;
     }
     let asked = match &how.series {
         Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
@@ -181,11 +194,16 @@ pub(crate) fn prepare(document: &Document, how: &How) -> Result<Prepared, Diagno
         wanted.then(|| report_step(first.duration))
     });
     let mut jobs = jobs(&points, step)?;
+    for target in &how.export {
+        for file in Format::of(target)?.names(target, &jobs) {
+            outputs.add("--export", &file)?;
+        }
+    }
     for target in &how.packets {
         let shown = target.display().to_string();
         let files = packets::request(target, &mut jobs);
         for file in files.map_err(|error| error.in_argument("--packets", &shown))? {
-            output::check("--packets", &file)?;
+            outputs.add("--packets", &file)?;
         }
     }
     Ok(Prepared { jobs, json, report, drop_series: asked.is_none(), points })
@@ -260,6 +278,11 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
 }
 
 impl Prepared {
+    /// Where the results are in the folder for results.
+    fn results_in(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.points[0].1.name))
+    }
+
     /// What is to be run.
     #[cfg(target_os = "linux")]
     pub(crate) fn jobs(&self) -> &[Job] {

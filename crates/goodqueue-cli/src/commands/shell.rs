@@ -10,6 +10,7 @@ use goodqueue_live::namespace::default_ends;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
+use goodqueue_live::{sink, socket};
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
@@ -21,7 +22,7 @@ use crate::live::answers::Desk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
 use crate::messages::say;
-use crate::output;
+use crate::output::{self, Outputs};
 
 /// Run a real program behind the bottleneck, without root.
 ///
@@ -204,14 +205,22 @@ fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
 impl Watching {
     /// Fails now, before any work, if something could not be written at the end.
     pub(crate) fn check(&self) -> Result<(), Diagnostic> {
-        for (argument, target) in [("--json", &self.json), ("--pcap", &self.pcap)] {
-            if let Some(target) = target {
-                output::check(argument, target)?;
-            }
+        let mut outputs = Outputs::default();
+        if let Some(json) = &self.json {
+            outputs.add("--json", json)?;
         }
-        if let Some(record) = &self.record {
-            for direction in Direction::BOTH {
-                output::check("--record", &live::with_direction(record, direction))?;
+        let records = self.record.iter().flat_map(|record| {
+            Direction::BOTH.map(|direction| ("--record", live::with_direction(record, direction)))
+        });
+        for (argument, path) in self.pcap.iter().map(|pcap| ("--pcap", pcap.clone())).chain(records) {
+            outputs.add(argument, &path)?;
+            sink::check(&path).map_err(|error| diagnostic(error).in_argument(argument, ""))?;
+        }
+        if let Some(path) = &self.control {
+            socket::check(path).map_err(|error| diagnostic(error).in_argument("--control", ""))?;
+            // What a killed bottleneck left there is no file that another output could be.
+            if !path.exists() {
+                outputs.reserve("--control", path)?;
             }
         }
         Ok(())

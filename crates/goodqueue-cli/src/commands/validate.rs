@@ -8,7 +8,7 @@ use clap::Args;
 use goodqueue_scenario::validate::{self, Row};
 
 use super::{Ending, Outcome};
-use crate::output;
+use crate::output::{self, Outputs};
 
 /// Compare with what the Linux kernel and ns-2 did on the same set-ups.
 ///
@@ -41,7 +41,7 @@ pub(crate) struct ValidateArgs {
 
 pub(crate) fn main(args: &ValidateArgs) -> Outcome {
     if let Some(json) = &args.json {
-        output::check("--json", json)?;
+        Outputs::default().add("--json", json)?;
     }
     let silent = args.json.as_deref() == Some(Path::new("-"));
     let mut rows = Vec::new();

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 mod confinement;
 mod control;
 mod faults;
+mod files;
 mod host;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";

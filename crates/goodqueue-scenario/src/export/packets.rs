@@ -67,11 +67,7 @@ pub fn request(path: &Path, jobs: &mut [Job]) -> Result<Vec<PathBuf>, Diagnostic
     if format == Format::Recording {
         jobs.iter().try_for_each(has_one_rate)?;
     }
-    let labels: Vec<Label<'_>> = jobs
-        .iter()
-        .map(|job| Label { qdisc: &job.labels.qdisc, sweep: &job.labels.sweep, seed: job.config.seed })
-        .collect();
-    let named = names(path, end, &labels);
+    let named = names(path, end, &Label::of_jobs(jobs));
     let mut files = Vec::new();
     for (job, name) in jobs.iter_mut().zip(named) {
         match format {

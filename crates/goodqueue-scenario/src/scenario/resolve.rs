@@ -1,7 +1,7 @@
 //! From a document to a scenario: defaults filled in, units read, traces loaded, ranges checked.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use goodqueue::{Duration, Link};
@@ -224,11 +224,6 @@ pub(super) fn read_discipline(
 fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnostic> {
     let table = root.table("output", "[output]")?;
     table.only(&["json", "report", "series", "spikes"])?;
-    let path = |key: &str| match table.text(key) {
-        Ok(Some("")) => Err(table.error(key, Diagnostic::new("the path is empty"))),
-        Ok(path) => Ok(path.map(str::to_owned)),
-        Err(error) => Err(error),
-    };
     let series = table.time("series")?;
     if let Some(step) = series
         && (step < Duration::from_millis(1)
@@ -240,7 +235,33 @@ fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnost
         let allowed = format!("1ms to the duration, at most {MAX_STEPS} steps");
         return Err(table.error("series", message.allowed(allowed)));
     }
-    Ok(Output { json: path("json")?, report: path("report")?, series, spikes: read_spikes(&table)? })
+    let json = read_file_name(&table, "json", &[".json"])?;
+    let report = read_file_name(&table, "report", &[".html", ".htm"])?;
+    Ok(Output { json, report, series, spikes: read_spikes(&table)? })
+}
+
+/// A name below the working directory. Scenarios come from others, and must not choose any file of who runs them.
+fn read_file_name(table: &Reader<'_>, key: &str, ends: &[&str]) -> Result<Option<String>, Diagnostic> {
+    let Some(name) = table.text(key)? else { return Ok(None) };
+    let is_plain = |part: Component<'_>| match part {
+        Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
+        Component::CurDir => true,
+        _ => false,
+    };
+    let is_below = Path::new(name).components().all(is_plain) && !name.contains(char::is_control);
+    if is_below && ends.iter().any(|end| name.to_lowercase().ends_with(end)) {
+        return Ok(Some(name.to_owned()));
+    }
+    let message = Diagnostic::new(format!("a scenario cannot write to `{}`", shortened(name)));
+    let ends = ends.join(" or ");
+    Err(table.error(
+        key,
+        message
+            .allowed(format!(
+                "a name below the working directory that ends with {ends}, without `..` and hidden folders or files"
+            ))
+            .help(format!("`--{key} FILE` writes to any place")),
+    ))
 }
 
 fn read_spikes(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {

@@ -1,0 +1,53 @@
+//! What a live bottleneck writes, and what of the user's it leaves alone.
+
+use super::*;
+
+/// What a refusal says. The program has not run.
+fn refusal(folder: &TempDir, options: &[&str]) -> String {
+    let ran = folder.path().join("ran");
+    let mut command = goodqueue();
+    command.args(["shell", "--quiet"]).args(options).arg("--").arg("touch").arg(&ran);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!ran.exists());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_file_where_the_control_socket_should_be_stays() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("notes");
+    std::fs::write(&path, "of the user").unwrap();
+    let said = refusal(&folder, &["--control", "notes"]);
+    assert!(said.contains("no socket") && said.contains("choose another place"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "of the user");
+}
+
+#[test]
+fn packets_are_not_written_to_where_a_symbolic_link_leads() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("target"), "kept").unwrap();
+    for link in ["run.pcapng", "run.up.jsonl"] {
+        std::os::unix::fs::symlink("target", folder.path().join(link)).unwrap();
+    }
+    for options in [["--pcap", "run.pcapng"], ["--record", "run.jsonl"]] {
+        let said = refusal(&folder, &options);
+        assert!(said.contains("is a symbolic link"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("target")).unwrap(), "kept");
+}
+
+#[test]
+fn packets_are_carried_on_when_nobody_can_read_messages() {
+    if skipped("packets_are_carried_on_when_nobody_can_read_messages") {
+        return;
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    for stderr in [Stdio::from(full), Stdio::from(closed)] {
+        // The recording ends with a message at once: no disk.
+        let mut command = shell(&["--rate", "20mbit", "--pcap", "/dev/full"], "fetch 300000");
+        assert!(command.stderr(stderr).status().unwrap().success());
+    }
+}

@@ -1,0 +1,209 @@
+//! Where results go, and where they must not: files of the user, devices, pipes, and what a killed command leaves behind.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+mod messages;
+mod signals;
+
+fn goodqueue(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodqueue"));
+    command.current_dir(folder);
+    command
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    goodqueue(folder).args(args).output().unwrap()
+}
+
+/// In a shell, where `goodqueue` is this one.
+fn in_a_shell(folder: &Path, script: &str) -> Output {
+    let script = format!("goodqueue() {{ \"{}\" \"$@\"; }}\n{script}", env!("CARGO_BIN_EXE_goodqueue"));
+    Command::new("sh").args(["-c", &script]).current_dir(folder).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
+}
+
+fn good(output: &Output) {
+    assert!(output.status.success(), "{}", said(output));
+}
+
+fn refused(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+    assert!(output.stdout.is_empty(), "{args:?}");
+    said(&output)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let listed = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        listed.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// The quickest scenario there is.
+const SMALL: &str = "duration = \"1s\"\nqdiscs = \"pfifo\"\nflows = 1\n";
+
+#[test]
+fn a_fifo_gets_the_results_and_stays_a_fifo() {
+    let folder = TempDir::new().unwrap();
+    let script = "mkfifo pipe; cat pipe > got & goodqueue explain codel --json pipe; wait; test -p pipe";
+    good(&in_a_shell(folder.path(), script));
+    assert!(fs::read_to_string(folder.path().join("got")).unwrap().starts_with('{'));
+    assert_eq!(names(folder.path()), ["got", "pipe"]);
+}
+
+#[test]
+fn standard_output_can_be_named_as_a_device() {
+    let folder = TempDir::new().unwrap();
+    let script = "goodqueue explain codel --json /dev/stdout | head -c 1
+                  goodqueue explain codel --json /dev/stdout > direct; goodqueue explain codel --json plain";
+    let output = in_a_shell(folder.path(), script);
+    good(&output);
+    assert_eq!(output.stdout, b"{");
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(read("direct") == read("plain"));
+}
+
+#[test]
+fn a_new_file_has_the_mode_that_the_umask_allows_and_an_old_one_keeps_its_own() {
+    let folder = TempDir::new().unwrap();
+    good(&in_a_shell(folder.path(), "umask 027; goodqueue explain codel --json new"));
+    assert_eq!(mode(&folder.path().join("new")), 0o640);
+    fs::set_permissions(folder.path().join("new"), Permissions::from_mode(0o600)).unwrap();
+    good(&in_a_shell(folder.path(), "umask 022; goodqueue explain codel --json new"));
+    assert_eq!(mode(&folder.path().join("new")), 0o600);
+}
+
+#[test]
+fn a_symbolic_link_of_the_user_stays_and_leads_to_the_new_results() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    symlink("disk/results.json", folder.path().join("latest.json")).unwrap();
+    good(&run(folder.path(), &["explain", "codel", "--json", "latest.json"]));
+    assert!(fs::symlink_metadata(folder.path().join("latest.json")).unwrap().is_symlink());
+    assert!(fs::metadata(folder.path().join("disk/results.json")).unwrap().is_file());
+}
+
+#[test]
+fn a_scenario_writes_to_plain_names_below_the_working_directory_only() {
+    let folder = TempDir::new().unwrap();
+    let outside = TempDir::new().unwrap();
+    symlink(outside.path(), folder.path().join("elsewhere")).unwrap();
+    let mut messages = Vec::new();
+    for name in [
+        "json = \"/etc/cron.d/job.json\"",
+        "json = \"../results.json\"",
+        "json = \"sub/../../results.json\"",
+        "json = \".config/results.json\"",
+        "json = \"authorized_keys\"",
+        "json = \"-\"",
+        "json = \"\"",
+        "report = \"report.pdf\"",
+        "json = \"elsewhere/results.json\"",
+        "json = \"missing/results.json\"",
+    ] {
+        fs::write(folder.path().join("s.toml"), format!("{SMALL}[output]\n{name}\n")).unwrap();
+        for command in ["compare", "run"] {
+            let message = refused(folder.path(), &[command, "s.toml"]);
+            if command == "run" {
+                messages.push(message);
+            }
+        }
+    }
+    assert_eq!(names(folder.path()), ["elsewhere", "s.toml"]);
+    assert_eq!(names(outside.path()), [""; 0]);
+    insta::assert_snapshot!(messages.join("\n\n"));
+}
+
+#[test]
+fn a_scenario_replaces_earlier_results_and_no_file_of_the_user() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("s.toml"), format!("{SMALL}[output]\njson = \"own.json\"\nreport = \"./own.html\"\n"))
+        .unwrap();
+    // The second time, both are there.
+    for _ in 0..2 {
+        good(&run(folder.path(), &["compare", "s.toml"]));
+        good(&run(folder.path(), &["run", "s.toml", "--out", "out"]));
+    }
+    for name in ["own.json", "own.html", "out/s.json"] {
+        let results = fs::read(path(name)).unwrap();
+        fs::write(path(name), "of the user").unwrap();
+        let message = refused(folder.path(), &["run", "s.toml", "--out", "out"]);
+        assert!(message.contains("goodqueue did not write it"), "{message}");
+        assert!(message.contains("move it away"), "{message}");
+        assert_eq!(fs::read_to_string(path(name)).unwrap(), "of the user");
+        fs::write(path(name), results).unwrap();
+    }
+    // A name that was typed is meant.
+    fs::write(path("own.json"), "of the user").unwrap();
+    good(&run(folder.path(), &["compare", "s.toml", "--json", "own.json"]));
+    assert!(fs::read_to_string(path("own.json")).unwrap().starts_with('{'));
+}
+
+#[test]
+fn two_outputs_of_one_file_are_refused_before_any_work() {
+    let folder = TempDir::new().unwrap();
+    symlink("x.html", folder.path().join("link")).unwrap();
+    for name in ["a.toml", "b.toml"] {
+        fs::write(folder.path().join(name), format!("name = \"same\"\n{SMALL}")).unwrap();
+    }
+    let messages: Vec<String> = [
+        &["compare", "--json", "x.html", "--report", "x.html"][..],
+        &["compare", "--json", "link", "--report", "x.html"],
+        &["compare", "--export", "x.csv", "--packets", "x.csv", "--qdisc", "pie"],
+        &["compare", "--json", "-", "--tc-stats", "-"],
+        &["run", "a.toml", "b.toml"],
+        &["run", "a.toml", "--json", "goodqueue-results/same.json"],
+        &["replay", "x.jsonl", "--json", "x", "--tc-stats", "x"],
+    ]
+    .iter()
+    .map(|args| refused(folder.path(), args))
+    .collect();
+    assert_eq!(names(folder.path()), ["a.toml", "b.toml", "link"]);
+    insta::assert_snapshot!(messages.join("\n\n"));
+}
+
+#[test]
+fn a_report_is_called_html() {
+    let folder = TempDir::new().unwrap();
+    for name in ["r.pdf", "report", "-", "r.html.gz"] {
+        for command in ["compare", "reproduce"] {
+            let message = refused(folder.path(), &[command, "--report", name]);
+            assert!(message.contains(".html or .htm"), "{message}");
+        }
+    }
+    for name in ["r.HTML", "r.htm", "/dev/null"] {
+        good(&run(folder.path(), &["compare", "--time", "1s", "--qdisc", "pfifo", "--report", name]));
+    }
+    assert_eq!(names(folder.path()), ["r.HTML", "r.htm"]);
+}
+
+#[test]
+fn what_cannot_be_written_is_called_as_the_user_calls_it() {
+    let folder = TempDir::new().unwrap();
+    for args in [
+        &["compare", "--json", "no/x.json"][..],
+        &["compare", "--packets", "no/x.csv"],
+        &["explain", "codel", "--json", "no/x.json"],
+    ] {
+        let message = refused(folder.path(), args);
+        assert!(message.contains("`no/x.") && !message.contains(".goodqueue-"), "{message}");
+    }
+}

@@ -220,7 +220,15 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
         }
         outcome
     };
-    let outcome = outcome.map_err(|error| Diagnostic::new(error.to_string()))?;
+    let outcome = outcome.map_err(|error| {
+        let message = Diagnostic::new(error.to_string());
+        match error {
+            sim::RunError::Config(_) => message,
+            sim::RunError::TooManyPackets(_) => message
+                .prefixed(&format!("the run with `{}` and seed {}", job.labels.qdisc, job.config.seed))
+                .help("lower the `limit` of the discipline, the rates of the flows, or the delays"),
+        }
+    })?;
     if cancelled {
         return Ok(None);
     }

@@ -211,6 +211,11 @@
 //! artefact that no network has (Floyd & Jacobson 1991, "On traffic phase effects"); and disciplines that draw no random
 //! number would give the same run for every seed. 100 ms (a tenth of the run, if that is less) is two round-trip times.
 //!
+//! # How much a scenario may ask for
+//!
+//! The `limit` of a discipline may be as large as in Linux: memory is taken as packets come. All queues and delays of a run
+//! together hold at most 4,000,000 packets, for which Linux would need 9 GB; with more the run ends with an error.
+//!
 //! # Reading one
 //!
 //! [`Document`] is the file with what the command line changes in it ([`Overrides`], [`Document::set`]).

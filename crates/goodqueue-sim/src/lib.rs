@@ -31,7 +31,8 @@ pub use monitor::{Bin, LinkOutcome};
 pub use observer::Observer;
 pub use packet::Direction;
 pub use simulation::{
-    Config, FlowConfig, FlowOutcome, HopConfig, Outcome, Series, run, run_observed, run_watched,
+    Config, FlowConfig, FlowOutcome, HopConfig, MAX_PACKETS, Outcome, RunError, Series, run, run_observed,
+    run_watched,
 };
 pub use traffic::Traffic;
 pub use work::Work;

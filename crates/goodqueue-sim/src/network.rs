@@ -685,6 +685,14 @@ impl Network {
         count
     }
 
+    /// How many packets these are, without looking at each.
+    pub(crate) fn packets_held(&self) -> u64 {
+        let queued: u64 = self.links.iter().map(|link| link.held().packets).sum();
+        let on_wifi = self.wifi.as_ref().map_or(0, |wifi| wifi.hop.held().packets);
+        let delayed: usize = self.lines.iter().map(|line| line.packets.len()).sum();
+        queued + on_wifi + delayed as u64
+    }
+
     /// True if everything that was sent, and every copy that a queue made, has arrived, was dropped, or is on its way.
     pub(crate) fn is_balanced(&self) -> bool {
         let Books { sent, arrived, dropped } = self.books;

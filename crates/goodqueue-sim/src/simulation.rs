@@ -1,5 +1,7 @@
 //! A run: flows over a bottleneck for some time.
 
+use core::fmt;
+
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
@@ -197,11 +199,48 @@ pub struct Series {
     pub delivered: Vec<Vec<u64>>,
 }
 
+/// Why a run has no outcome.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RunError {
+    /// A TCP configuration is refused.
+    Config(ConfigError),
+    /// More than [`MAX_PACKETS`] are queued or on their way at this time.
+    TooManyPackets(Instant),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::TooManyPackets(at) => write!(
+                f,
+                "at {} more than {MAX_PACKETS} packets are queued or on their way, which is the most that a run holds",
+                at.since(Instant::ZERO)
+            ),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
+
+impl From<ConfigError> for RunError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+/// Packets that all queues and delays of a run hold together. Queues take their memory as packets come, whatever their
+/// limits say, so this bounds the memory of a run. Linux would need 9 GB for so many full frames (2,304 bytes each).
+pub const MAX_PACKETS: u64 = 4_000_000;
+
+/// Events between two counts of the packets. Few events add more than one.
+const COUNT_EVERY: u64 = 1 << 16;
+
 /// Runs `config` to its end.
 ///
 /// # Errors
-/// A TCP configuration is refused.
-pub fn run(config: &Config) -> Result<Outcome, ConfigError> {
+/// A TCP configuration is refused, or there are more than [`MAX_PACKETS`].
+pub fn run(config: &Config) -> Result<Outcome, RunError> {
     run_watched(config, |_| true)
 }
 
@@ -209,28 +248,28 @@ pub fn run(config: &Config) -> Result<Outcome, ConfigError> {
 /// answering false.
 ///
 /// # Errors
-/// A TCP configuration is refused.
-pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Result<Outcome, ConfigError> {
+/// As [`run`].
+pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(config)?;
-    simulation.run(watch, None);
+    simulation.run(watch, None)?;
     Ok(simulation.finish())
 }
 
 /// The same, with an `observer` who is told of every packet of the bottleneck, warm-up included. The outcome is the same.
 ///
 /// # Errors
-/// A TCP configuration is refused.
+/// As [`run`].
 pub fn run_observed(
     config: &Config,
     watch: impl FnMut(Instant) -> bool,
     observer: &mut dyn Observer,
-) -> Result<Outcome, ConfigError> {
+) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(config)?;
     for link in simulation.bottleneck() {
         link.notes = Some(Vec::new());
     }
     let mut register = Register::new(observer);
-    simulation.run(watch, Some(&mut register));
+    simulation.run(watch, Some(&mut register))?;
     register.finish(simulation.end);
     Ok(simulation.finish())
 }
@@ -331,7 +370,11 @@ impl<'a> Simulation<'a> {
         &mut self.network.links_mut()[self.bottleneck..self.bottleneck + 2]
     }
 
-    fn run(&mut self, mut watch: impl FnMut(Instant) -> bool, mut register: Option<&mut Register<'_>>) {
+    fn run(
+        &mut self,
+        mut watch: impl FnMut(Instant) -> bool,
+        mut register: Option<&mut Register<'_>>,
+    ) -> Result<(), RunError> {
         let warm = Instant::ZERO + self.config.warmup;
         let mut watched_at = Instant::ZERO;
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
@@ -341,7 +384,7 @@ impl<'a> Simulation<'a> {
             // Everything up to the next appointment of the run itself happens without looking up.
             let warm_at = if is_warm { Instant::MAX } else { warm };
             let pause = self.end.min(step_end).min(warm_at).min(watched_at + watch_step);
-            self.run_until(pause, register.as_deref_mut());
+            self.run_until(pause, register.as_deref_mut())?;
             self.now = pause;
             if pause == step_end {
                 self.end_step();
@@ -352,23 +395,26 @@ impl<'a> Simulation<'a> {
                 self.restart_measurement();
             }
             if pause >= self.end {
-                return;
+                return Ok(());
             }
             if pause >= watched_at + watch_step {
                 watched_at = pause;
                 if !watch(pause) || !register.as_ref().is_none_or(|register| register.goes_on()) {
                     self.end = pause;
-                    return;
+                    return Ok(());
                 }
             }
         }
     }
 
     /// Handles every event that is due before `pause`: a step of a series, and the run, is half open.
-    fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) {
+    fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) -> Result<(), RunError> {
         let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
+            if events.is_multiple_of(COUNT_EVERY) && network.packets_held() > MAX_PACKETS {
+                return Err(RunError::TooManyPackets(now));
+            }
             match event {
                 Event::Serve(link) => {
                     network.serve(now, link);
@@ -404,6 +450,7 @@ impl<'a> Simulation<'a> {
                 hand_on(now, network, *bottleneck, register);
             }
         }
+        Ok(())
     }
 
     fn end_step(&mut self) {

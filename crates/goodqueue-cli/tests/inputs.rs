@@ -101,6 +101,21 @@ fn verdicts_of_another_shape_are_refused_and_not_a_panic() {
 }
 
 #[test]
+fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
+    let folder = folder();
+    let list = format!("[{}]", vec!["1"; 500].join(","));
+    let text = format!("[sweep]\nseed = {list}\n\"tcp.iw\" = {list}\n");
+    std::fs::write(folder.path().join("sweep.toml"), text).expect("written");
+    for command in ["compare", "run"] {
+        let said = refusal(folder.path(), &[command, "sweep.toml"]);
+        assert!(
+            said.contains("the scenario makes 1500000 runs") && said.contains("at most 100000"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn claims_that_are_nested_without_end_are_refused_and_long_ones_are_read() {
     let folder = folder();
     std::fs::create_dir(folder.path().join("x")).expect("made");

@@ -12,8 +12,8 @@ pub fn trace(bytes: &[u8]) {
     match Trace::read("fuzz", bytes) {
         Ok(trace) => {
             assert!(!trace.period().is_zero());
-            let at_ms = trace.opportunities_ms().iter().copied().map(u64::from).collect();
-            let opportunities = Opportunities::new(at_ms).expect("the reader has checked it");
+            let opportunities =
+                Opportunities::new(trace.opportunities_ms().to_vec()).expect("the reader has checked it");
             assert_eq!(opportunities.period(), trace.period());
             assert!(
                 opportunities.count_before(Instant::ZERO + trace.period()) <= opportunities.count() as u64

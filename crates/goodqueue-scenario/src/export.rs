@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::results::{Results, Run};
-use crate::run::Job;
+use crate::runs::{Jobs as _, Runs};
 
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,12 +52,14 @@ impl Format {
         }
     }
 
-    /// The files that [`Self::files`] will make of the runs of `jobs`.
-    #[must_use]
-    pub fn names(self, path: &Path, jobs: &[Job]) -> Vec<PathBuf> {
+    /// The files that [`Self::files`] will make of `runs`.
+    ///
+    /// # Errors
+    /// A run that cannot be made.
+    pub fn names(self, path: &Path, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
         match self {
-            Self::Flent => names(path, FLENT_END, &Label::of_jobs(jobs)),
-            Self::Parquet | Self::Csv => vec![path.to_owned()],
+            Self::Flent => names_of(path, FLENT_END, runs),
+            Self::Parquet | Self::Csv => Ok(vec![path.to_owned()]),
         }
     }
 
@@ -97,12 +99,17 @@ impl<'r> Label<'r> {
     fn of(run: &'r Run) -> Self {
         Self { qdisc: &run.qdisc, sweep: &run.sweep, seed: run.seed }
     }
+}
 
-    fn of_jobs(jobs: &'r [Job]) -> Vec<Self> {
-        let of =
-            |job: &'r Job| Self { qdisc: &job.labels.qdisc, sweep: &job.labels.sweep, seed: job.config.seed };
-        jobs.iter().map(of).collect()
-    }
+/// A name for each of `runs`.
+fn names_of(path: &Path, end: &str, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+    let own = |number: usize| {
+        let job = runs.job(number)?;
+        Ok((job.labels.qdisc.clone(), job.labels.sweep.clone(), job.config.seed))
+    };
+    let all: Vec<_> = (0..runs.count()).map(own).collect::<Result<_, Diagnostic>>()?;
+    let labels = all.iter().map(|(qdisc, sweep, seed)| Label { qdisc, sweep, seed: *seed });
+    Ok(names(path, end, &labels.collect::<Vec<_>>()))
 }
 
 /// A name for each run: `path`, which ends with `end`, or if there are several with discipline, point of the sweep and seed in it.

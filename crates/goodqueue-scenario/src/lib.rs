@@ -14,6 +14,7 @@ pub mod recording;
 pub mod reproduce;
 pub mod results;
 pub mod run;
+pub mod runs;
 pub mod scenario;
 pub mod store;
 pub mod summary;

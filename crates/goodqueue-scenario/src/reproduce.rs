@@ -14,6 +14,7 @@ mod real;
 mod tree;
 pub mod verdicts;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -22,9 +23,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::run::{Job, Watch, execute, jobs};
+use crate::run::{Job, PointRuns, Watch, execute};
+use crate::runs::{Jobs, no_run};
 use crate::scenario::Scenario;
 use crate::store::Store;
+use crate::sweep::MAX_RUNS;
 
 use details::{DetailedRun, Wanted};
 use evidence::{Evidence, Finding};
@@ -38,8 +41,9 @@ use tree::Tree;
 pub struct Plan<'p> {
     paper: &'p Paper,
     claims: Vec<&'p Claim>,
-    jobs: Vec<Job>,
-    /// Which of the jobs belong to a cell, and the scenario as resolved (the first, if the experiment varies it).
+    /// Scenarios with the number of runs up to their last one, and what is counted in these.
+    scenarios: Vec<(usize, PointRuns, Wanted)>,
+    /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
 }
 
@@ -211,7 +215,7 @@ impl<'p> Plan<'p> {
     ) -> Result<Self, Diagnostic> {
         let mut wanted: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
         wanted.extend(more.iter().cloned());
-        let mut plan = Self { paper, claims, jobs: Vec::new(), cells: BTreeMap::new() };
+        let mut plan = Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new() };
         for experiment in &paper.experiments {
             let labels: BTreeSet<&str> = wanted
                 .iter()
@@ -237,14 +241,23 @@ impl<'p> Plan<'p> {
             spikes: experiment.spikes.clone(),
             series: kept.is_some(),
         };
-        for mut job in jobs(&[(BTreeMap::new(), scenario)], step)? {
-            job.key.push_str(&format!(" | details {details:?}"));
-            job.wanted = details.clone();
-            let cell = Cell { label: job.labels.qdisc.clone(), experiment: experiment.name.clone() };
-            let runs = self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new()));
-            runs.1.push(self.jobs.len());
-            self.jobs.push(job);
+        let begin = self.runs();
+        let runs = PointRuns::new((BTreeMap::new(), scenario), step);
+        let end = begin + runs.count();
+        if end > MAX_RUNS {
+            let message = format!("the experiments up to `{}` make {end} runs", experiment.name);
+            return Err(Diagnostic::new(message)
+                .allowed(format!("at most {MAX_RUNS}"))
+                .help("ask for fewer claims, vary fewer values, or lower `seeds`"));
         }
+        // Seeds differ in nothing that could be refused.
+        runs.job(0)?;
+        for number in begin..end {
+            let label = runs.label(number - begin).to_owned();
+            let cell = Cell { label, experiment: experiment.name.clone() };
+            self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new())).1.push(number);
+        }
+        self.scenarios.push((end, runs, details));
         Ok(())
     }
 
@@ -257,7 +270,7 @@ impl<'p> Plan<'p> {
     /// The number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.jobs.len()
+        self.scenarios.last().map_or(0, |scenario| scenario.0)
     }
 
     /// Runs what is needed, `threads` at the same time (0: as many as there are processors). `None`: it was cancelled.
@@ -270,7 +283,7 @@ impl<'p> Plan<'p> {
         store: Option<&Store>,
         watch: &dyn Watch,
     ) -> Result<Option<Evidence<'p>>, Diagnostic> {
-        let runs: Vec<Option<DetailedRun>> = execute(&self.jobs, threads, store, watch)?;
+        let runs: Vec<Option<DetailedRun>> = execute(self, threads, store, watch)?;
         let mut trees = Vec::new();
         for run in runs {
             let Some(run) = run else { return Ok(None) };
@@ -334,6 +347,22 @@ impl<'p> Plan<'p> {
     /// A check that asks for what does not exist.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Result<Vec<ClaimResult>, Diagnostic> {
         self.claims.iter().map(|claim| judge(self.paper, claim, evidence)).collect()
+    }
+}
+
+impl Jobs for Plan<'_> {
+    fn count(&self) -> usize {
+        self.runs()
+    }
+
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+        let index = self.scenarios.partition_point(|(end, ..)| *end <= number);
+        let (_, runs, details) = self.scenarios.get(index).ok_or_else(|| no_run(number))?;
+        let begin = index.checked_sub(1).map_or(0, |before| self.scenarios[before].0);
+        let mut job = runs.job(number - begin)?;
+        job.key.push_str(&format!(" | details {details:?}"));
+        job.wanted = details.clone();
+        Ok(Cow::Owned(job))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run side by side.
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use crate::export::packets::PacketLog;
 use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
+use crate::runs::Jobs;
 use crate::scenario::{
     Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
     WifiMac,
@@ -102,8 +105,28 @@ impl Watch for Unwatched {}
 /// A setting that the simulator refuses.
 pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
     let mut jobs = Vec::new();
-    for (sweep, scenario) in points {
-        let links = Capacities::of(scenario);
+    for point in points {
+        let runs = PointRuns::new(point.clone(), series);
+        for number in 0..runs.count() {
+            jobs.push(runs.job(number)?);
+        }
+    }
+    Ok(jobs)
+}
+
+/// The runs of one point of a sweep: every discipline with every seed.
+#[derive(Debug)]
+pub(crate) struct PointRuns {
+    sweep: BTreeMap<String, serde_json::Value>,
+    scenario: Scenario,
+    links: Capacities,
+    /// The part of the runs' keys that they share.
+    key: String,
+    series: Option<Duration>,
+}
+
+impl PointRuns {
+    pub(crate) fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
         let mut resolved = scenario.to_json();
         if let Some(fields) = resolved.as_object_mut() {
             // What does not change a run is not part of its key.
@@ -112,66 +135,82 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
                 fields.remove(text);
             }
         }
-        for choice in &scenario.qdiscs {
-            for seed in scenario.seeds() {
-                let config = config(scenario, choice, &links, seed, series)?;
-                let qdiscs = [&choice.down, &choice.up].map(|on| crate::tc::to_tc(&on.config));
-                let key = format!(
-                    "{} | {} | {seed} | {:?} | {}",
-                    qdiscs.join(" / "),
-                    trace_key(scenario),
-                    series.map(Duration::as_nanos),
-                    resolved
-                );
-                let key = scenario.flows.iter().fold(key, |key, group| match &group.traffic {
-                    Traffic::Capture(recorded) => format!("{key} | {:016x}", recorded.checksum()),
-                    _ => key,
-                });
-                let fixed = scenario.hops.iter().filter_map(|hop| match &hop.qdisc {
-                    HopQdisc::Fixed(on) => Some(on.iter()),
-                    HopQdisc::Compared => None,
-                });
-                let key = fixed.flatten().chain([&choice.down, &choice.up]).fold(key, |mut key, on| {
-                    add_tables(&on.config.to_settings(), &mut key);
-                    key
-                });
-                let key = match scenario.output.spikes.as_slice() {
-                    [] => key,
-                    spikes => format!("{key} | {spikes:?}"),
-                };
-                let labels = Labels {
-                    qdisc: choice.label.clone(),
-                    sweep: sweep.clone(),
-                    hops: hop_names(scenario),
-                    flows: scenario.flows.iter().map(flow_labels).collect(),
-                };
-                let (wanted, packets) = (Wanted::default(), Vec::new());
-                jobs.push(Job { labels, config, key, wanted, packets });
+        let mut key = format!("{} | {:?} | {resolved}", trace_key(&scenario), series.map(Duration::as_nanos));
+        for group in &scenario.flows {
+            if let Traffic::Capture(recorded) = &group.traffic {
+                key.push_str(&format!(" | {:016x}", recorded.checksum()));
             }
         }
+        for hop in &scenario.hops {
+            if let HopQdisc::Fixed(on) = &hop.qdisc {
+                on.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
+            }
+        }
+        if !scenario.output.spikes.is_empty() {
+            key.push_str(&format!(" | {:?}", scenario.output.spikes));
+        }
+        Self { sweep, links: Capacities::of(&scenario), scenario, key, series }
     }
-    Ok(jobs)
+
+    /// Number of runs.
+    pub(crate) const fn count(&self) -> usize {
+        self.scenario.qdiscs.len() * self.scenario.seeds as usize
+    }
+
+    /// Flows of each run.
+    pub(crate) fn flows(&self) -> u64 {
+        self.scenario.flows.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// What the discipline of the run of this number is called.
+    pub(crate) fn label(&self, number: usize) -> &str {
+        &self.scenario.qdiscs[number / self.scenario.seeds as usize].label
+    }
+
+    /// The run of this number below the count, in the order of disciplines and seeds.
+    pub(crate) fn job(&self, number: usize) -> Result<Job, Diagnostic> {
+        let Self { sweep, scenario, links, key, series } = self;
+        let seeds = scenario.seeds as usize;
+        let choice = &scenario.qdiscs[number / seeds];
+        let seed = scenario.seed.saturating_add((number % seeds) as u64);
+        let config = config(scenario, choice, links, seed, *series)?;
+        let both = [&choice.down, &choice.up];
+        let qdiscs = both.map(|on| crate::tc::to_tc(&on.config)).join(" / ");
+        let mut key = format!("{qdiscs} | {seed} | {key}");
+        both.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
+        let labels = Labels {
+            qdisc: choice.label.clone(),
+            sweep: sweep.clone(),
+            hops: hop_names(scenario),
+            flows: scenario.flows.iter().map(flow_labels).collect(),
+        };
+        Ok(Job { labels, config, key, wanted: Wanted::default(), packets: Vec::new() })
+    }
 }
 
-/// Runs `jobs` on `threads` threads (0: as many as there are processors). The results are in the order of the jobs; a job
-/// that did not finish has none. With a `store`, results that it holds are taken from there, new ones go there.
+/// Runs `jobs` on `threads` threads (0: as many as there are processors; never more than there are jobs). The results are in
+/// the order of the jobs; a job that did not finish has none. With a `store`, results that it holds are taken from there, new
+/// ones go there.
 ///
 /// # Errors
 /// A job that cannot run, or a store that cannot be written.
 pub fn execute<M: Measured>(
-    jobs: &[Job],
+    jobs: &(impl Jobs + ?Sized),
     threads: usize,
     store: Option<&Store>,
     watch: &dyn Watch,
 ) -> Result<Vec<Option<M>>, Diagnostic> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if threads == 0 { processors } else { threads };
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
+        .num_threads(threads.min(jobs.count()).max(1))
         .build()
         .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
-    let one = |(number, job): (usize, &Job)| -> Result<Option<M>, Diagnostic> {
+    let one = |number: usize| -> Result<Option<M>, Diagnostic> {
         if watch.is_cancelled() {
             return Ok(None);
         }
+        let job = &*jobs.job(number)?;
         if job.packets.is_empty()
             && let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key))
         {
@@ -191,7 +230,7 @@ pub fn execute<M: Measured>(
         }
         Ok(run)
     };
-    pool.install(|| jobs.par_iter().enumerate().map(one).collect())
+    pool.install(|| (0..jobs.count()).into_par_iter().map(one).collect())
 }
 
 /// All of a scenario's runs as a result.
@@ -358,7 +397,8 @@ fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
     }
 }
 
-/// What the links of a scenario carry; read once for all its runs, which share traces.
+/// What the links of a scenario carry; made once for all its runs.
+#[derive(Debug)]
 struct Capacities {
     bottleneck: [sim::Capacity; 2],
     hops: Vec<[sim::Capacity; 2]>,
@@ -381,27 +421,14 @@ fn capacity(rate: &LinkRate) -> sim::Capacity {
         LinkRate::Schedule(steps) => {
             sim::Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
         }
-        LinkRate::Trace { trace, .. } => {
-            let at_ms = trace.opportunities_ms().iter().map(|&at| u64::from(at)).collect();
-            // A trace that was read is ordered and not empty; a link without opportunities stands in for "never".
-            sim::Opportunities::new(at_ms)
-                .map_or(sim::Capacity::Constant(goodqueue::Rate::from_bps(0)), |all| {
-                    sim::Capacity::Trace(Arc::new(all))
-                })
-        }
+        LinkRate::Trace { trace, .. } => sim::Capacity::Trace(Arc::clone(trace.opportunities())),
     }
 }
 
 /// A trace is known by its contents, not by its name: the file may change between two runs.
 fn trace_key(scenario: &Scenario) -> String {
     let of = |end: &LinkEnd| match &end.rate {
-        LinkRate::Trace { trace, .. } => {
-            let sum = trace
-                .opportunities_ms()
-                .iter()
-                .fold(0, |sum: u64, &at| goodqueue::random::mix_64(sum ^ u64::from(at)));
-            format!("{sum:016x}")
-        }
+        LinkRate::Trace { trace, .. } => format!("{:016x}", trace.checksum()),
         _ => "-".to_owned(),
     };
     let hops = scenario.hops.iter().flat_map(|hop| [&hop.down, &hop.up]);

@@ -213,6 +213,9 @@
 //!
 //! # How much a scenario may ask for
 //!
+//! A scenario makes at most 100,000 runs (points of the sweep times disciplines times seeds) with 5,000,000 flows in all, because
+//! the results of all runs are held until the last one has finished. The runs themselves are made one by one.
+//!
 //! The `limit` of a discipline may be as large as in Linux: memory is taken as packets come. All queues and delays of a run
 //! together hold at most 4,000,000 packets, for which Linux would need 9 GB; with more the run ends with an error.
 //!
@@ -226,6 +229,7 @@
 mod document;
 mod drawn;
 mod dscp;
+mod files;
 mod hops;
 mod link;
 mod overrides;
@@ -247,7 +251,7 @@ pub use document::Document;
 pub(crate) use document::{KeyPlace, Node, Raw, check_depth};
 pub use drawn::Drawn;
 pub use overrides::Overrides;
-pub(crate) use resolve::Traces;
+pub(crate) use resolve::DEFAULT_QDISCS;
 pub use tcp::{DelayedAck, Tcp};
 pub use traffic::{
     Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,

@@ -1,65 +1,158 @@
-//! Sweeps: a scenario for every combination of the values that `[sweep]` lists.
+//! Sweeps: a scenario for every combination of the values that `[sweep]` lists. A point is resolved when it is asked for.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::scenario::{Document, KeyPlace, Names, Node, Raw, Scenario, Traces};
+use crate::scenario::{Document, KeyPlace, Names, Node, Raw, Scenario};
 
 /// One point of a sweep: the swept keys with their values as written, and the scenario with them.
 pub type Point = (BTreeMap<String, Value>, Scenario);
 
-/// More points than this are refused.
-pub const MAX_POINTS: usize = 100_000;
+/// More runs than this are refused: the results of all of them are held until the last one has finished.
+pub const MAX_RUNS: usize = 100_000;
+
+/// The points of a document's sweep.
+#[derive(Debug)]
+pub struct Sweep<'n> {
+    /// The document without its sweep.
+    base: Document,
+    axes: Vec<Axis>,
+    count: usize,
+    names: Names<'n>,
+}
 
 /// All points of the document's sweep, the first key varying slowest; one point without values if nothing is swept.
 ///
 /// # Errors
-/// A sweep that is not lists under keys, more than [`MAX_POINTS`] points, or a point that does not resolve.
+/// As [`Sweep::new`] and [`Sweep::point`].
 pub fn expand(document: &Document, names: &Names<'_>) -> Result<Vec<Point>, Diagnostic> {
-    let mut base = document.clone();
-    let mut traces = Traces::new();
-    let Some(sweep) = base.take("sweep") else {
-        return Ok(vec![(BTreeMap::new(), base.resolve_with(names, &mut traces)?)]);
-    };
-    let axes = read_axes(document, &sweep)?;
-    let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()));
-    let Some(count) = count.filter(|count| *count <= MAX_POINTS) else {
-        let message =
-            Diagnostic::new("the sweep has too many points").allowed(format!("at most {MAX_POINTS}"));
-        return Err(document.at(message, &sweep));
-    };
-    (0..count)
-        .map(|number| {
-            let mut point = base.clone();
-            let mut values = BTreeMap::new();
-            let mut rest = number;
-            for axis in axes.iter().rev() {
-                let value = &axis.values[rest % axis.values.len()];
-                rest /= axis.values.len();
-                point.put_from(&axis.key, value.clone(), &axis.place)?;
-                values.insert(axis.key.clone(), value.to_json());
+    Sweep::new(document, names)?.points().collect()
+}
+
+impl<'n> Sweep<'n> {
+    /// The sweep of `document`; a single point without values if nothing is swept.
+    ///
+    /// # Errors
+    /// A sweep that is not lists under keys, or one that makes more than [`MAX_RUNS`] runs.
+    pub fn new(document: &Document, names: &Names<'n>) -> Result<Self, Diagnostic> {
+        let mut base = document.clone();
+        let swept = base.take("sweep");
+        let axes = match &swept {
+            Some(swept) => read_axes(document, swept)?,
+            None => Vec::new(),
+        };
+        let runs = count_runs(&base, &axes);
+        if runs > MAX_RUNS as u128 {
+            let help = "sweep fewer values, list fewer disciplines, or lower `seeds`";
+            let shown = if runs == u128::MAX { "more than 10^38".to_owned() } else { runs.to_string() };
+            let message = Diagnostic::new(format!("the scenario makes {shown} runs"))
+                .allowed(format!("at most {MAX_RUNS}"))
+                .help(help);
+            return Err(match &swept {
+                Some(swept) => document.at(message, swept),
+                None => document.about(message),
+            });
+        }
+        let count = axes.iter().map(|axis| axis.values.len()).product();
+        Ok(Self { base, axes, count, names: *names })
+    }
+
+    /// Number of points, at least one.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The point of this number; the first key varies slowest.
+    ///
+    /// # Errors
+    /// It does not resolve.
+    pub fn point(&self, number: usize) -> Result<Point, Diagnostic> {
+        let (values, document) = self.document(number)?;
+        Ok((values, document.resolve(&self.names)?))
+    }
+
+    /// All points in order, each resolved when its turn comes.
+    pub fn points(&self) -> impl Iterator<Item = Result<Point, Diagnostic>> + '_ {
+        (0..self.count).map(|number| self.point(number))
+    }
+
+    /// The values of each key that is swept, each once.
+    #[must_use]
+    pub fn values(&self) -> BTreeMap<&str, Vec<Value>> {
+        let mut swept: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+        for axis in &self.axes {
+            let values = swept.entry(&axis.key).or_default();
+            for value in axis.values.iter().map(Node::to_json) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
             }
-            Ok((values, point.resolve_with(names, &mut traces)?))
-        })
-        .collect()
+        }
+        swept
+    }
+
+    fn document(&self, number: usize) -> Result<(BTreeMap<String, Value>, Document), Diagnostic> {
+        let mut point = self.base.clone();
+        let mut values = BTreeMap::new();
+        let mut rest = number;
+        for axis in self.axes.iter().rev() {
+            let value = &axis.values[rest % axis.values.len()];
+            rest /= axis.values.len();
+            point.put_from(&axis.key, value.clone(), &axis.place)?;
+            values.insert(axis.key.clone(), value.to_json());
+        }
+        Ok((values, point))
+    }
 }
 
 /// A swept key and its values.
-struct Axis<'d> {
+#[derive(Debug)]
+struct Axis {
     key: String,
     place: KeyPlace,
-    values: &'d [Node],
+    values: Vec<Node>,
 }
 
-fn read_axes<'d>(document: &Document, sweep: &'d Node) -> Result<Vec<Axis<'d>>, Diagnostic> {
+/// Runs of all points together, without resolving any of them.
+fn count_runs(base: &Document, axes: &[Axis]) -> u128 {
+    let mut runs = 1u128;
+    for (key, count) in [("seeds", seeds_of as fn(Option<&Node>) -> u128), ("qdiscs", disciplines_of)] {
+        let of_key = match axes.iter().find(|axis| axis.key == key) {
+            Some(axis) => axis.values.iter().map(|value| count(Some(value))).fold(0, u128::saturating_add),
+            None => count(base.node(key)),
+        };
+        runs = runs.saturating_mul(of_key);
+    }
+    let others = axes.iter().filter(|axis| !["seeds", "qdiscs"].contains(&axis.key.as_str()));
+    others.fold(runs, |runs, axis| runs.saturating_mul(axis.values.len() as u128))
+}
+
+/// A value that is no number of seeds is refused when its point is resolved.
+fn seeds_of(node: Option<&Node>) -> u128 {
+    match node.map(|node| &node.raw) {
+        Some(Raw::Integer(seeds)) => u128::try_from(*seeds).unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+fn disciplines_of(node: Option<&Node>) -> u128 {
+    match node.map(|node| &node.raw) {
+        Some(Raw::List(disciplines)) => disciplines.len().max(1) as u128,
+        Some(_) => 1,
+        None => crate::scenario::DEFAULT_QDISCS.len() as u128,
+    }
+}
+
+fn read_axes(document: &Document, sweep: &Node) -> Result<Vec<Axis>, Diagnostic> {
     let form = "keys with lists of values, such as \"link.up\" = [\"1mbit\", \"10mbit\"]";
     let Raw::Table(_) = sweep.raw else {
         let message = Diagnostic::new(format!("[sweep] is {}, not a table", sweep.sort()));
         return Err(document.at(message.allowed(form), sweep));
     };
-    let mut axes: Vec<Axis<'d>> = Vec::new();
+    let mut axes: Vec<Axis> = Vec::new();
     for (key, place, node) in sweep.leaves() {
         let Raw::List(values) = &node.raw else {
             let message = Diagnostic::new(format!("`{key}` of [sweep] is {}, not a list", node.sort()));
@@ -73,7 +166,7 @@ fn read_axes<'d>(document: &Document, sweep: &'d Node) -> Result<Vec<Axis<'d>>, 
         if key == "sweep" || key.starts_with("sweep.") {
             return Err(document.at(Diagnostic::new("a sweep cannot be swept"), node));
         }
-        let overlaps = |axis: &Axis<'_>| {
+        let overlaps = |axis: &Axis| {
             axis.key == key
                 || axis.key.starts_with(&format!("{key}."))
                 || key.starts_with(&format!("{}.", axis.key))
@@ -82,7 +175,7 @@ fn read_axes<'d>(document: &Document, sweep: &'d Node) -> Result<Vec<Axis<'d>>, 
             let message = Diagnostic::new(format!("`{key}` is swept together with `{}`", earlier.key));
             return Err(document.at(message.help("remove one of the two"), node));
         }
-        axes.push(Axis { key, place, values });
+        axes.push(Axis { key, place, values: values.clone() });
     }
     Ok(axes)
 }

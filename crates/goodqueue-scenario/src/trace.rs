@@ -7,16 +7,20 @@
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
+use std::sync::Arc;
 
+use goodqueue::random::mix_64;
 use goodqueue::{Duration, Rate};
+use goodqueue_sim::Opportunities;
 
 use crate::diagnostic::{Diagnostic, nearest, shortened};
 use crate::input::Input;
 
-/// A recorded link.
+/// A recorded link. Copies share its opportunities, also with the simulator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
-    opportunities_ms: Vec<u32>,
+    opportunities: Arc<Opportunities>,
+    checksum: u64,
 }
 
 impl Trace {
@@ -68,26 +72,46 @@ impl Trace {
             Some(0) => Err(Diagnostic::new("the last line is 0, so the trace has no length")
                 .allowed("a last line above 0: it is the period after which the trace repeats")
                 .in_line(name, opportunities_ms.len())),
-            Some(_) => Ok(Self { opportunities_ms }),
+            Some(_) => Self::new(opportunities_ms)
+                .ok_or_else(|| Diagnostic::new("this is not a trace").allowed(FORM).in_file(name)),
         }
+    }
+
+    /// `None` if the milliseconds decrease, or if the last one is not above 0.
+    fn new(opportunities_ms: Vec<u32>) -> Option<Self> {
+        let checksum = opportunities_ms.iter().fold(0, |sum: u64, &at| mix_64(sum ^ u64::from(at)));
+        let opportunities = Arc::new(Opportunities::new(opportunities_ms)?);
+        Some(Self { opportunities, checksum })
     }
 
     /// The milliseconds of the opportunities of the first period, ascending.
     #[must_use]
     pub fn opportunities_ms(&self) -> &[u32] {
-        &self.opportunities_ms
+        self.opportunities.at_ms()
+    }
+
+    /// The same as the simulator takes them.
+    #[must_use]
+    pub const fn opportunities(&self) -> &Arc<Opportunities> {
+        &self.opportunities
+    }
+
+    /// Equal traces have equal sums.
+    #[must_use]
+    pub const fn checksum(&self) -> u64 {
+        self.checksum
     }
 
     /// Time after which the trace repeats.
     #[must_use]
     pub fn period(&self) -> Duration {
-        Duration::from_millis(u64::from(self.opportunities_ms.last().copied().unwrap_or(1)))
+        self.opportunities.period()
     }
 
     /// Rate if every opportunity is used, over a whole period.
     #[must_use]
     pub fn mean_rate(&self) -> Rate {
-        let bits = self.opportunities_ms.len() as u128 * u128::from(Self::OPPORTUNITY_BYTES) * 8;
+        let bits = self.opportunities.count() as u128 * u128::from(Self::OPPORTUNITY_BYTES) * 8;
         let per_second = bits * 1_000_000_000 / u128::from(self.period().as_nanos().max(1));
         Rate::from_bps(u64::try_from(per_second).unwrap_or(u64::MAX))
     }

@@ -8,13 +8,14 @@ use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::export::packets;
 use goodqueue_scenario::recording::{Recording, Row};
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Job, Unwatched, Watch, execute, jobs};
+use goodqueue_scenario::run::{Unwatched, Watch, execute};
+use goodqueue_scenario::runs::Runs;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
-use goodqueue_scenario::sweep;
+use goodqueue_scenario::sweep::Sweep;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-fn jobs_of(set: &[&str]) -> Vec<Job> {
+fn runs_of(set: &[&str]) -> Runs<'static> {
     let mut document = Document::default();
     document
         .apply(&Overrides {
@@ -25,18 +26,18 @@ fn jobs_of(set: &[&str]) -> Vec<Job> {
         })
         .expect("known");
     let names = Names { cc: &["cubic", "reno"], ..Names::default() };
-    jobs(&sweep::expand(&document, &names).expect("good"), None).expect("good")
+    Runs::new(Sweep::new(&document, &names).expect("good"), None).expect("good")
 }
 
-fn run(jobs: &[Job], watch: &dyn Watch) -> Result<Vec<Option<Run>>, Diagnostic> {
-    execute(jobs, 1, None, watch)
+fn run(runs: &Runs<'_>, watch: &dyn Watch) -> Result<Vec<Option<Run>>, Diagnostic> {
+    execute(runs, 1, None, watch)
 }
 
 /// Runs the default load with ECN, its packets written to `path`.
 fn written(path: &Path, set: &[&str]) -> Run {
-    let mut jobs = jobs_of(set);
-    packets::request(path, &mut jobs).expect("a format");
-    run(&jobs, &Unwatched).expect("runs").pop().flatten().expect("a run")
+    let mut runs = runs_of(set);
+    packets::request(path, &mut runs).expect("a format");
+    run(&runs, &Unwatched).expect("runs").pop().flatten().expect("a run")
 }
 
 /// The rows of a table, each by the names of its columns.
@@ -81,12 +82,12 @@ fn parquet_holds_the_same_table() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
     let folder = tempfile::tempdir().expect("a folder");
-    let mut jobs = jobs_of(&["tcp.ecn=true"]);
+    let mut runs = runs_of(&["tcp.ecn=true"]);
     let [csv, columns] = ["a.csv", "a.parquet"].map(|name| folder.path().join(name));
     for path in [&csv, &columns] {
-        packets::request(path, &mut jobs).expect("a format");
+        packets::request(path, &mut runs).expect("a format");
     }
-    run(&jobs, &Unwatched).expect("runs");
+    run(&runs, &Unwatched).expect("runs");
     let reader = SerializedFileReader::new(std::fs::File::open(&columns).expect("written")).expect("Parquet");
     let mut read = reader.get_row_iter(None).expect("rows");
     for row in rows(&csv) {
@@ -165,11 +166,11 @@ fn a_recording_has_the_arrivals_and_the_fates_of_one_direction() {
 #[test]
 fn several_runs_have_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut jobs = jobs_of(&["seeds=2"]);
-    let files = packets::request(&folder.path().join("a.csv"), &mut jobs).expect("a format");
+    let mut runs = runs_of(&["seeds=2"]);
+    let files = packets::request(&folder.path().join("a.csv"), &mut runs).expect("a format");
     let expected = ["a.codel_ecn.seed1.csv", "a.codel_ecn.seed2.csv"].map(|name| folder.path().join(name));
     assert_eq!(files, expected);
-    run(&jobs, &Unwatched).expect("runs");
+    run(&runs, &Unwatched).expect("runs");
     assert!(files.iter().all(|file| file.exists()));
 }
 
@@ -184,21 +185,20 @@ fn a_run_that_is_given_up_leaves_no_file() {
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mut jobs = jobs_of(&[]);
+    let mut runs = runs_of(&[]);
     for name in ["a.csv", "a.pcapng", "a.jsonl", "a.jsonl.gz"] {
-        packets::request(&folder.path().join(name), &mut jobs).expect("a format");
+        packets::request(&folder.path().join(name), &mut runs).expect("a format");
     }
-    assert!(run(&jobs, &Impatient::default()).expect("no error")[0].is_none());
+    assert!(run(&runs, &Impatient::default()).expect("no error")[0].is_none());
     assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 0);
 }
 
 #[test]
 fn a_link_that_a_replay_could_not_know_is_refused_as_a_recording() {
-    let mut jobs = jobs_of(&[]);
-    jobs[0].config.links[0].driver = Some(goodqueue_sim::Driver::Bql);
-    let refused = packets::request(Path::new("a.jsonl"), &mut jobs).expect_err("no replay").to_string();
+    let mut runs = runs_of(&["link.down={rate=\"10mbit\",driver=\"bql\"}"]);
+    let refused = packets::request(Path::new("a.jsonl"), &mut runs).expect_err("no replay").to_string();
     assert!(refused.contains("the link down has a queue in its device"), "{refused}");
-    assert!(packets::request(Path::new("a.csv"), &mut jobs).is_ok());
-    let unknown = packets::request(Path::new("a.pcap"), &mut jobs).expect_err("no format").to_string();
+    assert!(packets::request(Path::new("a.csv"), &mut runs).is_ok());
+    let unknown = packets::request(Path::new("a.pcap"), &mut runs).expect_err("no format").to_string();
     assert!(unknown.contains(".pcapng, .jsonl or .jsonl.gz"), "{unknown}");
 }

@@ -48,7 +48,8 @@ impl Capacity {
 /// The instants at which a recorded link could deliver, as a Mahimahi trace has them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Opportunities {
-    at_ms: Vec<u64>,
+    /// Four bytes each, and no room for more: a trace may have millions.
+    at_ms: Box<[u32]>,
 }
 
 /// Bytes of one delivery opportunity: Mahimahi's `PACKET_SIZE`, an IP packet of 1500 bytes and the 4 bytes that its TUN
@@ -62,14 +63,15 @@ impl Opportunities {
     ///
     /// `None` if there are none, if they decrease, or if the period is 0.
     #[must_use]
-    pub fn new(at_ms: Vec<u64>) -> Option<Self> {
+    pub fn new(at_ms: Vec<u32>) -> Option<Self> {
+        let at_ms = at_ms.into_boxed_slice();
         let ordered = at_ms.windows(2).all(|pair| pair[0] <= pair[1]);
         (ordered && at_ms.last().is_some_and(|&period| period > 0)).then_some(Self { at_ms })
     }
 
     /// The milliseconds of the first period.
     #[must_use]
-    pub fn at_ms(&self) -> &[u64] {
+    pub fn at_ms(&self) -> &[u32] {
         &self.at_ms
     }
 
@@ -82,7 +84,11 @@ impl Opportunities {
     /// How long one period is.
     #[must_use]
     pub fn period(&self) -> Duration {
-        Duration::from_millis(self.at_ms.last().copied().unwrap_or(1))
+        Duration::from_millis(self.period_ms())
+    }
+
+    fn period_ms(&self) -> u64 {
+        self.at_ms.last().map_or(1, |&period| u64::from(period))
     }
 
     /// The number of opportunities before `end`.
@@ -94,18 +100,18 @@ impl Opportunities {
     /// The running number of the first opportunity at or after `now`.
     fn first_not_before(&self, now: Instant) -> u64 {
         let now_ms = now.as_nanos().div_ceil(1_000_000);
-        let period_ms = self.at_ms.last().copied().unwrap_or(1).max(1);
+        let period_ms = self.period_ms().max(1);
         let count = self.at_ms.len() as u64;
         // An opportunity at exactly the period belongs to the period that it ends.
         let (cycle, within) =
             if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
-        cycle * count + self.at_ms.partition_point(|&at| at < within) as u64
+        cycle * count + self.at_ms.partition_point(|&at| u64::from(at) < within) as u64
     }
 
     fn time_of(&self, number: u64) -> Instant {
         let count = self.at_ms.len() as u64;
         let index = usize::try_from(number % count).unwrap_or(0);
-        let within = self.at_ms.get(index).copied().unwrap_or(0);
+        let within = self.at_ms.get(index).map_or(0, |&at| u64::from(at));
         let start = self.period().saturating_mul(number / count);
         Instant::ZERO + start + Duration::from_millis(within)
     }

@@ -192,7 +192,7 @@ fn a_link_that_never_works_sends_nothing_and_ends() {
 #[test]
 fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
     // The first opportunity comes at 1 ms, and the run ends before the one at 10 s.
-    let sent = |at_ms: &[u64], kbit, bytes| {
+    let sent = |at_ms: &[u32], kbit, bytes| {
         let opportunities = Arc::new(Opportunities::new(at_ms.to_vec()).expect("ordered"));
         let link = LinkConfig::new(Capacity::Trace(opportunities), pfifo(10_000));
         simulate(link, vec![flow(cbr(kbit, bytes), 10, Instant::ZERO)], 10).links[0].sent

@@ -144,7 +144,7 @@ impl Recording {
                     }
                     continue;
                 }
-                Row::Random { .. } => continue,
+                Row::Random { .. } | Row::End { .. } => continue,
                 Row::Hashes { flow, hosts, .. } => {
                     hashes = Some(Hashes { flow, hosts });
                     continue;

@@ -6,6 +6,8 @@ use clap::Args;
 #[cfg(target_os = "linux")]
 use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
+#[cfg(target_os = "linux")]
+use goodqueue_scenario::runs::Jobs as _;
 use goodqueue_scenario::scenario::{Document, Overrides};
 
 use super::run::{How, prepare, simulate};
@@ -153,10 +155,11 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how, &mut Outputs::default())?;
     let mtu = prepared.scenario().link.mtu;
-    let count = prepared.jobs().len();
+    let count = prepared.runs().count();
     let mut live = Vec::new();
     // Before any simulation: a process with several threads cannot make namespaces.
-    for (number, job) in prepared.jobs().iter().enumerate() {
+    for number in 0..count {
+        let job = &*prepared.runs().job(number)?;
         let time = goodqueue_scenario::units::show_time(job.config.duration);
         say(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
         let one = crate::live::jobs::execute(job, mtu)?;

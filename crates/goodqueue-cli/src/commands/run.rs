@@ -1,6 +1,5 @@
 //! `goodqueue run`: scenario files, sweeps included; goes on where it was stopped.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -10,10 +9,11 @@ use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::run::{Job, execute, jobs, results};
-use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::run::{execute, results};
+use goodqueue_scenario::runs::{Jobs, Runs};
+use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_scenario::store::Store;
-use goodqueue_scenario::sweep::{self, Point};
+use goodqueue_scenario::sweep::Sweep;
 use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
@@ -147,8 +147,9 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
 
 /// A scenario that is known to be good, and where its results go.
 pub(crate) struct Prepared {
-    points: Vec<Point>,
-    jobs: Vec<Job>,
+    runs: Runs<'static>,
+    /// The resolved scenario; of a sweep, its first point.
+    scenario: Scenario,
     json: Option<PathBuf>,
     report: Option<PathBuf>,
     /// The time series are for the report only.
@@ -157,10 +158,8 @@ pub(crate) struct Prepared {
 
 /// Resolves a scenario and checks everything that can be checked before running it.
 pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> Result<Prepared, Diagnostic> {
-    let points = sweep::expand(document, &scenario_names())?;
-    let Some((_, first)) = points.first() else {
-        return Err(Diagnostic::new("the sweep has no points"));
-    };
+    let sweep = Sweep::new(document, &scenario_names())?;
+    let first = sweep.point(0)?.1;
     for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
             outputs.add(argument, target)?;
@@ -193,20 +192,20 @@ pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> 
         let wanted = report.is_some() || !how.export.is_empty();
         wanted.then(|| report_step(first.duration))
     });
-    let mut jobs = jobs(&points, step)?;
+    let mut runs = Runs::new(sweep, step)?;
     for target in &how.export {
-        for file in Format::of(target)?.names(target, &jobs) {
+        for file in Format::of(target)?.names(target, &runs)? {
             outputs.add("--export", &file)?;
         }
     }
     for target in &how.packets {
         let shown = target.display().to_string();
-        let files = packets::request(target, &mut jobs);
+        let files = packets::request(target, &mut runs);
         for file in files.map_err(|error| error.in_argument("--packets", &shown))? {
             outputs.add("--packets", &file)?;
         }
     }
-    Ok(Prepared { jobs, json, report, drop_series: asked.is_none(), points })
+    Ok(Prepared { runs, json, report, drop_series: asked.is_none(), scenario: first })
 }
 
 /// Runs a scenario and writes what was asked for.
@@ -217,7 +216,7 @@ pub(crate) fn simulate(
 ) -> Result<(Results, Ending), Diagnostic> {
     let (runs, ending) = simulate_runs(scenario, how, store)?;
     if ending == Ending::Interrupted {
-        return Ok((results(scenario_json(&scenario.points), runs), ending));
+        return Ok((results(scenario.to_json(), runs), ending));
     }
     Ok((finish(scenario, how, runs)?, ending))
 }
@@ -228,12 +227,13 @@ pub(crate) fn simulate_runs(
     how: &How,
     store: Option<&Store>,
 ) -> Result<(Vec<Run>, Ending), Diagnostic> {
-    let progress = Progress::new(scenario.jobs.len(), how.timing);
-    let outcome = execute(&scenario.jobs, how.jobs.unwrap_or(0), store, &progress);
+    let count = scenario.runs.count();
+    let progress = Progress::new(count, how.timing);
+    let outcome = execute(&scenario.runs, how.jobs.unwrap_or(0), store, &progress);
     progress.clear();
     let runs: Vec<_> = outcome?.into_iter().flatten().collect();
     if progress.stored() > 0 {
-        say(format_args!("{} of {} runs were there already", progress.stored(), scenario.jobs.len()));
+        say(format_args!("{} of {} runs were there already", progress.stored(), count));
     }
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
     Ok((runs, ending))
@@ -241,7 +241,7 @@ pub(crate) fn simulate_runs(
 
 /// Makes results of the runs of a scenario, and writes what was asked for.
 pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
-    let mut results = results(scenario_json(&scenario.points), runs);
+    let mut results = results(scenario.to_json(), runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = goodqueue_report::Options::default().command(command_line());
@@ -280,19 +280,29 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
 impl Prepared {
     /// Where the results are in the folder for results.
     fn results_in(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.json", self.points[0].1.name))
+        folder.join(format!("{}.json", self.scenario.name))
     }
 
     /// What is to be run.
     #[cfg(target_os = "linux")]
-    pub(crate) fn jobs(&self) -> &[Job] {
-        &self.jobs
+    pub(crate) const fn runs(&self) -> &Runs<'static> {
+        &self.runs
     }
 
     /// The resolved scenario; of a sweep, its first point.
     #[cfg(target_os = "linux")]
-    pub(crate) fn scenario(&self) -> &goodqueue_scenario::scenario::Scenario {
-        &self.points[0].1
+    pub(crate) const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The scenario as resolved: the first point's, and beside it the values of each swept key.
+    fn to_json(&self) -> Value {
+        let mut scenario = self.scenario.to_json();
+        let swept = self.runs.sweep().values();
+        if !swept.is_empty() {
+            scenario["sweep"] = serde_json::json!(swept);
+        }
+        scenario
     }
 }
 
@@ -335,22 +345,6 @@ pub(crate) fn command_line() -> String {
         }
     });
     std::iter::once("goodqueue".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// The scenario as resolved: the first point's, and beside it the values of each swept key.
-fn scenario_json(points: &[Point]) -> Value {
-    let mut scenario = points[0].1.to_json();
-    let mut swept: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    for (key, value) in points.iter().flat_map(|point| &point.0) {
-        let values = swept.entry(key).or_default();
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    if !swept.is_empty() {
-        scenario["sweep"] = serde_json::json!(swept);
-    }
-    scenario
 }
 
 /// 600 steps show what there is to see.

@@ -254,9 +254,7 @@ fn capacity(of: &sim::Capacity) -> Capacity {
         sim::Capacity::Constant(rate) if *rate == sim::UNLIMITED => Capacity::Unlimited,
         sim::Capacity::Constant(rate) => Capacity::Constant(*rate),
         sim::Capacity::Schedule(steps) => Capacity::Schedule(steps.clone()),
-        sim::Capacity::Trace(all) => {
-            Capacity::Trace(all.at_ms().iter().map(|&at| u32::try_from(at).unwrap_or(u32::MAX)).collect())
-        }
+        sim::Capacity::Trace(all) => Capacity::Trace(all.at_ms().to_vec()),
     }
 }
 

@@ -16,9 +16,10 @@ use goodqueue::{Ecn, Instant};
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::{Capacity, Direction, UNLIMITED};
 
-use super::{Label, names};
+use super::names_of;
 use crate::diagnostic::Diagnostic;
 use crate::run::Job;
+use crate::runs::{Jobs as _, Runs};
 
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,27 +58,23 @@ const ENDS: [(Format, &str); 5] = [
     (Format::Recording, ".jsonl.gz"),
 ];
 
-/// Has the packets of `jobs` written to `path`: to the file itself, or of several runs to one beside it for each, with discipline,
+/// Has the packets of `runs` written to `path`: to the file itself, or of several runs to one beside it for each, with discipline,
 /// point of the sweep and seed in its name. Returns the files.
 ///
 /// # Errors
 /// A name that says no format; a link that a recording cannot describe.
-pub fn request(path: &Path, jobs: &mut [Job]) -> Result<Vec<PathBuf>, Diagnostic> {
+pub fn request(path: &Path, runs: &mut Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
     let (format, end) = Format::of(path)?;
     if format == Format::Recording {
-        jobs.iter().try_for_each(has_one_rate)?;
+        (0..runs.count()).try_for_each(|number| has_one_rate(&*runs.job(number)?))?;
     }
-    let named = names(path, end, &Label::of_jobs(jobs));
-    let mut files = Vec::new();
-    for (job, name) in jobs.iter_mut().zip(named) {
-        match format {
-            Format::Recording => {
-                files.extend(Direction::BOTH.map(|direction| recording::file(&name, end, direction)));
-            }
-            _ => files.push(name.clone()),
-        }
-        job.packets.push(name);
-    }
+    let named = names_of(path, end, runs)?;
+    let files = named.iter().flat_map(|name| match format {
+        Format::Recording => Direction::BOTH.map(|direction| recording::file(name, end, direction)).to_vec(),
+        _ => vec![name.clone()],
+    });
+    let files = files.collect();
+    runs.write_packets(named);
     Ok(files)
 }
 

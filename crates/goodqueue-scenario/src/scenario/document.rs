@@ -8,6 +8,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::files::Files;
 use crate::diagnostic::{Diagnostic, Source, shortened};
 use crate::input;
 
@@ -18,6 +19,7 @@ pub struct Document {
     source: Option<Source>,
     folder: PathBuf,
     root: Table,
+    files: Files,
 }
 
 /// A table: its entries in the order in which they were written.
@@ -107,7 +109,7 @@ impl Document {
             Diagnostic::new(format!("this is not TOML: {problem}")).in_source(&source, span)
         })?;
         let root = read_table(table.get_ref());
-        Ok(Self { source: Some(source), folder: folder.to_owned(), root })
+        Ok(Self { source: Some(source), folder: folder.to_owned(), root, files: Files::default() })
     }
 
     /// Reads a scenario that a result file holds (`scenario` in the JSON).
@@ -236,6 +238,21 @@ impl Document {
         Some(self.root.remove(index).node)
     }
 
+    /// The files that it names.
+    pub(super) const fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The value of `key` at the top.
+    pub(crate) fn node(&self, key: &str) -> Option<&Node> {
+        entry(&self.root, key)
+    }
+
+    /// `message`, which is about the document as a whole.
+    pub(crate) fn about(&self, message: Diagnostic) -> Diagnostic {
+        self.place(message, &Origin::Program)
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -323,6 +340,10 @@ impl Node {
         }
         leaves
     }
+}
+
+fn entry<'t>(table: &'t Table, key: &str) -> Option<&'t Node> {
+    table.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
 }
 
 fn entry_mut<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut Node> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::document::{Node, Raw};
 use super::link::read_link_end;
 use super::reader::Reader;
-use super::resolve::{Traces, read_discipline};
+use super::resolve::read_discipline;
 use super::{BOTTLENECK, BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
 use crate::diagnostic::Diagnostic;
 use crate::tc;
@@ -14,7 +14,6 @@ use crate::tc;
 pub(super) fn read_hops(
     root: &Reader<'_>,
     link: &BottleneckLink,
-    traces: &mut Traces,
     duration: Duration,
 ) -> Result<Vec<Hop>, Diagnostic> {
     let items = match root.node("hops") {
@@ -33,7 +32,7 @@ pub(super) fn read_hops(
     for (index, node) in items.iter().enumerate() {
         let name = format!("`hops.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
-        let hop = read_hop(&table, index, link, traces, duration)?;
+        let hop = read_hop(&table, index, link, duration)?;
         if hops.iter().any(|earlier| earlier.name == hop.name) {
             let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));
             return Err(table.error("name", message.help("give each hop a name of its own")));
@@ -47,13 +46,12 @@ fn read_hop(
     table: &Reader<'_>,
     index: usize,
     link: &BottleneckLink,
-    traces: &mut Traces,
     duration: Duration,
 ) -> Result<Hop, Diagnostic> {
     table.only(&["name", "side", "down", "up", "delay", "qdisc"])?;
     let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None };
-    let down = read_link_end(table, "down", traces, duration)?.unwrap_or_else(unlimited);
-    let up = read_link_end(table, "up", traces, duration)?.unwrap_or_else(|| down.clone());
+    let down = read_link_end(table, "down", duration)?.unwrap_or_else(unlimited);
+    let up = read_link_end(table, "up", duration)?.unwrap_or_else(|| down.clone());
     let name = match table.text("name")? {
         None => format!("hop {}", index + 1),
         Some(name) if name.is_empty() || name.len() > MAX_NAME => {

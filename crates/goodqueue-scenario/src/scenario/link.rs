@@ -1,28 +1,21 @@
 //! `[link]`: how fast the bottleneck is and how far away.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use goodqueue::{Duration, Rate};
 use goodqueue_sim::Driver;
 
 use super::document::{Node, Origin, Raw};
 use super::reader::{Reader, measured};
-use super::resolve::Traces;
 use super::{BottleneckLink, LinkEnd, LinkRate};
 use crate::diagnostic::{Diagnostic, shortened};
-use crate::trace::Trace;
 use crate::units;
 
-pub(super) fn read_link(
-    root: &Reader<'_>,
-    traces: &mut Traces,
-    duration: Duration,
-) -> Result<BottleneckLink, Diagnostic> {
+pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
     table.only(&["down", "up", "rtt", "delay_tick", "mtu", "framing"])?;
-    let down = read_link_end(&table, "down", traces, duration)?;
-    let up = read_link_end(&table, "up", traces, duration)?;
+    let down = read_link_end(&table, "down", duration)?;
+    let up = read_link_end(&table, "up", duration)?;
     for (key, end) in [("down", &down), ("up", &up)] {
         if end.as_ref().is_some_and(|end| end.rate == LinkRate::Unlimited) {
             let message =
@@ -55,7 +48,6 @@ pub(super) fn read_rtt(table: &Reader<'_>, default: Duration) -> Result<Duration
 pub(super) fn read_link_end(
     table: &Reader<'_>,
     key: &str,
-    traces: &mut Traces,
     duration: Duration,
 ) -> Result<Option<LinkEnd>, Diagnostic> {
     let Some(node) = table.node(key) else { return Ok(None) };
@@ -74,7 +66,7 @@ pub(super) fn read_link_end(
     }
     match forms.as_slice() {
         ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate")?.map(|rate| LinkEnd { rate, driver })),
-        ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner, traces)?, driver })),
+        ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner)?, driver })),
         ["schedule"] => {
             let mut steps = read_schedule(&inner)?;
             repeat(&inner, &mut steps, duration)?;
@@ -122,7 +114,7 @@ pub(super) fn read_rate_above_0(table: &Reader<'_>, key: &str) -> Result<Option<
     Ok(rate)
 }
 
-fn read_trace(table: &Reader<'_>, traces: &mut Traces) -> Result<LinkRate, Diagnostic> {
+fn read_trace(table: &Reader<'_>) -> Result<LinkRate, Diagnostic> {
     let (Some(file), Some(node)) = (table.text("trace")?, table.node("trace")) else {
         return Err(table.error("trace", Diagnostic::new("no file is given")));
     };
@@ -130,14 +122,7 @@ fn read_trace(table: &Reader<'_>, traces: &mut Traces) -> Result<LinkRate, Diagn
         Origin::File(_) => table.document().folder().join(file),
         _ => Path::new(file).to_owned(),
     };
-    let trace = match traces.get(&path) {
-        Some(trace) => Arc::clone(trace),
-        None => {
-            let trace = Arc::new(Trace::load(&path)?);
-            traces.insert(path.clone(), Arc::clone(&trace));
-            trace
-        }
-    };
+    let trace = table.document().files().trace(&path)?;
     Ok(LinkRate::Trace { file: path, trace })
 }
 

@@ -1,8 +1,6 @@
 //! From a document to a scenario: defaults filled in, units read, traces loaded, ranges checked.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::{Component, Path};
 
 use goodqueue::{Duration, Link};
 
@@ -16,11 +14,7 @@ use super::wifi::read_wifi;
 use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::tc;
-use crate::trace::Trace;
 use crate::units;
-
-/// Traces that were loaded already, so that the points of a sweep share them.
-pub(crate) type Traces = BTreeMap<PathBuf, Arc<Trace>>;
 
 impl Document {
     /// The scenario that this document describes, without its sweep.
@@ -28,14 +22,6 @@ impl Document {
     /// # Errors
     /// An unknown key, a value of the wrong sort or out of range, a trace or a discipline that cannot be read.
     pub fn resolve(&self, names: &Names<'_>) -> Result<Scenario, Diagnostic> {
-        self.resolve_with(names, &mut Traces::new())
-    }
-
-    pub(crate) fn resolve_with(
-        &self,
-        names: &Names<'_>,
-        traces: &mut Traces,
-    ) -> Result<Scenario, Diagnostic> {
         let root = Reader::root(self);
         root.only(ROOT_KEYS)?;
         let duration = root.time("duration")?.unwrap_or(DEFAULT_DURATION);
@@ -52,8 +38,8 @@ impl Document {
             return Err(root.error("warmup", message.allowed("less than the duration")));
         }
         let seeds = root.small("seeds", 1, 1, MAX_SEEDS)?;
-        let link = read_link(&root, traces, duration)?;
-        let hops = read_hops(&root, &link, traces, duration)?;
+        let link = read_link(&root, duration)?;
+        let hops = read_hops(&root, &link, duration)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
@@ -217,7 +203,7 @@ pub(super) fn read_discipline(
     line: &str,
     link: &Link,
 ) -> Result<Discipline, Diagnostic> {
-    let config = tc::parse(line, link).map_err(|error| document.at(error, node))?;
+    let config = document.files().discipline(line, link).map_err(|error| document.at(error, node))?;
     Ok(Discipline { given: line.to_owned(), config })
 }
 
@@ -289,7 +275,8 @@ const ROOT_KEYS: &[&str] = &[
 
 /// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow queueing without and
 /// with AQM.
-const DEFAULT_QDISCS: &[&str] = &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
+pub(crate) const DEFAULT_QDISCS: &[&str] =
+    &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 

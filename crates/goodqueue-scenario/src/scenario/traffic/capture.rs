@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use super::packet::MIN_PACKET;
 use super::{Kind, Surroundings};
-use crate::capture::PacketCapture;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::document::Origin;
 use crate::scenario::reader::Reader;
@@ -69,7 +68,7 @@ impl Kind for Capture {
             let message = Diagnostic::new(format!("{speed} times the recorded speed is not possible"));
             return Err(table.error("speed", message.allowed(format!("{MIN_SPEED} to {MAX_SPEED}"))));
         }
-        let recorded = PacketCapture::load(&file, from)?;
+        let recorded = table.document().files().capture(&file, from)?;
         let mtu = around.link.mtu;
         if let Some((number, packet)) = (1..).zip(recorded.packets()).find(|(_, packet)| packet.1 > mtu) {
             let number: u64 = number;
@@ -88,8 +87,9 @@ impl Kind for Capture {
                 return Err(table.error("repeat", message.help("leave `repeat` out")));
             }
         };
-        let packets = recorded.packets().iter().map(|packet| (scaled(packet.0), packet.1.max(MIN_PACKET)));
-        let packets = packets.collect();
+        let packets = table.document().files().packets_at((&file, from, speed), || {
+            recorded.packets().iter().map(|packet| (scaled(packet.0), packet.1.max(MIN_PACKET))).collect()
+        });
         Ok(Self { file, from, speed, period, packets, ecn: table.flag("ecn", false)? })
     }
 

@@ -1,0 +1,144 @@
+//! The runs of a scenario with its sweep. Each is made from the scenario when its turn comes, so that memory holds those that
+//! are under way and not all of them.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use goodqueue::Duration;
+
+use crate::diagnostic::Diagnostic;
+use crate::run::{Job, PointRuns};
+use crate::scenario::Scenario;
+use crate::sweep::Sweep;
+
+/// Runs to be made, by their numbers.
+pub trait Jobs: Sync {
+    /// Number of runs.
+    fn count(&self) -> usize;
+
+    /// The run of this number.
+    ///
+    /// # Errors
+    /// There is none, or a setting that the simulator refuses.
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic>;
+}
+
+impl Jobs for [Job] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+        self.get(number).map(Cow::Borrowed).ok_or_else(|| no_run(number))
+    }
+}
+
+impl Jobs for Vec<Job> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+        self.as_slice().job(number)
+    }
+}
+
+/// All runs of a scenario, in the order of points, disciplines and seeds.
+#[derive(Debug)]
+pub struct Runs<'n> {
+    sweep: Sweep<'n>,
+    series: Option<Duration>,
+    /// For each point of the sweep, the number of runs up to its last one.
+    ends: Vec<usize>,
+    /// Files for the packets of each run, for each time they were asked for.
+    packets: Vec<Vec<PathBuf>>,
+    /// Points that were resolved last, by their numbers.
+    recent: Mutex<VecDeque<(usize, Arc<PointRuns>)>>,
+}
+
+impl<'n> Runs<'n> {
+    /// The runs of `sweep`, all of whose points are tried. `series`: the step of time series, if wanted.
+    ///
+    /// # Errors
+    /// A point that does not resolve, a setting that the simulator refuses, or more flows in all than the results hold.
+    pub fn new(sweep: Sweep<'n>, series: Option<Duration>) -> Result<Self, Diagnostic> {
+        let (mut ends, mut flows) = (Vec::with_capacity(sweep.count()), 0u64);
+        for number in 0..sweep.count() {
+            let point = sweep.point(number)?;
+            let runs = PointRuns::new(point, series);
+            // Seeds differ in nothing that could be refused.
+            runs.job(0)?;
+            ends.push(ends.last().copied().unwrap_or(0) + runs.count());
+            flows = flows.saturating_add(runs.flows().saturating_mul(runs.count() as u64));
+        }
+        if flows > MAX_FLOWS {
+            let runs = ends.last().copied().unwrap_or(0);
+            let message = format!("the scenario makes {runs} runs with {flows} flows in all");
+            return Err(Diagnostic::new(message)
+                .allowed(format!("at most {MAX_FLOWS} flows: the results of each are held until the end"))
+                .help("sweep fewer values, lower `seeds`, or have fewer flows"));
+        }
+        Ok(Self { sweep, series, ends, packets: Vec::new(), recent: Mutex::default() })
+    }
+
+    /// The sweep.
+    #[must_use]
+    pub const fn sweep(&self) -> &Sweep<'n> {
+        &self.sweep
+    }
+
+    /// The resolved scenario; of a sweep, its first point.
+    ///
+    /// # Errors
+    /// It does not resolve any more.
+    pub fn scenario(&self) -> Result<Scenario, Diagnostic> {
+        Ok(self.sweep.point(0)?.1)
+    }
+
+    /// Has the packets of each run written to the file of its number.
+    pub(crate) fn write_packets(&mut self, files: Vec<PathBuf>) {
+        self.packets.push(files);
+    }
+
+    /// The point of this number. Runs of the same point share it.
+    fn point(&self, number: usize) -> Result<Arc<PointRuns>, Diagnostic> {
+        // A point in the list is whole, even after a panic.
+        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, point)) = recent().iter().find(|(known, _)| *known == number) {
+            return Ok(Arc::clone(point));
+        }
+        let point = Arc::new(PointRuns::new(self.sweep.point(number)?, self.series));
+        let mut recent = recent();
+        recent.push_front((number, Arc::clone(&point)));
+        recent.truncate(RECENT);
+        Ok(point)
+    }
+}
+
+impl Jobs for Runs<'_> {
+    fn count(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+        let point = self.ends.partition_point(|end| *end <= number);
+        if point == self.ends.len() {
+            return Err(no_run(number));
+        }
+        let begin = point.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let mut job = self.point(point)?.job(number - begin)?;
+        job.packets = self.packets.iter().filter_map(|files| files.get(number).cloned()).collect();
+        Ok(Cow::Owned(job))
+    }
+}
+
+pub(crate) fn no_run(number: usize) -> Diagnostic {
+    Diagnostic::new(format!("there is no run {number}"))
+}
+
+/// Resolved points that are kept for their other runs: more than threads usually work on.
+const RECENT: usize = 32;
+/// Flows of all runs together. The results of one take about half a kilobyte.
+const MAX_FLOWS: u64 = 5_000_000;

@@ -1,0 +1,102 @@
+//! The files that a scenario names. Each is read once, however many links, flows and points of a sweep name it, so that all of
+//! them see the same contents and share the memory.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use goodqueue::config::{Settings, Value};
+use goodqueue::{AnyConfig, Duration, Link};
+
+use crate::capture::PacketCapture;
+use crate::diagnostic::Diagnostic;
+use crate::tc;
+use crate::trace::Trace;
+
+/// What was read for a document. Its copies share it.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Files(Arc<Mutex<Known>>);
+
+#[derive(Default, Debug)]
+struct Known {
+    traces: BTreeMap<PathBuf, Arc<Trace>>,
+    captures: BTreeMap<(PathBuf, Option<IpAddr>), Arc<PacketCapture>>,
+    /// Packets of captures at a speed, by the bits of its number.
+    packets: BTreeMap<(PathBuf, Option<IpAddr>, u64), Packets>,
+    /// Disciplines with tables, which are files, by their lines and links.
+    disciplines: BTreeMap<String, AnyConfig>,
+}
+
+/// Packets of a capture: the time since the first one, and bytes.
+pub(super) type Packets = Arc<[(Duration, u32)]>;
+
+/// Documents are equal if they say the same, whatever was read for them.
+impl PartialEq for Files {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Files {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // A file is added when it was read, so that what is there is whole even after a panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The trace in the file at `path`.
+    pub(super) fn trace(&self, path: &Path) -> Result<Arc<Trace>, Diagnostic> {
+        let mut known = self.known();
+        if let Some(trace) = known.traces.get(path) {
+            return Ok(Arc::clone(trace));
+        }
+        let trace = Arc::new(Trace::load(path)?);
+        known.traces.insert(path.to_owned(), Arc::clone(&trace));
+        Ok(trace)
+    }
+
+    /// The capture in the file at `path`; with a `source`, what comes from this address.
+    pub(super) fn capture(
+        &self,
+        path: &Path,
+        source: Option<IpAddr>,
+    ) -> Result<Arc<PacketCapture>, Diagnostic> {
+        let mut known = self.known();
+        let key = (path.to_owned(), source);
+        if let Some(capture) = known.captures.get(&key) {
+            return Ok(Arc::clone(capture));
+        }
+        let capture = Arc::new(PacketCapture::load(path, source)?);
+        known.captures.insert(key, Arc::clone(&capture));
+        Ok(capture)
+    }
+
+    /// The packets of that capture at this speed, for which `scale` makes them the first time.
+    pub(super) fn packets_at(
+        &self,
+        (path, source, speed): (&Path, Option<IpAddr>, f64),
+        scale: impl FnOnce() -> Packets,
+    ) -> Packets {
+        let key = (path.to_owned(), source, speed.to_bits());
+        Arc::clone(self.known().packets.entry(key).or_insert_with(scale))
+    }
+
+    /// The discipline of `line` on `link`.
+    pub(super) fn discipline(&self, line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
+        let key = format!("{link:?} {line}");
+        if let Some(config) = self.known().disciplines.get(&key) {
+            return Ok(config.clone());
+        }
+        let config = tc::parse(line, link)?;
+        if has_table(&config.to_settings()) {
+            self.known().disciplines.insert(key, config.clone());
+        }
+        Ok(config)
+    }
+}
+
+fn has_table(settings: &Settings) -> bool {
+    let mut inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
+    settings.iter().any(|(_, value)| matches!(value, Value::Table(_)))
+        || inner.any(|(_, inner)| has_table(inner))
+}

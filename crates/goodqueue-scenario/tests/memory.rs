@@ -1,0 +1,196 @@
+//! Memory that scenarios take before and while they run.
+
+#![allow(missing_docs)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::{Unwatched, execute};
+use goodqueue_scenario::runs::{Jobs, Runs};
+use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::sweep::Sweep;
+
+/// The system's allocator, with the bytes that are taken and the most that were.
+struct Counting;
+
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn take(bytes: usize) {
+    let taken = TAKEN.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(taken, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on to the system's allocator as it is; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        TAKEN.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        TAKEN.fetch_sub(layout.size(), Ordering::Relaxed);
+        take(size);
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The counters are those of the whole program: one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `work` gives, and the most bytes that it took at a time.
+fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = TAKEN.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let result = work();
+    (result, MOST.load(Ordering::Relaxed).saturating_sub(before))
+}
+
+fn runs(text: &str, folder: &Path) -> Result<Runs<'static>, Diagnostic> {
+    let document = Document::parse("load.toml", text, folder)?;
+    Runs::new(Sweep::new(&document, &Names::default())?, None)
+}
+
+const MB: usize = 1_000_000;
+
+#[test]
+fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
+    let _alone = alone();
+    let numbers: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
+    let list = format!("[{}]", numbers.join(","));
+    let text = format!(
+        "seeds = 40\n[[flows]]\ncount = 20\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
+         \"flows.1.client\" = {list}\n"
+    );
+    let (count, bytes) = measured(|| {
+        let runs = runs(&text, Path::new("")).expect("good");
+        // Some of them from every part of the sweep.
+        for number in (0..runs.count()).step_by(97) {
+            runs.job(number).expect("good");
+        }
+        runs.count()
+    });
+    assert_eq!(count, 20 * 20 * 6 * 40);
+    assert!(bytes < 10 * MB, "{bytes} bytes for {count} runs");
+}
+
+#[test]
+fn each_run_is_made_as_it_was_when_all_were_made_at_once() {
+    let _alone = alone();
+    let text = "seeds = 3\nseed = 7\nqdiscs = [\"codel\", \"pie\"]\n[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\"]\n\
+                seeds = [1, 3]\n";
+    let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
+    let names = Names::default();
+    let points = goodqueue_scenario::sweep::expand(&document, &names).expect("good");
+    let all = goodqueue_scenario::run::jobs(&points, None).expect("good");
+    let runs = runs(text, Path::new("")).expect("good");
+    assert_eq!((runs.count(), all.len()), (16, 16));
+    for (number, job) in all.iter().enumerate() {
+        let alone = runs.job(number).expect("there");
+        assert_eq!((&alone.key, alone.config.seed), (&job.key, job.config.seed));
+        assert_eq!((&alone.labels.qdisc, &alone.labels.sweep), (&job.labels.qdisc, &job.labels.sweep));
+    }
+    assert!(runs.job(16).is_err());
+}
+
+#[test]
+fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
+    let _alone = alone();
+    let refused = |text: &str| runs(text, Path::new("")).expect_err("too much").to_string();
+    let list = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+    let (said, bytes) = measured(|| refused(&format!("[sweep]\nseed = {0}\n\"tcp.iw\" = {0}", list(1000))));
+    assert!(said.contains("the scenario makes 6000000 runs\n") && said.contains("at most 100000"), "{said}");
+    assert!(bytes < 10 * MB, "{bytes}");
+    assert!(refused("seeds = 20000").contains("the scenario makes 120000 runs"));
+    let swept = "[sweep]\nseeds = [1, 100000]\nqdiscs = [\"pie\", [\"pie\", \"codel\"]]";
+    assert!(refused(swept).contains("the scenario makes 300003 runs"));
+    let huge = |keys: usize| {
+        let axes: String = (0..keys).map(|key| format!("a{key} = {}\n", list(1000))).collect();
+        refused(&format!("[sweep]\n{axes}"))
+    };
+    assert!(huge(4).contains("the scenario makes 6000000000000 runs"));
+    assert!(huge(20).contains("the scenario makes more than 10^38 runs"));
+    let many = refused("seeds = 100\nqdiscs = \"pie\"\n[[flows]]\ncount = 100000\n");
+    assert!(many.contains("100 runs with 10000000 flows in all"), "{many}");
+}
+
+#[test]
+fn a_trace_takes_the_memory_of_its_file_once_however_often_it_is_named() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String = (1..=400_000).map(|at| format!("{at}\n")).collect();
+    let size = lines.len();
+    std::fs::write(folder.path().join("lte.trace"), lines).expect("written");
+    let text = "qdiscs = [\"pie\", \"codel\"]\nseeds = 2\nlink.down = { trace = \"lte.trace\" }\n\
+                link.up = { trace = \"lte.trace\" }\n[[hops]]\ndown = { trace = \"lte.trace\" }\n\
+                [sweep]\n\"tcp.iw\" = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n";
+    let (count, bytes) = measured(|| {
+        let runs = runs(text, folder.path()).expect("good");
+        let all: Vec<_> = (0..runs.count()).map(|number| runs.job(number).expect("good")).collect();
+        all.len()
+    });
+    assert_eq!(count, 40);
+    // While it is read, the list of opportunities may have room for twice as many.
+    assert!(bytes < 2 * size, "{bytes} bytes for a file of {size}");
+}
+
+#[test]
+fn a_file_is_read_once_and_all_points_see_the_same_contents() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lte.trace");
+    std::fs::write(&path, "1\n").expect("written");
+    let text = "link.down = { trace = \"lte.trace\" }\n[sweep]\nseed = [1, 2]\n";
+    let runs = runs(text, folder.path()).expect("good");
+    std::fs::write(&path, "1\n2\n9\n").expect("written");
+    let [first, last] = [0, runs.count() - 1].map(|number| runs.job(number).expect("good").into_owned());
+    assert_eq!(first.config.links[0].capacity, last.config.links[0].capacity);
+}
+
+#[test]
+fn a_limit_that_no_memory_holds_takes_none_until_packets_come() {
+    let _alone = alone();
+    let text = "duration = \"1s\"\nqdiscs = [\"pfifo limit 4294967295\", \"netem delay 1ms limit 4294967295\", \
+                \"bfifo limit 4294967295b\", \"fq_codel limit 16777216p memory_limit 4294967295b\"]\n";
+    let (runs, bytes) = measured(|| {
+        let runs = runs(text, Path::new("")).expect("good");
+        execute::<Run>(&runs, 1, None, &Unwatched).expect("runs")
+    });
+    assert_eq!(runs.into_iter().flatten().count(), 4);
+    assert!(bytes < 20 * MB, "{bytes}");
+}
+
+#[test]
+fn a_run_whose_queues_outgrow_memory_ends_with_an_error() {
+    let _alone = alone();
+    for qdisc in ["pfifo limit 4294967295", "netem delay 1000s limit 4294967295"] {
+        let text = format!(
+            "duration = \"1000s\"\nqdiscs = \"{qdisc}\"\nlink.down = \"1kbit\"\n[[flows]]\nkind = \"cbr\"\n\
+             rate = \"10gbit\"\npacket = 100\n"
+        );
+        let (refused, bytes) = measured(|| {
+            let runs = runs(&text, Path::new("")).expect("good");
+            execute::<Run>(&runs, 1, None, &Unwatched).expect_err("too much").to_string()
+        });
+        assert!(refused.contains("packets are queued or on their way"), "{refused}");
+        assert!(bytes < 900 * MB, "{bytes}");
+    }
+}

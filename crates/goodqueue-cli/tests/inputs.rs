@@ -101,6 +101,18 @@ fn verdicts_of_another_shape_are_refused_and_not_a_panic() {
 }
 
 #[test]
+fn more_runs_at_a_time_than_threads_should_be_are_refused() {
+    let folder = folder();
+    for command in [&["compare"][..], &["run", "voip"], &["reproduce", "jk"]] {
+        for jobs in ["20000", "1025", "0"] {
+            let said = refusal(folder.path(), &[command, &["--jobs", jobs]].concat());
+            assert!(said.contains("is not in 1..=1024"), "{said}");
+        }
+    }
+    assert!(goodqueue(folder.path(), &["compare", "--time", "1s", "--jobs", "1024"]).status.success());
+}
+
+#[test]
 fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
     let folder = folder();
     let list = format!("[{}]", vec!["1"; 500].join(","));

@@ -12,7 +12,7 @@ use goodqueue_scenario::store::Store;
 use goodqueue_scenario::tc;
 use serde_json::json;
 
-use super::run::command_line;
+use super::run::{MOST_JOBS, command_line};
 use super::{Ending, Outcome};
 use crate::claims;
 use crate::messages::say;
@@ -53,9 +53,9 @@ pub(crate) struct ReproduceArgs {
     /// Folder in which finished runs are kept.
     #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
     out: PathBuf,
-    /// Runs at the same time [default: the number of processors].
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    /// Runs at the same time, at most 1024 [default: the number of processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
     /// Write a report to look at: every claim, and the figures in the paper's own form, with disciplines of today beside
     /// those of the paper.
     #[arg(long, value_name = "FILE.html")]
@@ -117,7 +117,7 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         };
         let plan = Plan::new(paper, claims, &drawn, effort)?;
         let progress = Progress::new(plan.runs(), false);
-        let evidence = plan.run(args.jobs.unwrap_or(0), Some(&store), &progress);
+        let evidence = plan.run(args.jobs.map_or(0, usize::from), Some(&store), &progress);
         progress.clear();
         let Some(evidence) = evidence? else {
             say(format_args!(

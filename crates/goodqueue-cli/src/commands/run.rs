@@ -55,9 +55,9 @@ pub(crate) struct RunArgs {
 /// How to run and what to write: the same for every command that simulates.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct How {
-    /// Runs at the same time [default: the number of processors].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    /// Runs at the same time, at most 1024 [default: the number of processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    pub(crate) jobs: Option<u16>,
     /// Write the results as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -229,7 +229,7 @@ pub(crate) fn simulate_runs(
 ) -> Result<(Vec<Run>, Ending), Diagnostic> {
     let count = scenario.runs.count();
     let progress = Progress::new(count, how.timing);
-    let outcome = execute(&scenario.runs, how.jobs.unwrap_or(0), store, &progress);
+    let outcome = execute(&scenario.runs, how.jobs.map_or(0, usize::from), store, &progress);
     progress.clear();
     let runs: Vec<_> = outcome?.into_iter().flatten().collect();
     if progress.stored() > 0 {
@@ -356,6 +356,9 @@ fn report_step(duration: Duration) -> Duration {
         .find(|round| *round >= step)
         .unwrap_or(step)
 }
+
+/// Each run at the same time has a thread of its own.
+pub(crate) const MOST_JOBS: i64 = 1024;
 
 const FLENT_STEP: Duration = Duration::from_millis(200);
 

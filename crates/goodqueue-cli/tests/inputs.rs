@@ -113,6 +113,58 @@ fn more_runs_at_a_time_than_threads_should_be_are_refused() {
 }
 
 #[test]
+fn options_that_contradict_each_other_are_refused_together() {
+    let folder = folder();
+    for (args, says) in [
+        (
+            &["compare", "--rate", "5mbit", "--set", "link.down=6mbit"][..],
+            "`--set link.down=6mbit` and `--rate`",
+        ),
+        (&["compare", "--qdisc", "pie", "--set", "qdiscs=codel"], "`--set qdiscs=codel` and `--qdisc`"),
+        (&["compare", "--seeds", "2", "--set", "seeds=3"], "`--set seeds=3` and `--seeds`"),
+        (&["run", "voip", "--time", "2s", "--set", "duration=3s"], "`--set duration=3s` and `--time`"),
+        (&["run", "voip", "--set", "seed=2", "--set", "seed=3"], "`--set seed=3` and `--set seed=2`"),
+        (&["compare", "--live", "--both"], "cannot be used with"),
+    ] {
+        let said = refusal(folder.path(), args);
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let folder = folder();
+    let datagrams = "duration = \"1s\"\n[[flows]]\nkind = \"cbr\"\nrate = \"1mbit\"\n";
+    std::fs::write(folder.path().join("one-way.toml"), datagrams).expect("written");
+    for (args, says) in [
+        (&["compare", "rtt-fairness", "--rtt", "99ms"][..], "`--rtt 99ms` has no effect"),
+        (&["run", "rtt-fairness", "--set", "link.rtt=99ms"], "has no effect"),
+        (&["compare", "one-way.toml", "--up", "5mbit"], "`--up 5mbit` has no effect"),
+        (&["compare", "--time", "1s", "--timing"], "`--timing` has no effect"),
+        (&["compare", "--time", "1s", "--series", "100ms"], "`--series` has no effect"),
+        (&["compare", "--time", "1s", "--allow-root"], "`--allow-root` has no effect"),
+        (&["compare", "--live", "--allow-root", "--jobs", "2"], "`--jobs` has no effect"),
+    ] {
+        let said = refusal(folder.path(), args);
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn the_headline_shows_the_round_trip_times_that_flows_have() {
+    let folder = folder();
+    let shown = |args: &[&str]| {
+        let output =
+            goodqueue(folder.path(), &[args, &["--set", "duration=2s", "--qdisc", "pfifo"]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().next().map(str::to_owned).unwrap_or_default()
+    };
+    assert!(shown(&["compare", "--rtt", "20ms"]).contains("base RTT 20ms,"));
+    let fairness = shown(&["compare", "rtt-fairness", "--set", "warmup=0s"]);
+    assert!(fairness.contains("base RTT 10ms to 500ms,"), "{fairness}");
+}
+
+#[test]
 fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
     let folder = folder();
     let list = format!("[{}]", vec!["1"; 500].join(","));

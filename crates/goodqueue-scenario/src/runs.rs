@@ -62,16 +62,26 @@ impl<'n> Runs<'n> {
     /// The runs of `sweep`, all of whose points are tried. `series`: the step of time series, if wanted.
     ///
     /// # Errors
-    /// A point that does not resolve, a setting that the simulator refuses, or more flows in all than the results hold.
+    /// A point that does not resolve, a setting that the simulator refuses, an option of the command line that changes no
+    /// run, or more flows in all than the results hold.
     pub fn new(sweep: Sweep<'n>, series: Option<Duration>) -> Result<Self, Diagnostic> {
         let (mut ends, mut flows) = (Vec::with_capacity(sweep.count()), 0u64);
+        let mut without_effect: Option<Vec<Diagnostic>> = None;
         for number in 0..sweep.count() {
             let point = sweep.point(number)?;
+            let idle = sweep.without_effect(number, &point.1)?;
+            without_effect = Some(match without_effect {
+                Some(earlier) => earlier.into_iter().filter(|option| idle.contains(option)).collect(),
+                None => idle,
+            });
             let runs = PointRuns::new(point, series);
             // Seeds differ in nothing that could be refused.
             runs.job(0)?;
             ends.push(ends.last().copied().unwrap_or(0) + runs.count());
             flows = flows.saturating_add(runs.flows().saturating_mul(runs.count() as u64));
+        }
+        if let Some(option) = without_effect.into_iter().flatten().next() {
+            return Err(option);
         }
         if flows > MAX_FLOWS {
             let runs = ends.last().copied().unwrap_or(0);

@@ -229,6 +229,7 @@
 mod document;
 mod drawn;
 mod dscp;
+mod effect;
 mod files;
 mod hops;
 mod link;

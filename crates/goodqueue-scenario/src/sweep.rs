@@ -74,6 +74,18 @@ impl<'n> Sweep<'n> {
         Ok((values, document.resolve(&self.names)?))
     }
 
+    /// What is to be said about each option of the command line that has no effect on the point of this number, `scenario`.
+    ///
+    /// # Errors
+    /// It does not resolve.
+    pub(crate) fn without_effect(
+        &self,
+        number: usize,
+        scenario: &Scenario,
+    ) -> Result<Vec<Diagnostic>, Diagnostic> {
+        Ok(self.document(number)?.1.without_effect(scenario, &self.names))
+    }
+
     /// All points in order, each resolved when its turn comes.
     pub fn points(&self) -> impl Iterator<Item = Result<Point, Diagnostic>> + '_ {
         (0..self.count).map(|number| self.point(number))

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-#[cfg(target_os = "linux")]
+use goodqueue::Duration;
 use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::library;
 #[cfg(target_os = "linux")]
 use goodqueue_scenario::runs::Jobs as _;
 use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::{library, units};
 
-use super::run::{How, prepare, simulate};
+use super::run::{How, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::run::{finish, simulate_runs};
 use super::{Ending, Outcome, signed};
@@ -76,7 +76,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     live: bool,
     /// Do both, and show how far they are apart; the simulated TCP is then Linux's unless the scenario says otherwise.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "live")]
     both: bool,
     /// With --live or --both: run although sudo was used and nothing needs it.
     #[arg(long)]
@@ -106,8 +106,9 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     if args.live || args.both {
         return live(args, &document);
     }
-    let (results, ending) =
-        simulate(&prepare(&document, &args.how, &mut Outputs::default())?, &args.how, None)?;
+    let prepared = prepare(&document, &args.how, &mut Outputs::default())?;
+    refuse_without_effect(args, &prepared)?;
+    let (results, ending) = simulate(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
         say("interrupted");
         return Ok(ending);
@@ -122,16 +123,45 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
+/// Refuses options that would change nothing.
+fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), Diagnostic> {
+    let how = &args.how;
+    let is_live = args.live || args.both;
+    let writes_series = prepared.writes_series() || !how.export.is_empty();
+    for (option, is_idle, why, help) in [
+        (
+            "--timing",
+            how.timing && !prepared.writes_json(),
+            "the CPU time of runs is shown in the JSON only",
+            "add `--json FILE`",
+        ),
+        (
+            "--series",
+            how.series.is_some() && !writes_series,
+            "time series are shown in the JSON, the report and exports only",
+            "add `--json FILE`, `--report FILE.html` or `--export FILE`",
+        ),
+        ("--jobs", how.jobs.is_some() && args.live, "live runs are made one after the other", "leave it out"),
+        ("--allow-root", args.allow_root && !is_live, "nothing is done live", "leave it out"),
+    ] {
+        if is_idle {
+            return Err(Diagnostic::new(format!("`{option}` has no effect: {why}")).help(help));
+        }
+    }
+    Ok(())
+}
+
 /// Real time passes in real time: nobody should wait for six minutes who has not asked to.
 fn time(args: &CompareArgs) -> Option<String> {
-    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| setting.starts_with("duration"));
+    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| key(setting) == "duration");
     let live = args.live || args.both;
     args.time.clone().or_else(|| (live && !is_set).then(|| "20s".to_owned()))
 }
 
 /// What is compared with Linux is simulated as Linux.
 fn settings(args: &CompareArgs) -> Vec<String> {
-    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| setting.starts_with("tcp.profile"));
+    let of_tcp = |setting: &String| ["tcp", "tcp.profile"].contains(&key(setting));
+    let is_set = args.scenario.is_some() || args.set.iter().any(of_tcp);
     let mut settings = args.set.clone();
     if args.both && !is_set {
         settings.push("tcp.profile=linux".to_owned());
@@ -139,9 +169,14 @@ fn settings(args: &CompareArgs) -> Vec<String> {
     settings
 }
 
+/// The key of `--set KEY=VALUE`.
+fn key(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
+}
+
 #[cfg(not(target_os = "linux"))]
 fn live(_: &CompareArgs, _: &Document) -> Outcome {
-    Err(goodqueue_scenario::diagnostic::Diagnostic::new("a live bottleneck needs Linux"))
+    Err(Diagnostic::new("a live bottleneck needs Linux"))
 }
 
 /// With real packets, one job after the other; with `--both` simulated as well.
@@ -154,13 +189,14 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how, &mut Outputs::default())?;
+    refuse_without_effect(args, &prepared)?;
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.runs().count();
     let mut live = Vec::new();
     // Before any simulation: a process with several threads cannot make namespaces.
     for number in 0..count {
         let job = &*prepared.runs().job(number)?;
-        let time = goodqueue_scenario::units::show_time(job.config.duration);
+        let time = units::show_time(job.config.duration);
         say(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
         let one = crate::live::jobs::execute(job, mtu)?;
         for remark in &one.remarks {
@@ -222,8 +258,25 @@ fn headline(scenario: &serde_json::Value, means: &str) -> String {
         "{} down, {} up, base RTT {}, {} {means}; {}",
         rate(&link["down"]),
         rate(&link["up"]),
-        text(&link["rtt"]),
+        base_rtt(scenario),
         text(&scenario["duration"]),
         flows.join(", ")
     )
+}
+
+/// The base round-trip time of the flows, from the shortest to the longest.
+fn base_rtt(scenario: &serde_json::Value) -> String {
+    let time = |value: &serde_json::Value| units::time(value.as_str()?).ok();
+    let flows = scenario["flows"].as_array().map_or(&[][..], Vec::as_slice);
+    let ends = flows.iter().filter_map(|flow| {
+        let first = time(&flow["rtt"])?;
+        let steps = flow["count"].as_u64().unwrap_or(1).saturating_sub(1);
+        Some([first, first + time(&flow["rtt_step"]).unwrap_or_default().saturating_mul(steps)])
+    });
+    let all: Vec<Duration> = ends.flatten().collect();
+    let shortest = all.iter().min().copied().or_else(|| time(&scenario["link"]["rtt"])).unwrap_or_default();
+    match all.iter().max() {
+        Some(longest) if *longest > shortest => format!("{shortest} to {longest}"),
+        _ => shortest.to_string(),
+    }
 }

@@ -295,6 +295,16 @@ impl Prepared {
         &self.scenario
     }
 
+    /// True if results are written as JSON beside those that `run` keeps.
+    pub(crate) const fn writes_json(&self) -> bool {
+        self.json.is_some()
+    }
+
+    /// True if time series go anywhere.
+    pub(crate) const fn writes_series(&self) -> bool {
+        self.json.is_some() || self.report.is_some()
+    }
+
     /// The scenario as resolved: the first point's, and beside it the values of each swept key.
     fn to_json(&self) -> Value {
         let mut scenario = self.scenario.to_json();

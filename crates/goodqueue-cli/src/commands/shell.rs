@@ -180,16 +180,17 @@ fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
         Some(name) => library::load(name)?,
         None => Document::default(),
     };
-    let of_scenario = args.scenario.is_some();
-    let rtt = args.rtt.clone().or_else(|| (!of_scenario).then(|| "0s".to_owned()));
-    let qdisc = args.qdisc.clone().or_else(|| (!of_scenario).then(|| DEFAULT_QDISC.to_owned()));
+    if args.scenario.is_none() {
+        document.set("the default", "link.rtt", "0s")?;
+        document.set("the default", "qdiscs", DEFAULT_QDISC)?;
+    }
     document.apply(&Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),
-        rtt,
+        rtt: args.rtt.clone(),
         trace_down: args.trace_down.clone(),
         trace_up: args.trace_up.clone(),
-        qdiscs: qdisc.into_iter().collect(),
+        qdiscs: args.qdisc.iter().cloned().collect(),
         set: args.set.clone(),
         ..Overrides::default()
     })?;

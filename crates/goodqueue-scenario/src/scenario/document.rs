@@ -248,6 +248,14 @@ impl Document {
         entry(&self.root, key)
     }
 
+    /// The value of `key` in the table `table` at the top.
+    pub(super) fn below(&self, table: &str, key: &str) -> Option<&Node> {
+        match self.node(table)? {
+            Node { raw: Raw::Table(inner), .. } => entry(inner, key),
+            _ => None,
+        }
+    }
+
     /// `message`, which is about the document as a whole.
     pub(crate) fn about(&self, message: Diagnostic) -> Diagnostic {
         self.place(message, &Origin::Program)

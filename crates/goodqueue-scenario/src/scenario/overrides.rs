@@ -1,7 +1,7 @@
 //! What the command line changes in a scenario.
 
 use super::document::Document;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shortened};
 
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,26 +36,8 @@ impl Document {
     /// # Errors
     /// Two options for the same key, or as [`Document::assign`].
     pub fn apply(&mut self, overrides: &Overrides) -> Result<(), Diagnostic> {
-        for (rate, trace, names) in [
-            (&overrides.rate, &overrides.trace_down, "--rate and --trace-down"),
-            (&overrides.up, &overrides.trace_up, "--up and --trace-up"),
-        ] {
-            if rate.is_some() && trace.is_some() {
-                return Err(Diagnostic::new(format!(
-                    "{names} exclude each other: a trace is the rate of the link"
-                ))
-                .help("leave one of the two out"));
-            }
-        }
-        for (argument, key, value) in [
-            ("--rate", "link.down", &overrides.rate),
-            ("--up", "link.up", &overrides.up),
-            ("--rtt", "link.rtt", &overrides.rtt),
-            ("--flows", "flows", &overrides.flows),
-            ("--time", "duration", &overrides.time),
-            ("--seed", "seed", &overrides.seed),
-            ("--seeds", "seeds", &overrides.seeds),
-        ] {
+        overrides.check()?;
+        for (argument, key, value) in overrides.words() {
             if let Some(value) = value {
                 self.set(argument, key, value)?;
             }
@@ -70,5 +52,116 @@ impl Document {
             self.put_list("--qdisc", "qdiscs", &overrides.qdiscs)?;
         }
         overrides.set.iter().try_for_each(|assignment| self.assign("--set", assignment))
+    }
+}
+
+impl Overrides {
+    /// The options that set a key to one word.
+    fn words(&self) -> [(&'static str, &'static str, Option<&String>); 7] {
+        [
+            ("--rate", "link.down", self.rate.as_ref()),
+            ("--up", "link.up", self.up.as_ref()),
+            ("--rtt", "link.rtt", self.rtt.as_ref()),
+            ("--flows", "flows", self.flows.as_ref()),
+            ("--time", "duration", self.time.as_ref()),
+            ("--seed", "seed", self.seed.as_ref()),
+            ("--seeds", "seeds", self.seeds.as_ref()),
+        ]
+    }
+
+    /// Refuses two options for the same key: one of them would have no effect.
+    fn check(&self) -> Result<(), Diagnostic> {
+        for (rate, trace, names) in [
+            (&self.rate, &self.trace_down, "--rate and --trace-down"),
+            (&self.up, &self.trace_up, "--up and --trace-up"),
+        ] {
+            if rate.is_some() && trace.is_some() {
+                return Err(Diagnostic::new(format!(
+                    "{names} exclude each other: a trace is the rate of the link"
+                ))
+                .help("leave one of the two out"));
+            }
+        }
+        let given = self.words().into_iter().filter(|option| option.2.is_some());
+        let mut taken: Vec<(&str, String)> = given.map(|(option, key, _)| (key, option.to_owned())).collect();
+        for (key, option, is_given) in [
+            ("link.down.trace", "--trace-down", self.trace_down.is_some()),
+            ("link.up.trace", "--trace-up", self.trace_up.is_some()),
+            ("qdiscs", "--qdisc", !self.qdiscs.is_empty()),
+        ] {
+            taken.extend(is_given.then(|| (key, option.to_owned())));
+        }
+        // An option takes a whole key. After `--set link={...}` another one may still set `link.up`.
+        let options = taken.len();
+        for assignment in &self.set {
+            let key = assignment.split('=').next().unwrap_or_default().trim();
+            let earlier = taken.iter().enumerate().find(|(number, (taken, _))| {
+                is_at_or_below(taken, key) || (*number < options && is_at_or_below(key, taken))
+            });
+            if let Some((_, (_, option))) = earlier {
+                let message = format!("`--set {}` and `{option}` set the same key", shortened(assignment));
+                return Err(Diagnostic::new(message).help("leave one of the two out"));
+            }
+            taken.push((key, format!("--set {}", shortened(assignment))));
+        }
+        Ok(())
+    }
+}
+
+/// True if the dotted `key` is `other` or stands within it.
+fn is_at_or_below(key: &str, other: &str) -> bool {
+    key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Names;
+
+    fn given(set: &[&str], option: impl FnOnce(&mut Overrides)) -> Overrides {
+        let set = set.iter().map(|&set| set.to_owned()).collect();
+        let mut overrides = Overrides { set, ..Overrides::default() };
+        option(&mut overrides);
+        overrides
+    }
+
+    #[test]
+    fn two_options_for_the_same_key_are_refused_by_name() {
+        let word = || Some("1".to_owned());
+        let contradictions = [
+            (given(&["link.down=5mbit"], |given| given.rate = word()), "--rate"),
+            (given(&["link.down.rate=5mbit"], |given| given.rate = word()), "--rate"),
+            (given(&["link={}"], |given| given.up = word()), "--up"),
+            (given(&["link.rtt = 1ms"], |given| given.rtt = word()), "--rtt"),
+            (given(&["flows=2"], |given| given.flows = word()), "--flows"),
+            (given(&["flows.0.count=2"], |given| given.flows = word()), "--flows"),
+            (given(&["duration=2s"], |given| given.time = word()), "--time"),
+            (given(&["seed=2"], |given| given.seed = word()), "--seed"),
+            (given(&["seeds=2"], |given| given.seeds = word()), "--seeds"),
+            (given(&["qdiscs=pie"], |given| given.qdiscs = vec!["codel".to_owned()]), "--qdisc"),
+            (given(&["qdiscs.0=pie"], |given| given.qdiscs = vec!["codel".to_owned()]), "--qdisc"),
+            (given(&["link.down.trace=x"], |given| given.trace_down = word()), "--trace-down"),
+            (given(&["link.up=1mbit"], |given| given.trace_up = word()), "--trace-up"),
+            (given(&["seed=2", "seed=3"], |_| ()), "--set seed=2"),
+            (given(&["link.up=1mbit", "link={}"], |_| ()), "--set link.up=1mbit"),
+        ];
+        for (overrides, option) in contradictions {
+            let refused = Document::default().apply(&overrides).unwrap_err().to_string();
+            assert!(refused.contains(&format!("and `{option}` set the same key")), "{refused}");
+        }
+    }
+
+    #[test]
+    fn options_for_different_keys_add_up() {
+        let mut document = Document::default();
+        let all = given(
+            &["link={rtt=\"9ms\"}", "link.up=1mbit", "seeds=2", "flows=[{count=1}]", "flows.0.count=3"],
+            |given| given.seed = Some("7".to_owned()),
+        );
+        document.apply(&all).unwrap();
+        let scenario = document.resolve(&Names::default()).unwrap();
+        assert_eq!((scenario.seed, scenario.seeds, scenario.flows[0].count), (7, 2, 3));
+        let driver = given(&["link.down.driver=bql"], |given| given.trace_down = Some("x".to_owned()));
+        Document::default().apply(&driver).unwrap();
     }
 }

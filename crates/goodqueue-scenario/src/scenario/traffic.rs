@@ -50,6 +50,9 @@ trait Kind: Sized {
     /// Its flows are TCP connections: all keys of `[tcp]` may stand in the table too.
     const IS_OVER_TCP: bool = false;
 
+    /// Packets go one way only: nothing answers.
+    const IS_ONE_WAY: bool = false;
+
     /// Where its data goes if nothing is said.
     const DIRECTION: Direction = Direction::Down;
 
@@ -94,6 +97,11 @@ macro_rules! kinds {
             #[must_use]
             pub const fn kind(&self) -> &'static str {
                 match self { $(Self::$name(_) => $settings::NAME),+ }
+            }
+
+            /// True if packets go in the direction of the data only.
+            pub(super) const fn is_one_way(&self) -> bool {
+                match self { $(Self::$name(_) => $settings::IS_ONE_WAY),+ }
             }
 
             /// Reads the `kind` of a table and its keys; also the direction if nothing else is said.

@@ -46,6 +46,7 @@ impl Capture {
 impl Kind for Capture {
     const NAME: &'static str = "capture";
     const KEYS: &'static [&'static str] = &["file", "from", "speed", "repeat", "ecn"];
+    const IS_ONE_WAY: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let (Some(given), Some(node)) = (table.text("file")?, table.node("file")) else {

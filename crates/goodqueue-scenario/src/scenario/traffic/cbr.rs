@@ -24,6 +24,7 @@ pub struct Cbr {
 impl Kind for Cbr {
     const NAME: &'static str = "cbr";
     const KEYS: &'static [&'static str] = &["rate", "packet", "ecn"];
+    const IS_ONE_WAY: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let packet = read_packet(table, around.link.mtu, around)?;

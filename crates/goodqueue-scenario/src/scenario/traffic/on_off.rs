@@ -29,6 +29,7 @@ pub struct OnOff {
 impl Kind for OnOff {
     const NAME: &'static str = "onoff";
     const KEYS: &'static [&'static str] = &["rate", "packet", "on", "off", "ecn"];
+    const IS_ONE_WAY: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let packet = read_packet(table, DEFAULT_PACKET, around)?;

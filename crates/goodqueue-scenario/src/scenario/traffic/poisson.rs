@@ -27,6 +27,7 @@ pub struct Poisson {
 impl Kind for Poisson {
     const NAME: &'static str = "poisson";
     const KEYS: &'static [&'static str] = &["rate", "packet", "ecn"];
+    const IS_ONE_WAY: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let mtu = around.link.mtu;

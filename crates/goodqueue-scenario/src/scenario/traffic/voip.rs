@@ -36,6 +36,7 @@ pub struct Hearing {
 impl Kind for Voip {
     const NAME: &'static str = "voip";
     const KEYS: &'static [&'static str] = &["interval", "packet", "ecn", "playout", "concealment"];
+    const IS_ONE_WAY: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
         let interval = table.time("interval")?.unwrap_or(DEFAULT_INTERVAL);

@@ -2,7 +2,9 @@
 
 pub(crate) mod answers;
 pub(crate) mod jobs;
+pub(crate) mod orders;
 pub(crate) mod record;
+pub(crate) mod voice;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;

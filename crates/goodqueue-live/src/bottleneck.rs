@@ -12,11 +12,11 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::buffer::Pool;
 use crate::clock::Clock;
-use crate::control::{Request, Requests};
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::gso::{Cuts, Offload, Train};
 use crate::link::{Link, LinkConfig};
+use crate::mailbox::Bell;
 use crate::netlink::{InterfaceCounters, Netlink};
 use crate::observer::{Direction, Observer};
 use crate::packet::{Framing, IpPacket};
@@ -39,7 +39,7 @@ pub struct Bottleneck {
     timer: TimerFd,
     armed_for: Option<Instant>,
     signals: Option<SignalFd>,
-    requests: Option<Requests>,
+    bell: Option<Bell>,
     scratch: Box<[u8]>,
     batch: usize,
     train: Train,
@@ -111,8 +111,8 @@ pub enum Pause {
     Time,
     /// A signal.
     Signal(siginfo),
-    /// Somebody at the control socket wants something.
-    Request(Request),
+    /// The bell of [`Bottleneck::watch_requests`] rings.
+    Request,
 }
 
 impl Bottleneck {
@@ -149,7 +149,7 @@ impl Bottleneck {
             timer,
             armed_for: None,
             signals: None,
-            requests: None,
+            bell: None,
             scratch: vec![0; LARGEST_PACKET].into_boxed_slice(),
             batch: config.batch.unwrap_or(BATCH).max(1),
             train: Train::default(),
@@ -170,15 +170,15 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Lets requests from a control socket end a pause.
+    /// Lets requests that wait in a mailbox end a pause.
     ///
     /// # Errors
     /// The system's.
-    pub fn watch_requests(&mut self, requests: Requests) -> Result<(), LiveError> {
+    pub fn watch_requests(&mut self, bell: Bell) -> Result<(), LiveError> {
         self.epoll
-            .add(requests.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, REQUEST))
-            .map_err(|errno| LiveError::system("the control socket cannot be watched", errno))?;
-        self.requests = Some(requests);
+            .add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, REQUEST))
+            .map_err(|errno| LiveError::system("requests cannot be watched", errno))?;
+        self.bell = Some(bell);
         Ok(())
     }
 
@@ -233,11 +233,7 @@ impl Bottleneck {
                             return Ok(Pause::Signal(signal));
                         }
                     }
-                    _ => {
-                        if let Some(request) = self.requests.as_ref().and_then(Requests::take) {
-                            return Ok(Pause::Request(request));
-                        }
-                    }
+                    _ => return Ok(Pause::Request),
                 }
             }
         }

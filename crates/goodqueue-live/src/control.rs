@@ -1,122 +1,59 @@
 //! The control socket: questions and orders to a running bottleneck, one line each, one line of JSON back.
 //!
-//! A thread of its own deals with whoever connects, one after the other, and hands the loop whole lines only: a client that
-//! sends garbage, never reads, or connects ten thousand times is in nobody's way but other clients'.
+//! Threads of their own deal with whoever connects: a client that sends garbage, never reads, names a file that cannot be
+//! read, or connects ten thousand times is in nobody's way. The loop that carries packets is handed orders that are read and
+//! known to be good, see [`crate::mailbox`].
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
-
+use crate::clients::{self, Stream, Timed};
 use crate::error::LiveError;
 use crate::socket::{self, SocketFile};
 
-/// One line that somebody sent. It is answered exactly once; one that is dropped is answered with an error.
-#[derive(Debug)]
-pub struct Request {
-    /// The line.
-    pub line: String,
-    answer: Sender<String>,
-}
-
-impl Request {
-    /// Answers.
-    pub fn answer(self, text: String) {
-        // Whoever asked may have gone.
-        let _ = self.answer.send(text);
-    }
-}
-
-/// The lines that wait to be answered.
-#[derive(Debug)]
-pub struct Requests {
-    lines: Receiver<Request>,
-    bell: Arc<EventFd>,
-}
-
-impl Requests {
-    /// The next one.
-    #[must_use]
-    pub fn take(&self) -> Option<Request> {
-        let _ = self.bell.read();
-        let request = self.lines.try_recv().ok();
-        if request.is_some() {
-            // There may be more: look again.
-            let _ = self.bell.write(1);
-        }
-        request
-    }
-}
-
-impl AsFd for Requests {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
-    }
-}
+/// Gives the answer to a line.
+pub type Answer = dyn Fn(&str) -> String + Send + Sync;
 
 /// A place where others ask; threads that serve it end with the process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Control {
-    sender: Sender<Request>,
-    bell: Arc<EventFd>,
     /// They are removed with this.
     sockets: Vec<SocketFile>,
 }
 
 impl Control {
-    /// Nobody can ask yet.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn new() -> Result<(Self, Requests), LiveError> {
-        let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
-            .map_err(|errno| LiveError::system("the control socket cannot be set up", errno))?;
-        let bell = Arc::new(bell);
-        let (sender, lines) = channel();
-        Ok((Self { sender, bell: Arc::clone(&bell), sockets: Vec::new() }, Requests { lines, bell }))
-    }
-
     /// Listens at `path`, for this user only.
     ///
     /// # Errors
     /// The socket cannot be made: the folder is not there, or another bottleneck listens there.
-    pub fn listen(&mut self, path: &Path) -> Result<(), LiveError> {
+    pub fn listen(&mut self, path: &Path, answer: Arc<Answer>) -> Result<(), LiveError> {
         let (listener, socket) = socket::listen(path)?;
         self.sockets.push(socket);
-        let (sender, bell) = (self.sender.clone(), Arc::clone(&self.bell));
-        spawn("control", move || {
-            for client in listener.incoming().flatten() {
-                let _ = converse(&client, &sender, &bell);
-            }
+        let accept = move || listener.accept().map(|(client, _)| Stream::Unix(client));
+        clients::serve("control", accept, move |client| {
+            // A client that goes, or takes too long, is let go.
+            let _ = converse(client, &*answer);
         })
     }
 
-    /// Serves figures to whatever speaks HTTP at this listener: each connection's answer is that to the line `line`.
+    /// Serves figures to whatever speaks HTTP at this listener: each connection is answered with what `figures` gives.
     ///
     /// # Errors
     /// The system's.
-    pub fn serve_http(&self, listener: HttpListener, line: &'static str) -> Result<(), LiveError> {
-        let (sender, bell) = (self.sender.clone(), Arc::clone(&self.bell));
-        spawn("metrics", move || match listener {
-            HttpListener::Tcp(listener) => {
-                for client in listener.incoming().flatten() {
-                    let _ =
-                        client.set_read_timeout(PATIENCE).and_then(|()| client.set_write_timeout(PATIENCE));
-                    let _ = answer_http(&client, &client, line, &sender, &bell);
-                }
-            }
-            HttpListener::Unix(listener) => {
-                for client in listener.incoming().flatten() {
-                    let _ =
-                        client.set_read_timeout(PATIENCE).and_then(|()| client.set_write_timeout(PATIENCE));
-                    let _ = answer_http(&client, &client, line, &sender, &bell);
-                }
-            }
+    pub fn serve_http(
+        &self,
+        listener: HttpListener,
+        figures: impl Fn() -> Option<String> + Send + Sync + 'static,
+    ) -> Result<(), LiveError> {
+        let accept = move || match &listener {
+            HttpListener::Tcp(listener) => listener.accept().map(|(client, _)| Stream::Tcp(client)),
+            HttpListener::Unix(listener) => listener.accept().map(|(client, _)| Stream::Unix(client)),
+        };
+        clients::serve("metrics", accept, move |client| {
+            let _ = answer_http(client, &figures);
         })
     }
 }
@@ -130,66 +67,52 @@ pub enum HttpListener {
     Unix(UnixListener),
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), LiveError> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map(|_| ())
-        .map_err(|error| LiveError::system("a thread cannot be started", error))
-}
-
-/// Line by line, until the client goes or has nothing to say for a while.
-fn converse(client: &UnixStream, sender: &Sender<Request>, bell: &EventFd) -> std::io::Result<()> {
-    client.set_read_timeout(PATIENCE)?;
-    client.set_write_timeout(PATIENCE)?;
-    let mut reader = BufReader::new(client);
+/// Line by line, until the client goes or takes too long over one.
+fn converse(client: Timed, answer: &Answer) -> io::Result<()> {
+    let mut client = BufReader::new(client);
     for _ in 0..MOST_LINES {
+        client.get_mut().allow(PATIENCE);
         let mut line = Vec::new();
-        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-        if read == 0 {
+        if client.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let answer = match String::from_utf8(line) {
-            Ok(line) if line.ends_with('\n') => ask(line.trim(), sender, bell),
-            _ => "{\"error\": \"a request is one line of text, 64 KiB at most\"}".to_owned(),
+        let text = if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
+            // Its end is read, so that the next line is one.
+            client.skip_until(b'\n')?;
+            TOO_LONG.to_owned()
+        } else {
+            match std::str::from_utf8(&line) {
+                Ok(line) => answer(line.trim()),
+                Err(_) => NO_TEXT.to_owned(),
+            }
         };
-        let mut writer = client;
-        writer.write_all(answer.as_bytes())?;
-        writer.write_all(b"\n")?;
+        let client = client.get_mut();
+        client.allow(PATIENCE);
+        client.write_all(text.as_bytes())?;
+        client.write_all(b"\n")?;
     }
     Ok(())
 }
 
-fn answer_http(
-    from: impl Read,
-    mut to: impl Write,
-    line: &str,
-    sender: &Sender<Request>,
-    bell: &EventFd,
-) -> std::io::Result<()> {
+fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::Result<()> {
+    client.allow(PATIENCE_HTTP);
     // Whatever is asked for, there is one thing to be had here. The head is read so that the client finds it taken.
-    let mut head = BufReader::new(from.take(LONGEST_LINE));
-    let mut text = String::new();
-    while head.read_line(&mut text)? > 2 {
-        text.clear();
+    let mut head = BufReader::new(Read::by_ref(&mut client).take(LONGEST_LINE));
+    let mut line = Vec::new();
+    while head.read_until(b'\n', &mut line)? > 2 {
+        line.clear();
     }
-    let body = ask(line, sender, bell);
-    write!(
-        to,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+    drop(head);
+    let (status, body) = match figures() {
+        Some(figures) => ("200 OK", figures),
+        None => ("503 Service Unavailable", "the bottleneck does not answer\n".to_owned()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
-    )?;
-    to.write_all(body.as_bytes())
-}
-
-fn ask(line: &str, sender: &Sender<Request>, bell: &EventFd) -> String {
-    let (answer, answers) = channel();
-    let gone = || "{\"error\": \"the bottleneck does not answer\"}".to_owned();
-    if sender.send(Request { line: line.to_owned(), answer }).is_err() {
-        return gone();
-    }
-    let _ = bell.write(1);
-    answers.recv_timeout(Duration::from_secs(5)).unwrap_or_else(|_| gone())
+    );
+    client.write_all(head.as_bytes())?;
+    client.write_all(body.as_bytes())
 }
 
 /// Sends one line to the bottleneck at `path` and gives its answer.
@@ -210,8 +133,13 @@ pub fn request(path: &Path, line: &str) -> Result<String, LiveError> {
     Ok(answer.trim_end().to_owned())
 }
 
-const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
+/// What a client has for sending a line, and again for taking its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What a client has for all that it sends and takes.
+const PATIENCE_HTTP: Duration = Duration::from_secs(5);
 const LONGEST_LINE: u64 = 64 << 10;
 const LONGEST_ANSWER: u64 = 16 << 20;
 /// A client that wants more connects again: others get their turn.
 const MOST_LINES: usize = 1000;
+const TOO_LONG: &str = r#"{"error": "the request is longer than 64 KiB"}"#;
+const NO_TEXT: &str = r#"{"error": "the request is not text in UTF-8"}"#;

@@ -31,6 +31,8 @@ pub mod bottleneck;
 #[cfg(target_os = "linux")]
 mod builtin;
 #[cfg(target_os = "linux")]
+mod clients;
+#[cfg(target_os = "linux")]
 pub mod control;
 #[cfg(target_os = "linux")]
 pub mod device;
@@ -38,6 +40,8 @@ pub mod device;
 pub mod gso;
 #[cfg(target_os = "linux")]
 pub mod interface;
+#[cfg(target_os = "linux")]
+pub mod mailbox;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]

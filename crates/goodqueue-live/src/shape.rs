@@ -99,15 +99,12 @@ impl Shape {
         Ok(Self { bottleneck, _host: host })
     }
 
-    /// Carries packets until a signal, or the attendant, says that it is enough. `reload` is done at SIGHUP.
+    /// Carries packets until a signal, or the attendant, says that it is enough. `reload` is called at SIGHUP, in the
+    /// loop that carries packets: it must not wait for anything.
     ///
     /// # Errors
     /// An interface is gone.
-    pub fn run(
-        &mut self,
-        attendant: &mut dyn Attendant,
-        reload: &mut dyn FnMut(&mut Bottleneck),
-    ) -> Result<(), LiveError> {
+    pub fn run(&mut self, attendant: &mut dyn Attendant, reload: &mut dyn FnMut()) -> Result<(), LiveError> {
         let mut tick = self.bottleneck.now();
         let outcome = loop {
             match self.bottleneck.run_until(tick) {
@@ -118,9 +115,9 @@ impl Shape {
                         break Ok(());
                     }
                 }
-                Ok(Pause::Request(request)) => attendant.request(&mut self.bottleneck, request),
+                Ok(Pause::Request) => attendant.request(&mut self.bottleneck),
                 Ok(Pause::Signal(signal)) if signal.ssi_signo == Signal::SIGHUP as u32 => {
-                    reload(&mut self.bottleneck);
+                    reload();
                 }
                 Ok(Pause::Signal(_)) => break Ok(()),
                 Err(error) => break Err(error),

@@ -28,7 +28,6 @@ use nix::unistd::Pid;
 use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
 use crate::builtin;
 use crate::clock::Clock;
-use crate::control::Request;
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::namespace::{self, End, Network};
@@ -75,8 +74,8 @@ pub struct Shell {
 
 /// What is done between packets.
 pub trait Attendant {
-    /// Somebody at the control socket wants something.
-    fn request(&mut self, bottleneck: &mut Bottleneck, request: Request);
+    /// A request waits; it is the attendant's to take.
+    fn request(&mut self, bottleneck: &mut Bottleneck);
 
     /// Told now and then; returns when to be told again.
     fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant;
@@ -169,7 +168,7 @@ impl Shell {
                     // However it answers, packets come first.
                     tick = attendant.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
                 }
-                Pause::Request(request) => attendant.request(&mut self.bottleneck, request),
+                Pause::Request => attendant.request(&mut self.bottleneck),
                 Pause::Signal(signal) => {
                     let number = i32::try_from(signal.ssi_signo).unwrap_or(0);
                     if number == libc::SIGCHLD {

@@ -18,6 +18,8 @@ struct Parts {
     /// Bytes of the text being read that the message is about.
     span: Option<Range<usize>>,
     problem: String,
+    /// Lines below the problem that were made elsewhere.
+    rendered: Vec<String>,
     allowed: Option<String>,
     help: Option<String>,
 }
@@ -56,9 +58,19 @@ impl Diagnostic {
             place: Place::Unknown,
             span: None,
             problem: problem.into(),
+            rendered: Vec::new(),
             allowed: None,
             help: None,
         }))
+    }
+
+    /// A message that another process has rendered: its lines stay lines.
+    #[must_use]
+    pub fn rendered(text: &str) -> Self {
+        let mut lines = text.lines().map(str::to_owned);
+        let mut message = Self::new(lines.next().unwrap_or_default());
+        message.0.rendered = lines.collect();
+        message
     }
 
     /// Adds what is allowed.
@@ -194,6 +206,9 @@ impl fmt::Display for Diagnostic {
             }
         };
         f.write_str(&printable(&self.0.problem))?;
+        for line in &self.0.rendered {
+            write!(f, "\n{}", printable(line))?;
+        }
         if let Some(excerpt) = excerpt {
             let number = match self.0.place {
                 Place::File { .. } => excerpt.line.to_string(),

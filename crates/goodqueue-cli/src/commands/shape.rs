@@ -1,9 +1,9 @@
 //! `goodqueue shape`: a bottleneck between two interfaces of this host.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use clap::Args;
-use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
@@ -15,6 +15,7 @@ use super::run::scenario_names;
 use super::shell::Watching;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
+use crate::live::orders::{self, Clerk};
 use crate::live::{self, diagnostic};
 use crate::messages::say;
 use crate::output;
@@ -144,39 +145,36 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
-        change_all(&mut shape.bottleneck, path)?;
+        let changes = orders::read_changes(&orders::rates_of(&shape.bottleneck), path)?;
+        changes.into_iter().for_each(|change| change.make(&mut shape.bottleneck));
     }
-    let _control = args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &desk)?;
-    let ended = shape.run(&mut desk, &mut |bottleneck| {
-        if let Some(path) = &args.config
-            && let Err(error) = change_all(bottleneck, path)
-        {
-            say(format_args!("goodqueue: nothing is changed: {error}"));
-        }
+    let (_control, clerk) = args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut desk)?;
+    let reload = args.config.as_ref().map(|path| reload(path.clone(), clerk)).transpose()?;
+    let ended = shape.run(&mut desk, &mut || {
+        // While one is waiting, a second SIGHUP asks for the same.
+        let _ = reload.as_ref().map(|reload| reload.try_send(()));
     });
+    // What it had to say comes before the summary.
+    drop(desk);
     args.watch.end(&mut shape.bottleneck)?;
     ended.map_err(diagnostic)?;
     Ok(Ending::Done)
 }
 
-/// Makes the changes of a file, all or none.
-fn change_all(bottleneck: &mut Bottleneck, path: &Path) -> Result<(), Diagnostic> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
-    let mut changes = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+/// Makes the changes of a file whenever it is told to, in a thread of its own: the file may be slow to read.
+fn reload(path: PathBuf, clerk: Clerk) -> Result<SyncSender<()>, Diagnostic> {
+    let (tell, told) = sync_channel(1);
+    let work = move || {
+        for () in told {
+            if let Err(error) = clerk.change_all(&path) {
+                say(format_args!("goodqueue: nothing is changed: {error}"));
+            }
         }
-        let change = live::answers::read_change(bottleneck, line);
-        changes.extend(change.map_err(|error| Diagnostic::new(error.problem()).in_line(&name, number))?);
-    }
-    for change in changes {
-        change.make(bottleneck);
-    }
-    Ok(())
+    };
+    std::thread::Builder::new().name("config".to_owned()).spawn(work).map_err(|error| {
+        Diagnostic::new(format!("a thread that reads --config cannot be started: {error}"))
+    })?;
+    Ok(tell)
 }
 
 /// Disciplines that draw random numbers draw the same each time: nothing depends on their secrecy (flows are hashed with a key).

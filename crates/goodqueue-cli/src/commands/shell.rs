@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::{Control, HttpListener};
+use goodqueue_live::mailbox::mailbox;
 use goodqueue_live::namespace::default_ends;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
@@ -19,6 +21,7 @@ use goodqueue_scenario::tc;
 use super::run::scenario_names;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
+use crate::live::orders::Clerk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
 use crate::messages::say;
@@ -168,8 +171,11 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
-    let _control = args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &desk)?;
+    let (_control, _) =
+        args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &mut desk)?;
     let ended = shell.run(&mut desk).map_err(diagnostic);
+    // What it had to say comes before the summary.
+    drop(desk);
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
     Ok(Ending::Program(u8::try_from(code).unwrap_or(1)))
@@ -242,14 +248,14 @@ impl Watching {
         listener.map(Some).map_err(failed)
     }
 
-    /// Begins to record and to listen.
+    /// Begins to record and to listen. Returns the sockets, which last as long as it is kept, and who answers there.
     pub(crate) fn begin(
         &self,
         bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
         links: &[goodqueue_live::link::LinkConfig; 2],
         metrics: Option<HttpListener>,
-        desk: &Desk,
-    ) -> Result<Option<Control>, Diagnostic> {
+        desk: &mut Desk,
+    ) -> Result<(Control, Clerk), Diagnostic> {
         if let Some(path) = &self.record {
             bottleneck.observers.push(Box::new(Recorder::create(path, links)?));
         }
@@ -257,19 +263,21 @@ impl Watching {
             let ethernet = bottleneck.is_ethernet();
             bottleneck.observers.push(Box::new(Capture::create(path, ethernet).map_err(diagnostic)?));
         }
-        if self.control.is_none() && metrics.is_none() {
-            return Ok(None);
-        }
-        let (mut control, requests) = Control::new().map_err(diagnostic)?;
+        let (asker, requests) = mailbox().map_err(diagnostic)?;
+        bottleneck.watch_requests(requests.bell()).map_err(diagnostic)?;
+        desk.attend(requests);
+        let clerk = Clerk(asker);
+        let mut control = Control::default();
         if let Some(path) = &self.control {
-            control.listen(path).map_err(diagnostic)?;
+            let clerk = clerk.clone();
+            control.listen(path, Arc::new(move |line: &str| clerk.answer(line))).map_err(diagnostic)?;
+            desk.watch_flows(bottleneck);
         }
         if let Some(listener) = metrics {
-            control.serve_http(listener, "metrics").map_err(diagnostic)?;
+            let clerk = clerk.clone();
+            control.serve_http(listener, move || clerk.metrics()).map_err(diagnostic)?;
         }
-        bottleneck.watch_requests(requests).map_err(diagnostic)?;
-        desk.watch_flows(bottleneck);
-        Ok(Some(control))
+        Ok((control, clerk))
     }
 
     /// Writes what was asked for, and says in two lines what happened.

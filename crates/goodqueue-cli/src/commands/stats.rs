@@ -72,7 +72,7 @@ pub(crate) fn request(socket: &std::path::Path, line: &str) -> Result<Value, Dia
     let answer: Value = serde_json::from_str(&answer)
         .map_err(|error| Diagnostic::new(format!("the answer makes no sense: {error}")))?;
     match answer["error"].as_str() {
-        Some(error) => Err(Diagnostic::new(error)),
+        Some(error) => Err(Diagnostic::rendered(error)),
         None => Ok(answer),
     }
 }

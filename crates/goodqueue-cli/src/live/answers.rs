@@ -1,24 +1,24 @@
-//! What a running bottleneck answers at its control socket, and what it does between packets.
+//! What a running bottleneck answers, and what it does between packets.
+//!
+//! Everything here happens in the loop that carries packets: it opens no file, writes to no terminal and waits for nobody.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use goodqueue::config::Link as LinkDefaults;
-use goodqueue::{AnyConfig, Duration, Instant, Qdisc};
+use goodqueue::{Duration, Instant, Qdisc};
 use goodqueue_live::bottleneck::Bottleneck;
-use goodqueue_live::capacity::Capacity;
-use goodqueue_live::control::Request;
 use goodqueue_live::flows::{FlowSeen, Flows};
+use goodqueue_live::mailbox::Requests;
 use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::shell::Attendant;
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::results::LinkResult;
 use goodqueue_scenario::{tc, units};
 use serde_json::{Value, json};
 
+use super::orders::Order;
+use super::voice::Voice;
 use super::{float, link_result, seconds, statistics};
-use crate::messages::say;
 
 /// Answers requests, keeps the recent past, and tells of troubles.
 #[derive(Default)]
@@ -31,14 +31,20 @@ pub(crate) struct Desk {
     flows: Flows,
     /// When to end unless somebody confirms.
     confirm_by: Option<Instant>,
-    /// Nothing is said on standard error.
-    quiet: bool,
+    /// `None`: nothing is said on standard error.
+    voice: Option<Voice>,
+    requests: Option<Requests<Order>>,
 }
 
 impl Desk {
     /// `quiet`: nothing is said on standard error.
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet, ..Self::default() }
+        Self { voice: (!quiet).then(Voice::default), ..Self::default() }
+    }
+
+    /// Answers what is asked here from now on.
+    pub(crate) fn attend(&mut self, requests: Requests<Order>) {
+        self.requests = Some(requests);
     }
 
     /// Looks on at the flows, for those who ask.
@@ -51,30 +57,26 @@ impl Desk {
         self.confirm_by = by;
     }
 
-    /// The answer to one line.
-    fn answer(&mut self, bottleneck: &mut Bottleneck, line: &str) -> Result<String, Diagnostic> {
-        let order = line.split_whitespace().next().unwrap_or_default();
+    /// The answer to one order.
+    fn answer(&mut self, bottleneck: &mut Bottleneck, order: Order) -> String {
         match order {
-            "stats" => {
+            Order::Stats => {
                 let mut all = statistics(bottleneck);
                 all["history"] = self.history();
                 all["flows"] = self.flows();
-                Ok(all.to_string())
+                all.to_string()
             }
-            "metrics" => Ok(metrics(bottleneck)),
-            "metrics-json" => Ok(json!({"metrics": metrics(bottleneck)}).to_string()),
-            "tc-json" => Ok(tc_json(bottleneck).to_string()),
-            "confirm" => {
+            Order::Metrics => metrics(bottleneck),
+            Order::TcJson => tc_json(bottleneck).to_string(),
+            Order::Confirm => {
                 let was_waited_for = self.confirm_by.take().is_some();
-                Ok(json!({"confirmed": was_waited_for}).to_string())
+                json!({"confirmed": was_waited_for}).to_string()
             }
-            "qdisc" | "rate" => {
-                for change in read_change(bottleneck, line)? {
-                    change.make(bottleneck);
-                }
-                Ok(in_force(bottleneck))
+            Order::InForce => in_force(bottleneck),
+            Order::Change(changes) => {
+                changes.into_iter().for_each(|change| change.make(bottleneck));
+                in_force(bottleneck)
             }
-            _ => Err(goodqueue_scenario::diagnostic::unknown("the request", order, REQUESTS)),
         }
     }
 
@@ -146,18 +148,17 @@ impl Desk {
     }
 
     fn say(&self, sentence: &str) {
-        if !self.quiet {
-            say(format_args!("goodqueue: {sentence}"));
+        if let Some(voice) = &self.voice {
+            voice.say(format!("goodqueue: {sentence}"));
         }
     }
 }
 
 impl Attendant for Desk {
-    fn request(&mut self, bottleneck: &mut Bottleneck, request: Request) {
-        let answer = self
-            .answer(bottleneck, &request.line)
-            .unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
-        request.answer(answer);
+    fn request(&mut self, bottleneck: &mut Bottleneck) {
+        if let Some(request) = self.requests.as_ref().and_then(Requests::take) {
+            request.answer_with(|order| self.answer(bottleneck, order));
+        }
     }
 
     fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant {
@@ -184,61 +185,6 @@ impl Attendant for Desk {
         }
         is_over
     }
-}
-
-/// `down`, `up` or neither in front of the rest: both.
-fn directions(rest: &str) -> (&[Direction], &str) {
-    let rest = rest.trim();
-    match rest.split_once(char::is_whitespace) {
-        Some(("down", rest)) => (&[Direction::Down], rest.trim()),
-        Some(("up", rest)) => (&[Direction::Up], rest.trim()),
-        _ => (&Direction::BOTH, rest),
-    }
-}
-
-/// A change that is known to be good.
-pub(crate) enum Change {
-    /// Another discipline.
-    Qdisc(Direction, Box<AnyConfig>),
-    /// Another rate.
-    Capacity(Direction, Capacity),
-}
-
-impl Change {
-    pub(crate) fn make(self, bottleneck: &mut Bottleneck) {
-        let now = bottleneck.now();
-        let direction = match &self {
-            Self::Qdisc(direction, _) | Self::Capacity(direction, _) => *direction,
-        };
-        let (link, observers) = bottleneck.link_mut(direction);
-        match self {
-            Self::Qdisc(_, config) => link.reconfigure(now, *config, observers),
-            Self::Capacity(_, capacity) => link.set_capacity(now, capacity, observers),
-        }
-    }
-}
-
-/// Reads `qdisc [down|up] TC` or `rate [down|up] RATE`; nothing is changed yet, so a line that is wrong changes nothing.
-pub(crate) fn read_change(bottleneck: &Bottleneck, line: &str) -> Result<Vec<Change>, Diagnostic> {
-    let (order, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let (directions, text) = directions(rest);
-    let read = |direction: Direction| match order {
-        "qdisc" => {
-            let defaults = match bottleneck.link(direction).capacity().rate_at(bottleneck.now()) {
-                Some((rate, _)) => LinkDefaults { rate, ..LinkDefaults::default() },
-                None => LinkDefaults::default(),
-            };
-            let config = tc::parse(text, &defaults).map_err(|error| error.in_argument("qdisc", text))?;
-            Ok(Change::Qdisc(direction, Box::new(config)))
-        }
-        "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::Unlimited)),
-        "rate" => {
-            let rate = units::rate(text).map_err(|error| error.in_argument("rate", text))?;
-            Ok(Change::Capacity(direction, Capacity::Constant(rate)))
-        }
-        _ => Err(goodqueue_scenario::diagnostic::unknown("the change", order, CHANGES)),
-    };
-    directions.iter().map(|&direction| read(direction)).collect()
 }
 
 fn in_force(bottleneck: &Bottleneck) -> String {
@@ -329,8 +275,6 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
     text
 }
 
-const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate", "confirm"];
-const CHANGES: &[&str] = &["qdisc", "rate"];
 /// What a long screen shows.
 const MOST_FLOWS: usize = 100;
 /// Four points a second make a lively display.

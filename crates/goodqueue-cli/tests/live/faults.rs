@@ -14,8 +14,8 @@
 //! | H88 | our own packets coming back | a TUN device has no way back; what a loop outside brings back is limited by the rate and the queue like all else | `frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering` |
 //! | H89 | partial checksums | carried as they are, and completed in captures; the IP checksum is updated as in RFC 1624 | `a_checksum_left_to_the_hardware_is_completed` (gso/tests.rs), `marking_leaves_a_correct_checksum_whatever_the_header_says` (packet/tests.rs), `marked_packets_arrive_with_correct_checksums`, `wireshark_reads_a_capture_and_finds_nothing_wrong` |
 //! | H90 | a flow on two queues of a device | none: devices have one queue, and no option asks for more | - |
-//! | H91 | peers that never read | devices never block; a control client has 2 s and a thread that is not the loop's | `garbage_on_the_control_socket_is_in_nobodys_way` |
-//! | H92 | control clients that send garbage, never read, connect for ever | one after the other, bounded lines, mode 0600 | `garbage_on_the_control_socket_is_in_nobodys_way`, `thousands_of_askers_leave_no_descriptor_open` |
+//! | H91 | peers that never read | devices never block; a client has 2 s for a line and a thread that is not the loop's; messages are written by another thread | `garbage_on_the_control_socket_is_in_nobodys_way`, `messages_that_nobody_reads_do_not_stop_the_packets` |
+//! | H92 | control clients that send garbage, never read, connect for ever | 16 at once, bounded lines, a deadline for each, mode 0600; the loop is handed orders that are known to be good | `garbage_on_the_control_socket_is_in_nobodys_way`, `thousands_of_askers_leave_no_descriptor_open`, `slow_clients_do_not_hold_up_the_next_one_and_are_let_go_in_the_end`, `a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer`, `a_request_that_names_a_fifo_does_not_stop_the_packets` |
 //! | H93 | a bad configuration at SIGHUP | the whole file is read before anything is changed | `shape_stands_between_two_interfaces_and_leaves_them_as_they_were`, `the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing` |
 //! | H94 | clocks that differ between threads | none: there is one monotonic clock, and the loop is one thread | - |
 //! | H95 | 32-bit kernel counters that wrap | none: the 64-bit ones are read (`IFLA_STATS64`) | - |
@@ -34,6 +34,7 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("control.rs"),
         include_str!("faults.rs"),
         include_str!("host.rs"),
+        include_str!("hostile_clients.rs"),
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),
         include_str!("../../../goodqueue-live/src/packet/tests.rs"),
         include_str!("../../../goodqueue-live/src/link/tests.rs"),

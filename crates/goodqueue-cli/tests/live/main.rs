@@ -25,6 +25,7 @@ mod control;
 mod faults;
 mod files;
 mod host;
+mod hostile_clients;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";
 

@@ -1,0 +1,135 @@
+//! Clients of a socket: several are served at once, each by a thread, and each has a limited time.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::LiveError;
+
+/// Serves whoever `accept` lets in, each in a thread of its own. While [`MOST_CLIENTS`] are served the next ones wait.
+pub(crate) fn serve(
+    name: &'static str,
+    accept: impl Fn() -> io::Result<Stream> + Send + 'static,
+    attend: impl Fn(Timed) + Send + Sync + 'static,
+) -> Result<(), LiveError> {
+    let attend = Arc::new(attend);
+    let places = Arc::new(Places::default());
+    let accepting = move || {
+        loop {
+            let place = Place::take(&places);
+            match accept() {
+                Ok(stream) => {
+                    let attend = Arc::clone(&attend);
+                    // A thread that cannot be started gives its place back, and the client is let go.
+                    let _ = spawn(name, move || {
+                        attend(Timed { stream, until: now() });
+                        drop(place);
+                    });
+                }
+                // No descriptors left, say: they come back.
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    };
+    spawn(name, accepting)
+        .map_err(|error| LiveError::system(format_args!("the thread `{name}` cannot be started"), error))
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work).map(|_| ())
+}
+
+/// How many clients are being served.
+#[derive(Default)]
+struct Places {
+    taken: Mutex<usize>,
+    left: Condvar,
+}
+
+/// One of them.
+struct Place(Arc<Places>);
+
+impl Place {
+    fn take(places: &Arc<Places>) -> Self {
+        let taken = places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |taken: &mut usize| *taken >= MOST_CLIENTS;
+        let mut taken = places.left.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        Self(Arc::clone(places))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.saturating_sub(1);
+        self.0.left.notify_one();
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    /// To a port.
+    Tcp(TcpStream),
+    /// To a socket in the file system.
+    Unix(UnixStream),
+}
+
+/// A connection that ends with an error at a time that is set, however the client spreads its bytes.
+#[derive(Debug)]
+pub(crate) struct Timed {
+    stream: Stream,
+    until: Instant,
+}
+
+impl Timed {
+    /// From now on the client has `span` for all that it sends and takes.
+    pub(crate) fn allow(&mut self, span: Duration) {
+        self.until = now() + span;
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.until.saturating_duration_since(now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.set_read_timeout(left).and_then(|()| stream.read(buffer)),
+            Stream::Unix(stream) => stream.set_read_timeout(left).and_then(|()| stream.read(buffer)),
+        }
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.set_write_timeout(left).and_then(|()| stream.write(bytes)),
+            Stream::Unix(stream) => stream.set_write_timeout(left).and_then(|()| stream.write(bytes)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "clients are waited for in real time; no packet depends on it")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Clients served at once.
+const MOST_CLIENTS: usize = 16;
+/// Nothing there needs much; a line of a request may make a deep tree of disciplines.
+const STACK: usize = 1 << 20;
+const PAUSE: Duration = Duration::from_millis(10);

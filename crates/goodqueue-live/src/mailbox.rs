@@ -1,0 +1,101 @@
+//! Orders to the loop that carries packets, from threads that deal with sockets, files and terminals: the loop never waits
+//! for any of these.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use crate::error::LiveError;
+
+/// One order. Whoever asked is told if it is dropped without an answer.
+#[derive(Debug)]
+pub struct Request<O> {
+    order: O,
+    answer: Sender<String>,
+}
+
+impl<O> Request<O> {
+    /// Answers with what `find` makes of the order.
+    pub fn answer_with(self, find: impl FnOnce(O) -> String) {
+        // Whoever asked may have gone.
+        let _ = self.answer.send(find(self.order));
+    }
+}
+
+/// The orders that wait to be answered.
+#[derive(Debug)]
+pub struct Requests<O> {
+    waiting: Receiver<Request<O>>,
+    bell: Bell,
+}
+
+impl<O> Requests<O> {
+    /// The next one. The bell rings on as long as there may be more.
+    #[must_use]
+    pub fn take(&self) -> Option<Request<O>> {
+        let _ = self.bell.0.read();
+        let request = self.waiting.try_recv().ok();
+        if request.is_some() {
+            let _ = self.bell.0.write(1);
+        }
+        request
+    }
+
+    /// Rings while orders wait.
+    #[must_use]
+    pub fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+}
+
+/// Can be read while orders wait.
+#[derive(Clone, Debug)]
+pub struct Bell(Arc<EventFd>);
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The side of those who ask.
+#[derive(Debug)]
+pub struct Asker<O> {
+    sender: Sender<Request<O>>,
+    bell: Bell,
+}
+
+impl<O> Clone for Asker<O> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone(), bell: self.bell.clone() }
+    }
+}
+
+impl<O> Asker<O> {
+    /// Asks, and waits for the answer. `None`: the loop has ended or does not answer.
+    #[must_use]
+    pub fn ask(&self, order: O) -> Option<String> {
+        let (answer, answers) = channel();
+        self.sender.send(Request { order, answer }).ok()?;
+        let _ = self.bell.0.write(1);
+        answers.recv_timeout(PATIENCE).ok()
+    }
+}
+
+/// The two sides of a mailbox.
+///
+/// # Errors
+/// The system's.
+pub fn mailbox<O>() -> Result<(Asker<O>, Requests<O>), LiveError> {
+    let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
+        .map_err(|errno| LiveError::system("requests cannot be taken", errno))?;
+    let bell = Bell(Arc::new(bell));
+    let (sender, waiting) = channel();
+    Ok((Asker { sender, bell: bell.clone() }, Requests { waiting, bell }))
+}
+
+/// The loop answers within microseconds, unless the machine or the process stands still.
+const PATIENCE: Duration = Duration::from_secs(3);

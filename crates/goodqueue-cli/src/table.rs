@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::shared;
 use goodqueue_scenario::summary::Estimate;
 use goodqueue_scenario::tc::brief;
 
@@ -32,6 +33,9 @@ pub(crate) fn render(results: &Results) -> String {
         let _ = writeln!(text, "{}", one_table(&lines).trim_fmt());
         for more in more::tables(&lines) {
             let _ = writeln!(text, "\n{}", more.trim_fmt());
+        }
+        for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
+            let _ = writeln!(text, "{remark}");
         }
         if ends_blocked(&results.scenario) {
             for line in &lines {

@@ -1,6 +1,7 @@
 //! The page as a whole: `assets/report.html` with its blanks filled in.
 
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::shared;
 use goodqueue_scenario::summary::Aggregate;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "question" => paragraph("question", text_of(results, &["question", "description"])),
         "made" => escape(&made(results, &grouped)),
         "scenario" => scenario(results, options),
-        "tables" => tables(&grouped),
+        "tables" => tables(&grouped) + &shared_queues(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),
         "link" => grouped.link.name().to_owned(),
@@ -98,6 +99,13 @@ fn scenario(results: &Results, options: &Options) -> String {
         "{command}<details><summary>Scenario, every default filled in</summary>\n<pre><code>{}</code></pre>\n</details>",
         escape(&json)
     )
+}
+
+/// Probes whose delays are not those of a flow by itself.
+fn shared_queues(grouped: &Grouped<'_>) -> String {
+    let runs = grouped.points.iter().flat_map(|point| &point.runs);
+    let remarks = runs.flat_map(|runs| shared::remarks(runs));
+    remarks.map(|remark| paragraph("note", Some(remark))).collect()
 }
 
 fn paragraph(class: &str, text: Option<String>) -> String {

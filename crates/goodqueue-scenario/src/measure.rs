@@ -21,8 +21,8 @@ use hdrhistogram::Histogram;
 use self::transfers::{completion, groups, is_of_pieces, summary_of_transfers, web};
 use crate::results::{
     Bottleneck, Engine, Fairness, FlowLosses, FlowPackets, FlowResult, FlowSeries, GroupFairness, HopResult,
-    LinkResult, MeanMax, Packets, PerDirection, Probes, Quantiles, QueueSeries, Run, Series, SpikeResult,
-    Summary, VoipResult,
+    LinkResult, MeanMax, Packets, PerDirection, Probes, Quantiles, QueueSeries, Run, Series, SharedQueue,
+    SpikeResult, Summary, VoipResult,
 };
 use crate::scenario::Hearing;
 use crate::tc;
@@ -121,6 +121,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             up: outcome.synchronization[1],
         },
         tcp_share: tcp_share(&flows),
+        shared_queues: outcome.shared_queues.iter().map(|shared| shared_queue(shared, &hops)).collect(),
         engine: Engine {
             events: outcome.events,
             cpu_s: None,
@@ -290,6 +291,18 @@ fn link_result(measured: Duration, link_config: &LinkConfig, link: &LinkOutcome)
         spikes: link.spikes.iter().map(spike).collect(),
         packets: packets(&link.stats),
         drops: drops(link),
+    }
+}
+
+fn shared_queue(shared: &sim::simulation::SharedQueue, hops: &[HopResult]) -> SharedQueue {
+    let hop = shared.hop.and_then(|hop| hops.get(hop));
+    SharedQueue {
+        flow: shared.flow,
+        queue: hop.map_or_else(|| "bottleneck".to_owned(), |hop| hop.name.clone()),
+        direction: shared.direction.name().to_owned(),
+        with: shared.meetings.with.iter().copied().collect(),
+        packets: shared.meetings.packets,
+        met: shared.meetings.met,
     }
 }
 

@@ -75,6 +75,10 @@ pub struct Run {
     pub loss_synchronization: PerDirection<Option<f64>>,
     /// The share of flows over TCP in the bytes delivered by all flows.
     pub tcp_share: Option<f64>,
+    /// Probes that a hash put into one queue with another flow: the delays that they measured are not those of a flow by itself.
+    /// Absent if there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_queues: Vec<SharedQueue>,
     /// What the run cost.
     pub engine: Engine,
     /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON unless asked for.
@@ -138,6 +142,24 @@ impl Run {
     fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
         self.flows.iter().filter(move |flow| flow.cc.is_some() && flow.direction == direction)
     }
+}
+
+/// A probe (a ping, a call) whose packets waited in one queue with those of another flow, under a discipline that keeps flows
+/// apart by a hash.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SharedQueue {
+    /// The probe, by its number.
+    pub flow: u32,
+    /// Where: `bottleneck`, or the name of a hop.
+    pub queue: String,
+    /// `down` or `up`.
+    pub direction: String,
+    /// The flows that it met there, by their numbers.
+    pub with: Vec<u32>,
+    /// Packets of the probe that came to this queue.
+    pub packets: u64,
+    /// Of them, those that found a packet of another flow in their queue.
+    pub met: u64,
 }
 
 /// A value for each direction.

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::diagnostic::Diagnostic;
 use crate::export::packets::PacketLog;
+use crate::hash_key;
 use crate::measure::{self, FlowLabels, Labels};
 use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
@@ -27,6 +28,7 @@ use crate::scenario::{
 };
 use crate::store::Store;
 use crate::sweep::Point;
+use crate::tc;
 
 /// One run to be made.
 #[derive(Clone, Debug)]
@@ -149,6 +151,9 @@ impl PointRuns {
         if !scenario.output.spikes.is_empty() {
             key.push_str(&format!(" | {:?}", scenario.output.spikes));
         }
+        if !sweep.is_empty() {
+            key.push_str(&format!(" | {}", serde_json::json!(sweep)));
+        }
         Self { sweep, links: Capacities::of(&scenario), scenario, key, series }
     }
 
@@ -173,9 +178,9 @@ impl PointRuns {
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];
         let seed = scenario.seed.saturating_add((number % seeds) as u64);
-        let config = config(scenario, choice, links, seed, *series)?;
+        let config = config(scenario, choice, links, (seed, sweep), *series)?;
         let both = [&choice.down, &choice.up];
-        let qdiscs = both.map(|on| crate::tc::to_tc(&on.config)).join(" / ");
+        let qdiscs = both.map(|on| tc::to_tc(&on.config)).join(" / ");
         let mut key = format!("{qdiscs} | {seed} | {key}");
         both.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
         let labels = Labels {
@@ -311,7 +316,7 @@ fn config(
     scenario: &Scenario,
     choice: &QdiscChoice,
     links: &Capacities,
-    seed: u64,
+    (seed, sweep): (u64, &BTreeMap<String, serde_json::Value>),
     series_step: Option<Duration>,
 ) -> Result<sim::Config, Diagnostic> {
     let bottleneck = [&scenario.link.down, &scenario.link.up];
@@ -321,6 +326,7 @@ fn config(
             capacity: capacities[direction].clone(),
             qdisc: qdiscs[direction].config.clone(),
             driver: ends[direction].driver,
+            hash_key: hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
         })
     };
     let hops_of = |side: Side| {
@@ -359,7 +365,7 @@ fn config(
         links: link(&links.bottleneck, bottleneck, compared),
         before: hops_of(Side::Server),
         after: hops_of(Side::Client),
-        wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared)),
+        wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared, sweep)),
         delay_tick: scenario.link.delay_tick,
         framing: scenario.link.framing,
         flows: flows?,
@@ -370,7 +376,11 @@ fn config(
 }
 
 /// A WiFi channel under these disciplines; its seed and framing are those of the run.
-fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
+fn channel(
+    wifi: &Wifi,
+    compared: [&Discipline; 2],
+    sweep: &BTreeMap<String, serde_json::Value>,
+) -> MediumConfig {
     let qdiscs = match &wifi.qdisc {
         HopQdisc::Fixed(on) => [&on[0], &on[1]],
         HopQdisc::Compared => compared,
@@ -394,6 +404,10 @@ fn channel(wifi: &Wifi, compared: [&Discipline; 2]) -> MediumConfig {
         small_queue: wifi.small_queue,
         framing: 0,
         seed: 0,
+        hash_keys: [0, 1].map(|direction: usize| match wifi.mac[direction] {
+            WifiMac::Fifo => hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
+            WifiMac::Fq => hash_key::of("fq", sweep),
+        }),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod events;
 pub mod link;
 pub mod losses;
 pub mod monitor;
+pub mod neighbours;
 pub mod network;
 pub mod observer;
 pub mod packet;

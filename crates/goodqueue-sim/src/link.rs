@@ -126,13 +126,15 @@ pub struct LinkConfig {
     pub qdisc: AnyConfig,
     /// A queue of the device between them; `None`: the device takes a packet when it can send it.
     pub driver: Option<Driver>,
+    /// Changes the salt of the discipline's hash, beside the seed of the run: with another key, other flows collide.
+    pub hash_key: u32,
 }
 
 impl LinkConfig {
     /// A link whose device has no queue of its own.
     #[must_use]
     pub const fn new(capacity: Capacity, qdisc: AnyConfig) -> Self {
-        Self { capacity, qdisc, driver: None }
+        Self { capacity, qdisc, driver: None, hash_key: 0 }
     }
 }
 

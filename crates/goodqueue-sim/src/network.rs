@@ -22,6 +22,7 @@ use crate::ahead::fetch_line;
 use crate::events::EventQueue;
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
+use crate::neighbours::Neighbours;
 use crate::packet::{Direction, Ends, Packet, Payload};
 use crate::wifi::WifiHop;
 
@@ -46,6 +47,7 @@ pub struct Network {
     /// The hosts of each flow and the marking of its packets; empty if all are the same.
     ends_of: Vec<Ends>,
     pub(crate) losses: Losses,
+    pub(crate) neighbours: Neighbours,
     framing: u32,
     books: Books,
     wifi: Option<Box<Wifi>>,
@@ -147,6 +149,8 @@ pub(crate) struct Hosts {
     pub(crate) ends: Ends,
     /// How its losses are looked at.
     pub(crate) watched: Watched,
+    /// It measures delays.
+    pub(crate) is_probe: bool,
 }
 
 /// What happened to a flow's packets that travelled in one direction. Copies that a queue makes (`netem duplicate`) count in
@@ -277,6 +281,7 @@ impl Network {
             access_of: Vec::new(),
             ends_of: Vec::new(),
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
+            neighbours: Neighbours::new(flows.iter().map(|flow| flow.is_probe)),
             framing,
             books: Books::default(),
             wifi: None,
@@ -507,9 +512,12 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
-        let Self { links, flows, losses, books, .. } = self;
+        let Self { links, flows, losses, neighbours, books, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let queue = &mut links[link as usize];
+        if neighbours.watches(packet.flow) {
+            neighbours.look(link, &packet, queue.qdisc());
+        }
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             count_drop(now, direction, lost, (flows, losses, books));
         });
@@ -653,9 +661,9 @@ impl Network {
         self.wifi.as_mut().map(|wifi| &mut wifi.hop)
     }
 
-    /// The links, and the WiFi channel.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>) {
-        (self.links, self.wifi.map(|wifi| wifi.hop))
+    /// The links, the WiFi channel, and what probes met.
+    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, Neighbours) {
+        (self.links, self.wifi.map(|wifi| wifi.hop), self.neighbours)
     }
 
     /// Counters of all disciplines, in the order of the links.

@@ -12,6 +12,7 @@ use crate::backlog::BacklogWatch;
 use crate::link::{Link, LinkConfig};
 use crate::losses::{FlowLosses, Watched};
 use crate::monitor::{Bin, LinkMonitor, LinkOutcome};
+use crate::neighbours::Meetings;
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Observer, Register};
 use crate::packet::{Direction, Ends};
@@ -163,6 +164,21 @@ pub struct Outcome {
     /// A period begins with a drop and lasts for the longest round-trip time of these flows; `None`: there was none, or
     /// fewer than two such flows.
     pub synchronization: [Option<f64>; 2],
+    /// Probes whose packets waited in one queue with those of another flow, in the time measured.
+    pub shared_queues: Vec<SharedQueue>,
+}
+
+/// A probe that a hash put into one queue with another flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedQueue {
+    /// The probe.
+    pub flow: u32,
+    /// Its place in [`Outcome::hops`]; `None`: the bottleneck.
+    pub hop: Option<usize>,
+    /// Which of the two queues there.
+    pub direction: Direction,
+    /// What its packets found there.
+    pub meetings: Meetings,
 }
 
 /// What one flow did.
@@ -317,6 +333,7 @@ impl<'a> Simulation<'a> {
                     rtt: flow.rtt,
                     is_bulk: matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.size.is_none()),
                 },
+                is_probe: flow.traffic.is_probe(),
             })
             .collect();
         let wifi = config.wifi.as_ref().map(|wifi| {
@@ -476,6 +493,7 @@ impl<'a> Simulation<'a> {
             link.monitor.restart(now, progress);
         }
         self.network.losses.restart();
+        self.network.neighbours.restart();
         if let Some(wifi) = self.network.wifi_mut() {
             wifi.restart(now);
         }
@@ -495,7 +513,7 @@ impl<'a> Simulation<'a> {
         let synchronization = network.losses.synchronization();
         let bottleneck_packets =
             stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
-        let (all_links, wifi) = network.into_parts();
+        let (all_links, wifi, neighbours) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
             let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
             link.monitor.finish(end, progress, before, seen)
@@ -505,6 +523,16 @@ impl<'a> Simulation<'a> {
             hops.push([down, up]);
         }
         let links = hops.remove(bottleneck / 2);
+        let shared_queues = neighbours.finish().map(|((link, flow), meetings)| {
+            let hop = link as usize / 2;
+            let place = match hop.cmp(&(bottleneck / 2)) {
+                core::cmp::Ordering::Less => Some(hop),
+                core::cmp::Ordering::Equal => None,
+                core::cmp::Ordering::Greater => Some(hop - 1),
+            };
+            SharedQueue { flow, hop: place, direction: Direction::BOTH[link as usize & 1], meetings }
+        });
+        let shared_queues = shared_queues.collect();
         Outcome {
             measured: end.since(baseline.at),
             links,
@@ -516,6 +544,7 @@ impl<'a> Simulation<'a> {
             bottleneck_packets,
             in_flight,
             synchronization,
+            shared_queues,
         }
     }
 
@@ -584,7 +613,7 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
             // One stream of random numbers per queue, for its salt and its draws.
             let mut generator =
                 Xoshiro256PlusPlus::stream(config.seed, 2 * streams + direction.index() as u64);
-            let salt = generator.next_u32();
+            let salt = generator.next_u32() ^ link.hash_key;
             let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
             let in_bytes = matches!(link.qdisc.to_settings().get("limit"), Some(Value::Bytes(_)));
             let backlog = (in_bytes || !config.spikes.is_empty()).then(|| BacklogWatch::new(&config.spikes));

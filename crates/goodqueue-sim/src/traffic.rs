@@ -103,6 +103,9 @@ pub trait Settings {
     fn congestion_control(&self) -> Option<&'static str> {
         None
     }
+
+    /// True if it is there to measure delays.
+    const IS_PROBE: bool = false;
 }
 
 /// What a flow has done.
@@ -170,6 +173,12 @@ macro_rules! sources {
             #[must_use]
             pub const fn kind(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$settings as Settings>::KIND),+ }
+            }
+
+            /// True if it is there to measure delays.
+            #[must_use]
+            pub const fn is_probe(&self) -> bool {
+                match self { $(Self::$name(_) => <$settings as Settings>::IS_PROBE),+ }
             }
 
             /// Where its data goes; of a ping, its requests.

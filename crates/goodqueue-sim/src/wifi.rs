@@ -63,6 +63,8 @@ pub struct MediumConfig {
     pub framing: u32,
     /// Seed of back-offs, losses and disciplines.
     pub seed: u64,
+    /// Changes the salts of the hashes of the access point and of the clients, as [`crate::LinkConfig::hash_key`] does.
+    pub hash_keys: [u32; 2],
 }
 
 /// A client.
@@ -263,11 +265,12 @@ impl<P: Packet + Flow> Medium<P> {
             Node::AccessPoint,
             &config.access_point,
             &radios(Direction::Down).collect::<Vec<_>>(),
-            seed(1),
+            (seed(1), config.hash_keys[0]),
         )];
         let clients = config.clients.iter().zip(radios(Direction::Up)).enumerate();
         nodes.extend(clients.map(|(number, (client, radio))| {
-            Station::new(Node::Client(number), &client.mac, &[radio], seed(number as u64 + 2))
+            let seeds = (seed(number as u64 + 2), config.hash_keys[1]);
+            Station::new(Node::Client(number), &client.mac, &[radio], seeds)
         }));
         Self {
             nodes,
@@ -578,15 +581,15 @@ impl<P: Packet + Flow> Medium<P> {
 }
 
 impl<P: Packet + Flow> Station<P> {
-    fn new(node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], seed: u64) -> Self {
+    fn new(node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], seeds: (u64, u32)) -> Self {
         let mac = match mac {
-            MacConfig::Driver(config) => Mac::Driver(Driver::new((**config).clone(), radios.len(), seed)),
+            MacConfig::Driver(config) => Mac::Driver(Driver::new((**config).clone(), radios.len(), seeds)),
             MacConfig::Fq(config) => {
                 let peers: Vec<Peer> = radios
                     .iter()
                     .map(|(radio, weight)| Peer { expected_bps: expected_bps(radio), weight: *weight })
                     .collect();
-                Mac::Fq(FqMac::new(*config, &peers, seed))
+                Mac::Fq(FqMac::new(*config, &peers, seeds))
             }
         };
         let access = AccessCategory::ALL.map(|category| Access {

@@ -126,7 +126,15 @@ fn client(radio: RadioConfig) -> ClientConfig {
 }
 
 fn channel(access_point: MacConfig, clients: Vec<ClientConfig>) -> MediumConfig {
-    MediumConfig { access_point, clients, prepared: 2, small_queue: None, framing: FRAMING, seed: 1 }
+    MediumConfig {
+        access_point,
+        clients,
+        prepared: 2,
+        small_queue: None,
+        framing: FRAMING,
+        seed: 1,
+        hash_keys: [0; 2],
+    }
 }
 
 /// Lets them send for so long.

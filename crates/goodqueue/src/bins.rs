@@ -145,6 +145,15 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
+    /// A packet of another flow in the bin of `packet`.
+    pub(crate) fn stranger(&self, packet: &P, salt: u32) -> Option<&P>
+    where
+        P: Flow,
+    {
+        let bin = self.bins.get(self.classify(packet, salt) as usize)?;
+        self.pool.stranger(&bin.packets, packet)
+    }
+
     /// Bytes in bin `index`.
     pub(crate) fn backlog(&self, index: u32) -> u64 {
         self.bins.get(index as usize).map_or(0, |bin| bin.bytes)

@@ -698,6 +698,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.shaper.held_until(self.now.max(now)).filter(|_| !self.held.is_empty())
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        let tin = self.tins.get(self.tin_of(packet))?;
+        let index = tin.known_queue_of(self.tag_of(packet));
+        self.pool.stranger(&tin.flows.at(index).packets, packet)
+    }
+
     fn len(&self) -> usize {
         usize::try_from(self.held.passage.packets()).unwrap_or(usize::MAX)
     }

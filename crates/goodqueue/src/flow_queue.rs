@@ -134,6 +134,16 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
+    /// A packet of another flow where `packet` is queued.
+    #[must_use]
+    pub fn stranger(&self, packet: &P, salt: u32) -> Option<&P>
+    where
+        P: Flow,
+    {
+        let flow = self.flows.get(self.classify(packet, salt) as usize)?;
+        self.pool.stranger(&flow.packets, packet)
+    }
+
     /// True if [`Self::push`] will call nothing: there is memory, and nobody has to know of the fattest flow. What comes then
     /// has no registers to save.
     #[must_use]

@@ -398,6 +398,10 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.upcoming()
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.queues.stranger(packet, self.salt)
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }

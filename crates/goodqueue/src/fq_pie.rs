@@ -404,6 +404,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.upcoming()
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.queues.stranger(packet, self.salt)
+    }
+
     fn len(&self) -> usize {
         self.queues.len()
     }

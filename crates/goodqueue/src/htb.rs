@@ -698,6 +698,10 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         waiting.fold(change, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+    }
+
     fn len(&self) -> usize {
         self.len
     }

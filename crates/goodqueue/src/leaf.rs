@@ -99,6 +99,11 @@ impl<P: Packet + Flow> Leaf<P> {
         }
     }
 
+    /// See [`Qdisc::stranger`].
+    pub(crate) fn stranger(&self, packet: &P) -> Option<&P> {
+        self.qdisc.stranger(packet)
+    }
+
     /// When the discipline may have a packet to give that it does not give at `now`.
     pub(crate) fn next_event(&self, now: Instant) -> Option<Instant> {
         if self.ahead.is_some() { None } else { self.qdisc.next_event(now) }

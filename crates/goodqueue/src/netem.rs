@@ -646,6 +646,10 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         self.taken_ahead = taken;
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.inner.as_ref()?.stranger(packet)
+    }
+
     fn len(&self) -> usize {
         self.len
     }

@@ -145,6 +145,17 @@ impl<P: Packet + Flow> Prio<P> {
     }
 }
 
+impl<P: Flow> Prio<P> {
+    fn band_of(&self, packet: &P) -> usize {
+        let of_priority = |priority: u8| self.map.get(usize::from(priority)).copied().map_or(0, usize::from);
+        match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
+            Some(index) if index < self.bands.len() => index,
+            Some(_) => of_priority(0),
+            None => of_priority(packet.priority() & 15),
+        }
+    }
+}
+
 impl<P: Packet + Flow> Build<P, Source> for Prio<P> {
     fn build(config: PrioConfig, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
@@ -157,12 +168,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
-        let of_priority = |priority: u8| self.map.get(usize::from(priority)).copied().map_or(0, usize::from);
-        let index = match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
-            Some(index) if index < self.bands.len() => index,
-            Some(_) => of_priority(0),
-            None => of_priority(packet.priority() & 15),
-        };
+        let index = self.band_of(&packet);
         if let Some(band) = self.bands.get_mut(index) {
             band.enqueue(clock, packet, drops);
         }
@@ -190,6 +196,10 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
 
     fn next_len(&self) -> Option<u32> {
         self.bands.iter().find(|band| !band.is_empty())?.known_len()
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bands.get(self.band_of(packet))?.stranger(packet)
     }
 
     fn len(&self) -> usize {

@@ -65,6 +65,13 @@ pub trait Qdisc<P> {
         None
     }
 
+    /// A queued packet of another flow in the queue that a hash chose for it and for `packet`: the two flows delay each other,
+    /// although the discipline keeps flows apart. `None` (the default): there is none, or no hash chooses queues here.
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        let _ = packet;
+        None
+    }
+
     /// Packets queued.
     fn len(&self) -> usize;
 

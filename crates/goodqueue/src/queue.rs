@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::packet::Packet;
+use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, Stats};
 use crate::time::Instant;
 
@@ -384,6 +384,15 @@ impl<P> Pool<P> {
             at = node.next;
             node.packet.as_ref().map(|packet| (index, packet))
         })
+    }
+
+    /// The oldest of `chain` that belongs to another flow than `packet`.
+    #[must_use]
+    pub fn stranger(&self, chain: &Chain, packet: &P) -> Option<&P>
+    where
+        P: Flow,
+    {
+        self.nodes(chain).map(|(_, other)| other).find(|other| !other.same_flow(packet))
     }
 
     /// Takes the packet at `node`, which must be one of `chain`.

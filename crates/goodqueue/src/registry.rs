@@ -128,6 +128,12 @@ macro_rules! disciplines {
                 }
             }
 
+            fn stranger(&self, packet: &P) -> Option<&P> {
+                match self {
+                    $(Self::$name(qdisc) => Qdisc::<P>::stranger(qdisc, packet)),+
+                }
+            }
+
             #[inline]
             fn len(&self) -> usize {
                 match self {

@@ -639,6 +639,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         }
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        let slot = self.slots.get(self.known_slot(self.bucket(packet)) as usize)?;
+        self.pool.stranger(&slot.chain, packet)
+    }
+
     fn len(&self) -> usize {
         usize::try_from(self.passage.packets()).unwrap_or(usize::MAX)
     }

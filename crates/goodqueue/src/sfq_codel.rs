@@ -214,6 +214,10 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.bins.pop(self.now, self.config.quantum, &self.config.params, behind, drops)
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bins.stranger(packet, self.salt)
+    }
+
     fn len(&self) -> usize {
         self.bins.len()
     }

@@ -198,6 +198,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         self.bins.pop(self.now, 0, &self.config.pie, Behind::Bin, drops)
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bins.stranger(packet, self.salt)
+    }
+
     fn len(&self) -> usize {
         self.bins.len()
     }

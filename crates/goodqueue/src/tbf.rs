@@ -308,6 +308,10 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         }
     }
 
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.leaf.stranger(packet)
+    }
+
     fn len(&self) -> usize {
         self.leaf.len()
     }

@@ -226,10 +226,11 @@ impl Input {
         let seed = self.header.other.get("qdisc_seed").and_then(Value::as_u64).unwrap_or(0);
         let (salt, random) = match self.header.other.get("qdisc_stream").and_then(Value::as_u64) {
             _ if draws.remaining() > 0 => (0, Source::Recorded(draws)),
-            // Of a simulated run: its queues draw from streams of its seed, the salt of their hashes first.
+            // Of a simulated run: its queues draw from streams of its seed, first what gives the salt of their hashes.
             Some(stream) => {
                 let mut generator = Xoshiro256PlusPlus::stream(seed, stream);
-                (generator.next_u32(), Source::Seeded(generator))
+                let key = self.header.other.get("qdisc_hash_key").and_then(Value::as_u64).unwrap_or(0);
+                (generator.next_u32() ^ u32::try_from(key).unwrap_or(0), Source::Seeded(generator))
             }
             None => (0, Source::seeded(seed)),
         };

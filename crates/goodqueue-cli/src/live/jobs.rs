@@ -303,6 +303,8 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         bottleneck_packets,
         in_flight: Count::default(),
         synchronization: [None; 2],
+        // Not watched in a live run.
+        shared_queues: Vec::new(),
     };
     measure::run(job.labels.clone(), config, &outcome)
 }

@@ -18,6 +18,7 @@ pub struct PingSettings {
 
 impl Settings for PingSettings {
     const KIND: &'static str = "ping";
+    const IS_PROBE: bool = true;
 
     fn direction(&self) -> Direction {
         Direction::Up

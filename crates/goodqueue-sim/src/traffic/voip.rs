@@ -23,6 +23,7 @@ pub struct VoipSettings {
 
 impl Settings for VoipSettings {
     const KIND: &'static str = "voip";
+    const IS_PROBE: bool = true;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -26,6 +26,7 @@ pub struct DriverConfig {
 pub(crate) struct Driver<P> {
     config: DriverConfig,
     seed: u64,
+    hash_key: u32,
     categories: [Option<Box<Category<P>>>; 4],
     peers: usize,
     len: usize,
@@ -45,8 +46,8 @@ struct Category<P> {
 }
 
 impl<P: Packet + Flow> Driver<P> {
-    pub(crate) fn new(config: DriverConfig, peers: usize, seed: u64) -> Self {
-        Self { config, seed, categories: [const { None }; 4], peers, len: 0 }
+    pub(crate) fn new(config: DriverConfig, peers: usize, (seed, hash_key): (u64, u32)) -> Self {
+        Self { config, seed, hash_key, categories: [const { None }; 4], peers, len: 0 }
     }
 
     /// Packets in the disciplines.
@@ -80,11 +81,11 @@ impl<P: Packet + Flow> Driver<P> {
         packet: P,
         drops: &mut impl Drops<P>,
     ) {
-        let Self { config, seed, peers, .. } = self;
+        let Self { config, seed, hash_key, peers, .. } = self;
         let place = &mut self.categories[category.index()];
         let queue = place.get_or_insert_with(|| {
             let mut generator = Xoshiro256PlusPlus::stream(*seed, category.index() as u64);
-            let salt = generator.next_u32();
+            let salt = generator.next_u32() ^ *hash_key;
             Box::new(Category {
                 qdisc: AnyQdisc::new(config.qdisc.clone(), salt, Source::Seeded(generator)),
                 wake: None,

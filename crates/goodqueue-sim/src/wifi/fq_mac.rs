@@ -86,6 +86,7 @@ fn codel_params(expected_bps: u64, stations: usize) -> CodelParams {
 pub(crate) struct FqMac<P> {
     config: FqMacConfig,
     seed: u64,
+    hash_key: u32,
     stations: Vec<Station<P>>,
     rounds: [Airtime; 4],
     pending: Duration,
@@ -109,7 +110,7 @@ pub(crate) struct Peer {
 }
 
 impl<P: Packet + Flow> FqMac<P> {
-    pub(crate) fn new(config: FqMacConfig, peers: &[Peer], seed: u64) -> Self {
+    pub(crate) fn new(config: FqMacConfig, peers: &[Peer], (seed, hash_key): (u64, u32)) -> Self {
         let station = |peer: &Peer| Station {
             codel: codel_params(peer.expected_bps, peers.len()),
             pending: Duration::ZERO,
@@ -120,6 +121,7 @@ impl<P: Packet + Flow> FqMac<P> {
         Self {
             config,
             seed,
+            hash_key,
             stations: peers.iter().map(station).collect(),
             rounds: [round.clone(), round.clone(), round.clone(), round],
             pending: Duration::ZERO,
@@ -150,13 +152,13 @@ impl<P: Packet + Flow> FqMac<P> {
         packet: P,
         drops: &mut impl Drops<P>,
     ) {
-        let Self { config, seed, stations, .. } = self;
+        let Self { config, seed, hash_key, stations, .. } = self;
         let station = &mut stations[peer];
         let codel = station.codel;
         let tid = station.tids[category.index()]
             .get_or_insert_with(|| Box::new(FlowQueues::new(config.flows, CodelVars::starting(&codel))));
         let mixed = mix_64(*seed ^ ((peer as u64) << 2 | category.index() as u64));
-        let salt = u32::try_from(mixed >> 32).unwrap_or(0);
+        let salt = u32::try_from(mixed >> 32).unwrap_or(0) ^ *hash_key;
         let flow = tid.classify(&packet, salt);
         let before = (tid.len(), tid.bytes());
         tid.push(now, flow, packet, config.quantum);

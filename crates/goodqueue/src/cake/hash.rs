@@ -108,6 +108,13 @@ impl Tin {
         self.queue_elsewhere(tag, hosts, isolation)
     }
 
+    /// As [`Self::queue_of`] would choose, with nothing reserved.
+    pub(super) fn known_queue_of(&self, tag: u32) -> u32 {
+        let (set, place) = home_of(tag);
+        let known = way_with(&self.hash.tags[set], tag, place);
+        index_of(set, known.or_else(|| nearest(self.hash.unused[set], place)).unwrap_or(place))
+    }
+
     /// As [`Self::queue_of`], if that is not the queue where the flow belongs, or it is new to it.
     #[inline(never)]
     fn queue_elsewhere(&mut self, tag: u32, hosts: impl FnOnce() -> (u32, u32), isolation: Isolation) -> u32 {

@@ -60,6 +60,7 @@ fn header(job: &Job, direction: Direction) -> Header {
         ("priority", json!("simulated")),
         ("qdisc_seed", json!(job.config.seed)),
         ("qdisc_stream", json!(direction.index())),
+        ("qdisc_hash_key", json!(link.hash_key)),
         ("direction", json!(direction.name())),
         ("t_end_ns", json!(job.config.duration.as_nanos())),
     ];

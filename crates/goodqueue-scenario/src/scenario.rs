@@ -24,7 +24,8 @@
 //! [link]
 //! down = "10mbit"               # or a table, see below
 //! up = "1mbit"                  # default: as `down` if that is given
-//! rtt = "50ms"                  # base round-trip time, without any queue or serialization; at most 1h
+//! rtt = "50ms"                  # base round-trip time, without any queue or serialization; at most 1h; half lies each way
+//!                               # behind the last link, save for the delays of hops and of `access`
 //! delay_tick = "4ms"            # an emulator adds it behind the last link, half each way, in whole ticks from the last one
 //!                               # before a packet comes, as dummynet does; left out: to the nanosecond
 //! mtu = 1500                    # largest IP packet, 68 to 65535
@@ -35,7 +36,8 @@
 //! side = "client"               # of the bottleneck; or "server"
 //! down = "20mbit"               # as link.down; default: "unlimited", which takes no time
 //! up = "2mbit"                  # default: as `down`
-//! delay = "0s"                  # to the next hop towards the bottleneck, each way; a part of the flows' rtt
+//! delay = "0s"                  # to the next hop towards the bottleneck, each way; a part of the flows' rtt: with all of it
+//!                               # at a hop of the servers, downloads cross the path before the bottleneck, as from far servers
 //! qdisc = "pfifo"               # a line, { down = "...", up = "..." }, or "compared": the discipline of the run
 //!
 //! [wifi]                        # a channel of 802.11n between all links and the clients; none by default

@@ -52,6 +52,9 @@ const RUNS: u32 = 3;
 const FAST: Rate = Rate::from_bps(100_000_000);
 /// IP bytes of a probe: 32 of payload.
 const PROBE: u32 = 60;
+/// When the first echo request and the first UDP probe leave, in milliseconds, and by how much chance delays each.
+const PROBES_START: [u32; 2] = [0, 50];
+const PROBES_JITTER: u32 = 10;
 /// Voice packets sent so late may still have been under way, and do not count as lost.
 const TAIL: Duration = Duration::from_secs(2);
 
@@ -62,6 +65,9 @@ impl Load {
     }
 
     /// The set-up as a scenario. The hosts send at 1 Gbit/s, the shaper's own link takes no time.
+    ///
+    /// The path's delay lies between the bottleneck and the servers: before the bottleneck for what a server sends, behind
+    /// the bottleneck for what a client sends.
     fn scenario(&self) -> String {
         let profile = self.profile.as_deref().unwrap_or("linux");
         let shaped = |rate: &str, child: &str| {
@@ -83,6 +89,7 @@ impl Load {
         );
         let _ = writeln!(text, "[link]\ndown = \"100gbit\"\nup = \"100gbit\"\nrtt = \"{}ms\"", self.rtt_ms);
         text += "[[hops]]\nname = \"server\"\nside = \"server\"\ndown = \"1gbit\"\nup = \"unlimited\"\n";
+        let _ = writeln!(text, "delay = \"{}us\"", self.least_rtt_ms() * 500);
         text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
         let _ = writeln!(text, "[tcp]\nprofile = \"{profile}\"\necn = {}", self.ecn);
         for flows in &self.flows {
@@ -92,11 +99,12 @@ impl Load {
                 flows.direction, flows.count, flows.cc, flows.rtt_ms
             );
         }
-        for interval in [self.icmp_ms, self.udp_ms] {
+        for (interval, start) in [self.icmp_ms, self.udp_ms].into_iter().zip(PROBES_START) {
             if interval > 0 {
                 let _ = writeln!(
                     text,
-                    "[[flows]]\nkind = \"ping\"\ninterval = \"{interval}ms\"\npacket = {PROBE}"
+                    "[[flows]]\nkind = \"ping\"\ninterval = \"{interval}ms\"\npacket = {PROBE}\n\
+                     start = \"{start}ms\"\nstart_jitter = \"{PROBES_JITTER}ms\""
                 );
             }
         }
@@ -105,6 +113,13 @@ impl Load {
             text += "[[flows]]\nkind = \"voip\"\ndirection = \"up\"\nstart = \"500ms\"\nstart_jitter = \"20ms\"\n";
         }
         text
+    }
+
+    /// Least round-trip time of the flows and the probes, which all of them share between the bottleneck and the servers.
+    /// What a flow has above it lies behind the last link. It makes no difference to uploads, and the only set-ups with
+    /// several round-trip times have nothing else.
+    fn least_rtt_ms(&self) -> u32 {
+        self.flows.iter().map(|flows| flows.rtt_ms).fold(self.rtt_ms, u32::min)
     }
 
     fn figures(&self, job: &Job, outcome: &Outcome) -> BTreeMap<String, f64> {
@@ -162,4 +177,59 @@ fn of_linux(line: &str, profile: &str) -> String {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use goodqueue::Instant;
+    use goodqueue_sim::observer::{Fate, Visit};
+    use goodqueue_sim::{Direction, Observer};
+
+    use super::*;
+
+    /// When the first packet of each flow came to each queue of the bottleneck.
+    #[derive(Default)]
+    struct FirstArrivals(BTreeMap<(u32, bool), Duration>);
+
+    impl Observer for FirstArrivals {
+        fn arrived(&mut self, visit: &Visit) {
+            let at = visit.packet.queued_at.since(Instant::ZERO);
+            self.0.entry((visit.packet.flow, visit.direction == Direction::Down)).or_insert(at);
+        }
+
+        fn ended(&mut self, _visit: &Visit, _at: Instant, _fate: Fate) {}
+    }
+
+    #[test]
+    fn downloads_cross_the_path_before_the_bottleneck_and_uploads_behind_it() {
+        let load: Load = serde_json::from_str(
+            r#"{
+                "duration_s": 1, "rate_down": "10mbit", "rate_up": "10mbit", "shaper": "tbf", "burst": 1600,
+                "rtt_ms": 60, "qdisc_down": "pfifo limit 100", "qdisc_up": "pfifo limit 100",
+                "flows": [
+                    { "name": "down", "cc": "cubic", "direction": "down", "rtt_ms": 60, "count": 1 },
+                    { "name": "up", "cc": "cubic", "direction": "up", "rtt_ms": 60, "count": 1 }
+                ],
+                "icmp_ms": 200, "udp_ms": 0, "voip": false, "seeds": 1
+            }"#,
+        )
+        .expect("the load is well formed");
+        let jobs = jobs(&load.scenario()).expect("the scenario is accepted");
+        let config = &jobs[0].config;
+        let mut first = FirstArrivals::default();
+        goodqueue_sim::run_observed(config, |_| true, &mut first).expect("it runs");
+        let after_start = |flow: u32, down: bool| {
+            let start = config.flows[flow as usize].start.since(Instant::ZERO);
+            (first.0[&(flow, down)].saturating_sub(start).as_nanos() + 500_000) / 1_000_000
+        };
+        let (download, upload, ping) = (0, 1, 2);
+        assert_eq!(after_start(download, true), 30, "a download's SYN has crossed half of the path");
+        assert_eq!(after_start(download, false), 30, "the client answers at once");
+        assert_eq!(after_start(upload, false), 0, "an upload's SYN begins at the bottleneck");
+        assert_eq!(after_start(upload, true), 60, "the server's answer comes after the whole path");
+        assert_eq!(after_start(ping, false), 0);
+        assert_eq!(after_start(ping, true), 60);
+    }
 }

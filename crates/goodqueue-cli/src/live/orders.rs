@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use goodqueue::config::Link as LinkDefaults;
+use goodqueue::config::{Link as LinkDefaults, Settings, Value as Setting};
 use goodqueue::{AnyConfig, Rate};
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
@@ -132,7 +132,9 @@ fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
                 Some(rate) => LinkDefaults { rate, ..LinkDefaults::default() },
                 None => LinkDefaults::default(),
             };
-            let config = tc::parse(text, &defaults).map_err(|error| error.in_argument("qdisc", text))?;
+            let config = tc::parse(text, &defaults)
+                .and_then(|config| Extent::of(&config.to_settings()).check().map(|()| config))
+                .map_err(|error| error.in_argument("qdisc", text))?;
             Ok(Change::Qdisc(direction, Box::new(config)))
         }
         "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::Unlimited)),
@@ -143,6 +145,42 @@ fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
         _ => Err(unknown("the change", order, CHANGES)),
     };
     directions.iter().map(|&direction| read(direction)).collect()
+}
+
+/// What a tree of disciplines takes before the first packet comes. The loop makes it between two packets, so it must not be
+/// much.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    disciplines: u64,
+    /// Queues of flows, and entries of the tables that lead to them.
+    queues: u64,
+}
+
+impl Extent {
+    fn of(settings: &Settings) -> Self {
+        let number = |name| if let Some(Setting::Integer(number)) = settings.get(name) { number } else { 0 };
+        let own = Self { disciplines: 1, queues: number("flows").saturating_add(number("divisor")) };
+        let inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
+        inner.map(|(_, settings)| Self::of(settings)).fold(own, |all, one| Self {
+            disciplines: all.disciplines.saturating_add(one.disciplines),
+            queues: all.queues.saturating_add(one.queues),
+        })
+    }
+
+    fn check(self) -> Result<(), Diagnostic> {
+        let too_many = |what: &str, number: u64, most: u64| {
+            Err(Diagnostic::new(format!("the packets would wait while {number} {what} are made"))
+                .allowed(format!("{most} at most, in all disciplines together"))
+                .help("start a bottleneck with it, as in `goodqueue shell --qdisc TC`"))
+        };
+        match self {
+            Self { disciplines, .. } if disciplines > MOST_DISCIPLINES => {
+                too_many("disciplines", disciplines, MOST_DISCIPLINES)
+            }
+            Self { queues, .. } if queues > MOST_QUEUES => too_many("queues of flows", queues, MOST_QUEUES),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// `down`, `up` or neither in front of the rest: both.
@@ -157,3 +195,32 @@ fn directions(rest: &str) -> (&[Direction], &str) {
 
 const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate", "confirm"];
 const CHANGES: &[&str] = &["qdisc", "rate"];
+/// More classes than a line of a request has room for with a discipline worth having in each.
+const MOST_DISCIPLINES: u64 = 256;
+/// Four times the flows of the largest `fq_codel`.
+const MOST_QUEUES: u64 = 1 << 18;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(line: &str) -> Option<String> {
+        read_change(&[None; 2], line).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_tree_that_takes_gigabytes_is_refused_and_a_large_one_is_not() {
+        let tree = |classes: u32, qdisc: &str| {
+            let classes: String =
+                (1..=classes).map(|class| format!(" [{class:x} rate 1mbit: {qdisc}]")).collect();
+            refusal(&format!("qdisc htb default 1{classes}"))
+        };
+        let many = tree(100, "fq_codel flows 65536").unwrap();
+        assert!(many.contains("6553600 queues of flows") && many.contains("262144 at most"), "{many}");
+        let wide = tree(1000, "pfifo").unwrap();
+        assert!(wide.contains("1001 disciplines") && wide.contains("256 at most"), "{wide}");
+        assert_eq!(tree(200, "fq_codel"), None);
+        assert_eq!(refusal("qdisc fq_codel flows 65536"), None);
+        assert_eq!(refusal("qdisc cake"), None);
+    }
+}

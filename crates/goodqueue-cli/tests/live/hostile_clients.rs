@@ -94,7 +94,11 @@ fn a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer() {
     let deep = "[10 rate 1mbit ".repeat(4000);
     let tree = "tbf rate 1mbit burst 1540 limit 9000 [".repeat(1500);
     let looped = "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(8);
-    let hostile: [(&str, Vec<u8>, &str); 12] = [
+    let many = |count: u32, qdisc: &str| -> String {
+        let class = |number: u32| format!(" [{number:x} rate 1mbit: {qdisc}]");
+        (1..=count).map(class).collect()
+    };
+    let hostile: [(&str, Vec<u8>, &str); 14] = [
         ("megabytes", vec![b'x'; 5 << 20], "64 KiB"),
         ("megabytes of spaces", vec![b' '; 3 << 20], "64 KiB"),
         ("a NUL byte", b"stats\0".to_vec(), "unknown"),
@@ -104,6 +108,16 @@ fn a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer() {
         ("quotes in quotes", br#"qdisc "'{"pie": "'codel'"}'""#.to_vec(), "unknown"),
         ("classes in classes", format!("qdisc htb default 10 {deep}").into(), "inside each other"),
         ("disciplines in disciplines", format!("qdisc {tree}").into(), "inside each other"),
+        (
+            "gigabytes of queues",
+            format!("qdisc htb default 1{}", many(200, "fq_codel flows 65536")).into(),
+            "262144 at most",
+        ),
+        (
+            "thousands of disciplines",
+            format!("qdisc htb default 1{}", many(2000, "cake")).into(),
+            "256 at most",
+        ),
         ("loops in loops", format!("qdisc {looped} pfifo").into(), "for"),
         ("a rate beyond all numbers", format!("rate {}gbit", "9".repeat(60_000)).into(), "rate"),
         ("control characters", b"qdisc \x1b[2J\x07".to_vec(), "unknown"),

@@ -8,7 +8,7 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 MODELS ?= 50
-FUZZ_TARGETS = operations tc_line scenario trace recording capture tcp_segments undo_file live_packets
+FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments undo_file live_packets
 
 .PHONY: score deviations demo test bench bench-live fuzz mutants supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 

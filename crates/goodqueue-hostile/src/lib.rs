@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 mod capture;
 mod choices;
+mod claims;
 #[cfg(target_os = "linux")]
 mod live_packets;
 pub mod mutation;
+mod netem_table;
 mod operations;
 mod recording;
 mod scenario;
@@ -20,10 +22,13 @@ mod tcp_segments;
 mod trace;
 #[cfg(target_os = "linux")]
 mod undo_file;
+mod verdicts;
 
 pub use capture::capture;
+pub use claims::claims;
 #[cfg(target_os = "linux")]
 pub use live_packets::live_packets;
+pub use netem_table::netem_table;
 pub use operations::{operations, sorted_kinds};
 pub use recording::recording;
 pub use scenario::scenario;
@@ -32,6 +37,7 @@ pub use tcp_segments::tcp_segments;
 pub use trace::trace;
 #[cfg(target_os = "linux")]
 pub use undo_file::undo_file;
+pub use verdicts::verdicts;
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +66,9 @@ targets! {
     trace: FILE,
     recording: FILE,
     capture: FILE,
+    claims: FILE,
+    verdicts: FILE,
+    netem_table: FILE,
     tcp_segments: STORY,
     #[cfg(target_os = "linux")]
     undo_file: FILE,

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_scenario::scenario::{Document, Names, Scenario};
-use goodqueue_scenario::{measure, run, sweep};
+use goodqueue_scenario::sweep::Sweep;
+use goodqueue_scenario::{measure, run};
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::run_observed;
 
@@ -14,8 +15,8 @@ use goodqueue_sim::run_observed;
 /// # Panics
 /// Neither.
 pub fn scenario(bytes: &[u8]) {
-    /// Commas: of a sweep with more of them there may be too many points to try here.
-    const MOST: usize = 16;
+    /// Points of a sweep that are tried: it may have thousands.
+    const POINTS: usize = 3;
     let text = String::from_utf8_lossy(bytes);
     let document = match Document::parse("fuzz.toml", &text, Path::new("/nonexistent")) {
         Ok(document) => document,
@@ -31,11 +32,16 @@ pub fn scenario(bytes: &[u8]) {
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    if text.matches(',').count() <= MOST {
-        match sweep::expand(&document, &Names::default()) {
-            Ok(points) => assert!(!points.is_empty()),
-            Err(error) => assert!(!error.to_string().is_empty()),
+    let names = Names::default();
+    match Sweep::new(&document, &names) {
+        Ok(sweep) => {
+            for point in sweep.points().take(POINTS) {
+                if let Err(error) = point {
+                    assert!(!error.to_string().is_empty());
+                }
+            }
         }
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 

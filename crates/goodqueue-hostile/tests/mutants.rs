@@ -41,6 +41,9 @@ kinds! {
     trace,
     recording,
     capture,
+    claims,
+    verdicts,
+    netem_table,
     tcp_segments,
     #[cfg(target_os = "linux")]
     undo_file,

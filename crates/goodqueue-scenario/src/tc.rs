@@ -507,7 +507,7 @@ const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];
 mod commands;
 mod script;
 mod statistics;
-mod table;
+pub mod table;
 
 #[cfg(test)]
 mod tests;

@@ -323,13 +323,22 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
                 files.push((name, text));
             }
         }
-        let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
-        Paper::read(&path.display().to_string(), &text.unwrap_or_default(), files, Vec::new())
+        Paper::of_files(&path.display().to_string(), files)
     };
     found.iter().map(read).collect()
 }
 
 impl Paper {
+    /// The paper in these files, names and texts, of which one is `claims.toml`; `folder` stands for where they are in messages,
+    /// and ends with the paper's name.
+    ///
+    /// # Errors
+    /// There is no `claims.toml`, or something is wrong with it.
+    pub fn of_files(folder: &str, files: Vec<(String, String)>) -> Result<Self, Diagnostic> {
+        let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
+        Self::read(folder, &text.unwrap_or_default(), files, Vec::new())
+    }
+
     /// The same asked of these disciplines, as tc writes them, instead of those for which `{aqm}` stands.
     ///
     /// # Errors

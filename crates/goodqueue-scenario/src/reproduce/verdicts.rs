@@ -32,7 +32,10 @@ pub fn load(path: &Path) -> Result<Vec<ClaimResult>, Diagnostic> {
 }
 
 /// Reads verdicts; `name` stands for their file in messages.
-fn read(name: &str, bytes: &[u8]) -> Result<Vec<ClaimResult>, Diagnostic> {
+///
+/// # Errors
+/// They do not hold verdicts.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<ClaimResult>, Diagnostic> {
     let File { claims, .. } = serde_json::from_slice(bytes).map_err(|error| {
         let message = Diagnostic::new(format!("this does not hold verdicts: {error}")).allowed(FORM);
         message.in_line(name, error.line().max(1))

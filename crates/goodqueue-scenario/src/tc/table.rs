@@ -31,22 +31,33 @@ pub(super) fn read(word: &str, words: &[&str]) -> Result<Table, Diagnostic> {
         return Err(Diagnostic::new(message).help(HELP).one_of(word, words).allowed(written(words)));
     };
     let name = path.display().to_string();
-    let unreadable =
-        |error: Error| Diagnostic::new(format!("the table cannot be read: {error}")).in_file(&name);
-    let file = Input::open(path, MOST_BYTES).map_err(unreadable)?;
+    let file = Input::open(path, MOST_BYTES).map_err(|error| unreadable(&error).in_file(&name))?;
+    let entries = entries(&name, BufReader::new(file))?;
+    Ok(Table { name: word.into(), entries })
+}
+
+/// Reads the numbers of a table; `name` stands for its file in messages.
+///
+/// # Errors
+/// It cannot be read, or a word in it is no number of 16 bits; the message says where.
+pub fn entries(name: &str, reader: impl BufRead) -> Result<Vec<i16>, Diagnostic> {
     let mut entries = Vec::new();
-    for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
-        let line = line.map_err(unreadable)?;
+    for (number, line) in (1..).zip(reader.split(b'\n')) {
+        let line = line.map_err(|error| unreadable(&error).in_file(name))?;
         let text = String::from_utf8_lossy(&line);
         for entry in text.split_whitespace().filter(|_| !text.starts_with('#')) {
             entries.push(entry.parse().map_err(|_| {
                 Diagnostic::new(format!("`{}` is no entry of a table", shortened(entry)))
                     .allowed(FORM)
-                    .in_line(&name, number)
+                    .in_line(name, number)
             })?);
         }
     }
-    Ok(Table { name: word.into(), entries })
+    Ok(entries)
+}
+
+fn unreadable(error: &Error) -> Diagnostic {
+    Diagnostic::new(format!("the table cannot be read: {error}"))
 }
 
 /// What may stand where a table is meant.

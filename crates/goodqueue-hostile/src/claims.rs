@@ -1,0 +1,104 @@
+//! Claims of papers: expressions, and the files that hold them.
+
+use std::collections::BTreeSet;
+
+use goodqueue::Duration;
+use goodqueue_report::{PaperResults, papers_html};
+use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::reproduce::expression::{Expression, checks};
+use goodqueue_scenario::reproduce::{Claim, Effort, Paper, Plan};
+use goodqueue_scenario::run::Unwatched;
+use goodqueue_scenario::scenario::Scenario;
+
+/// An expression, a check, or a whole `claims.toml`: either a sentence says what is wrong with it, or its claims are judged
+/// by what its runs come to, if these are few and short, and drawn.
+///
+/// # Panics
+/// Neither.
+pub fn claims(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match Expression::parse(&text) {
+        Ok(expression) => expression.cells(&mut BTreeSet::new()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    match checks(&text) {
+        Ok(checks) => assert!(!checks.is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    match page(&text) {
+        Ok(Some(page)) => assert!(page.ends_with("</html>\n")),
+        Ok(None) => {}
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// The page of a paper with this `claims.toml`: its claims judged, its metrics and its figures. `None` if it asks for more than a
+/// few short runs.
+fn page(text: &str) -> Result<Option<String>, Diagnostic> {
+    let files = [("claims.toml", text), ("x.toml", SCENARIO)];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let paper = Paper::of_files("papers/x", files.into())?;
+    let claims: Vec<&Claim> = paper.claims.iter().collect();
+    let (figures, drawn) = paper.figures_of(&claims)?;
+    if !is_short(&paper)? {
+        return Ok(None);
+    }
+    let plan = Plan::new(&paper, claims, &drawn, Effort::Quick)?;
+    if plan.runs() > MOST_RUNS {
+        return Ok(None);
+    }
+    let evidence = plan.run(1, None, &Unwatched)?.expect("nobody cancels");
+    let claims = plan.judge(&evidence)?;
+    let metrics = plan.metrics(&evidence);
+    let pictures: Result<Vec<_>, _> =
+        figures.into_iter().map(|figure| figure.picture(&paper, &evidence)).collect();
+    let (title, source) = (paper.title.clone(), paper.source.clone());
+    let results = PaperResults { title, source, claims, pictures: pictures?, metrics };
+    Ok(Some(papers_html(&[results], "goodqueue")))
+}
+
+/// True if the experiments take a moment, which they do as long as they do not set what takes long.
+fn is_short(paper: &Paper) -> Result<bool, Diagnostic> {
+    let short = |scenario: &Scenario| {
+        scenario.duration <= Duration::from_secs(1)
+            && scenario.link.down.rate.nominal().as_bps() <= 10_000_000
+            && scenario.flows.iter().map(|group| group.count).sum::<u32>() <= 10
+    };
+    for experiment in &paper.experiments {
+        let all = paper.scenarios(experiment, Effort::Quick, &BTreeSet::new())?;
+        if all.len() > MOST_RUNS || !all.iter().all(short) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+const MOST_RUNS: usize = 20;
+
+/// The scenario of every experiment.
+const SCENARIO: &str = r#"
+qdiscs = ["codel", "pie"]
+seeds = 2
+duration = "1s"
+[link]
+down = "1mbit"
+up = "1mbit"
+rtt = "20ms"
+[[flows]]
+count = 2
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_papers_are_judged_and_drawn() {
+        for name in ["paper", "tables_and_metrics", "figures"] {
+            let text = std::fs::read_to_string(crate::seeds_of("claims").join(name)).unwrap();
+            let page = page(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let page = page.unwrap_or_else(|| panic!("{name} asks for too much"));
+            assert!(page.contains("reproduced"), "{name}: {page}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Verdicts that `goodqueue reproduce --json` wrote.
+
+use goodqueue_report::{PaperResults, papers_html};
+use goodqueue_scenario::reproduce::{ClaimResult, score, verdicts as file};
+
+/// A file of verdicts: either a sentence says what is wrong with it, or it has a score, can be shown, and is written as it was
+/// read.
+///
+/// # Panics
+/// Neither.
+pub fn verdicts(bytes: &[u8]) {
+    let claims = match file::read("fuzz.json", bytes) {
+        Ok(claims) => claims,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    for (paper, reproduced, tried, all) in score(&claims) {
+        assert!(!paper.is_empty() && reproduced <= tried && tried <= all);
+    }
+    for claim in &claims {
+        let _ = claim.numbers();
+    }
+    let written = serde_json::to_vec(&claims).expect("what was read can be written");
+    let again: Vec<ClaimResult> = serde_json::from_slice(&written).expect("what was written can be read");
+    assert_eq!(again, claims);
+    let (title, source) = (String::new(), String::new());
+    let results = PaperResults { title, source, claims, pictures: Vec::new(), metrics: Vec::new() };
+    let page = papers_html(&[results], "goodqueue");
+    assert!(page.ends_with("</html>\n") && !page.contains("<script"), "text became a program");
+}

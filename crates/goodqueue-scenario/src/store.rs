@@ -48,6 +48,7 @@ impl Store {
             Diagnostic::new(format!("the folder `{}` cannot be made: {error}", folder.display()))
                 .help("choose another one with `--out`")
         })?;
+        files::remove_stale(folder);
         Ok(Self { folder: folder.to_owned(), program })
     }
 
@@ -133,6 +134,14 @@ mod tests {
         let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         std::fs::write(&file, "").unwrap();
         assert_eq!(store.load::<f64>("codel, seed 1"), None);
+    }
+
+    #[test]
+    fn runs_that_a_killed_program_began_to_write_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".goodqueue-0123456789abcdef"), "half").unwrap();
+        Store::of_program(folder.path(), 1).unwrap().save("codel, seed 1", &1.5).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) fn nameless(folder: &Path, mode: u32) -> Option<File> {
     if !Path::new(OPEN_FILES).exists() {
         return None;
     }
-    File::options().write(true).mode(mode).custom_flags(flags(OFlags::TMPFILE)).open(folder).ok()
+    File::options().read(true).write(true).mode(mode).custom_flags(flags(OFlags::TMPFILE)).open(folder).ok()
 }
 
 #[cfg(not(target_os = "linux"))]

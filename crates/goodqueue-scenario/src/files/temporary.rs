@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -55,20 +55,34 @@ impl Temporary {
             self.file.sync_all()?;
         }
         if self.name.is_none() {
-            match system::link(&self.file, &self.place) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                otherwise => return otherwise,
+            let linked = match system::link(&self.file, &self.place) {
+                Ok(()) => return Ok(()),
+                // Only a file with a name can replace another one.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let name = new_name(&self.place);
+                    system::link(&self.file, &name).map(|()| name)
+                }
+                Err(error) => Err(error),
+            };
+            match linked {
+                Ok(name) => self.name = Some(name),
+                // Some sandboxes forbid it.
+                Err(_) => return self.with_name()?.finish(synced),
             }
-            // Only a file with a name can replace another one.
-            let name = new_name(&self.place);
-            system::link(&self.file, &name)?;
-            self.name = Some(name);
         }
         if let Some(name) = &self.name {
             fs::rename(name, &self.place)?;
             self.name = None;
         }
         Ok(())
+    }
+
+    /// A copy that has a name, if only a temporary one.
+    fn with_name(mut self) -> io::Result<Self> {
+        let mut named = Self::named(self.place.clone(), system::mode(&self.file.metadata()?))?;
+        self.file.rewind()?;
+        io::copy(&mut self.file, &mut named.file)?;
+        Ok(named)
     }
 }
 
@@ -173,6 +187,10 @@ mod tests {
             file.finish(true).unwrap();
             assert_eq!(fs::read_to_string(&place).unwrap(), contents);
         }
+        let mut nameless = Temporary::for_place(place.clone()).unwrap();
+        nameless.write_all(b"newest").unwrap();
+        nameless.with_name().unwrap().finish(true).unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "newest");
         drop(Temporary::named(place, system::ANY_MODE).unwrap());
         assert_eq!(names(folder.path()), ["result.json"]);
     }

@@ -7,10 +7,11 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
+KILLS ?= 1000
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments undo_file live_packets
 
-.PHONY: score deviations demo test bench bench-live fuzz mutants supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: score deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -19,6 +20,7 @@ help:
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
+	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
@@ -77,6 +79,10 @@ supply-chain: toolchain
 	    echo "supply chain: advisories SKIPPED: their database cannot be fetched:"; echo "$$reason"; \
 	  fi; \
 	fi
+
+# What is left behind, and whether interrupted sweeps end with the same bytes.
+kills: toolchain
+	GOODQUEUE_KILLS=$(KILLS) $(CARGO) test --release --quiet --package goodqueue-cli --test killed --test live killed
 
 models: toolchain
 	MODELS=$(MODELS) $(CARGO) test --release --quiet --package goodqueue --test reference

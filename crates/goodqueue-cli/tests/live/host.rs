@@ -18,7 +18,7 @@ const HOST: &str = r#"set -e
 "#;
 
 /// Runs a script on such a host. `$goodqueue`, `$this` and `$folder` are set, `$take` fetches the million bytes.
-fn on_a_host(folder: &TempDir, script: &str) -> Output {
+pub(super) fn on_a_host(folder: &TempDir, script: &str) -> Output {
     let this = std::env::current_exe().unwrap();
     let take = folder.path().join("take");
     let fetch =

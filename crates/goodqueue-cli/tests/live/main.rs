@@ -26,6 +26,7 @@ mod faults;
 mod files;
 mod host;
 mod hostile_clients;
+mod killed;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";
 
@@ -452,30 +453,6 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("{what} did not happen in 10 s");
-}
-
-#[test]
-fn a_kill_at_any_moment_leaves_nothing_behind() {
-    if skipped("a_kill_at_any_moment_leaves_nothing_behind") {
-        return;
-    }
-    let interfaces = || std::fs::read_dir("/sys/class/net").unwrap().count();
-    let before = interfaces();
-    // A number that no other process has on its command line.
-    let marker = format!("{}.77", 1_000_000 + std::process::id());
-    for delay in 0..25 {
-        let script = format!("sleep {marker} & (setsid sleep {marker} &) ; sleep {marker}");
-        let mut child = goodqueue()
-            .args(["shell", "--quiet", "--rate", "1mbit", "--", "sh", "-c", &script])
-            .spawn()
-            .unwrap();
-        // From before the namespaces are there until after the program runs.
-        std::thread::sleep(Duration::from_micros(delay * delay * 200));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    wait_until("the end of every process", || processes(&marker).is_empty());
-    assert_eq!(interfaces(), before);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Writing results: an output file appears whole or not at all, and standard output may be closed at any time.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,10 +28,10 @@ impl Target {
 #[derive(Default, Debug)]
 pub(crate) struct Outputs {
     /// The place, and who writes there.
-    taken: Vec<(Place, String)>,
+    taken: BTreeMap<Place, String>,
 }
 
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Place {
     Stdout,
     File(Identity),
@@ -109,14 +110,14 @@ impl Outputs {
         path: &Path,
         place: Place,
     ) -> Result<(), Diagnostic> {
-        if let Some((_, other)) = self.taken.iter().find(|(taken, _)| *taken == place) {
+        if let Some(other) = self.taken.get(&place) {
             let shown = path.display().to_string();
             let what =
                 if place == Place::Stdout { "standard output".to_owned() } else { format!("`{shown}`") };
             let problem = format!("{what} is written by {other} already: one file cannot hold both");
             return Err(Diagnostic::new(problem).help(advice).in_argument(argument, &shown));
         }
-        self.taken.push((place, who.to_owned()));
+        self.taken.insert(place, who.to_owned());
         Ok(())
     }
 }

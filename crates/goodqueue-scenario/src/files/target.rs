@@ -17,7 +17,7 @@ pub(super) enum Target {
 }
 
 /// A file by what it is, not by its name: the same for two paths that lead to one file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Identity {
     /// A file that is there: its device and its number.
     Present(u64, u64),

@@ -19,6 +19,7 @@ mod metric;
 mod number;
 mod page;
 mod papers;
+mod policy;
 mod table;
 mod thin;
 mod words;

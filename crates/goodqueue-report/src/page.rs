@@ -10,6 +10,7 @@ use crate::charts::Charts;
 use crate::escape::{clip, html as escape, js_in_script, json_in_script};
 use crate::group::Grouped;
 use crate::headline::{headline, many};
+use crate::policy::policy;
 use crate::table::tables;
 
 /// See [`crate::html`].
@@ -18,7 +19,10 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
     let headline = headline(&grouped);
     let name = text_of(results, &["name", "title"]);
     let title = options.title.clone().or_else(|| name.clone()).unwrap_or_else(|| "Report".to_owned());
-    let js = js_in_script(ECHARTS);
+    let echarts = format!("\n/*\n{NOTICE}\n{LICENSE_D3}\n*/\n{}\n", js_in_script(ECHARTS));
+    let js = format!("\n{}\n", js_in_script(JS));
+    let css = format!("\n{CSS}\n");
+    let policy = policy(&[&echarts, &js], &css);
     let data = data(results, &grouped);
     fill(TEMPLATE, |blank| match blank {
         "title" => escape(&clip(&title, 120)),
@@ -32,10 +36,10 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),
         "link" => grouped.link.name().to_owned(),
-        "css" => CSS.to_owned(),
-        "notice" => format!("{NOTICE}\n{LICENSE_D3}"),
-        "echarts" => js.clone(),
-        "js" => js_in_script(JS),
+        "policy" => policy.clone(),
+        "css" => css.clone(),
+        "echarts" => echarts.clone(),
+        "js" => js.clone(),
         "data" => data.clone(),
         _ => String::new(),
     })

@@ -9,6 +9,7 @@ use goodqueue_scenario::reproduce::{
 };
 
 use crate::escape::html as escape;
+use crate::policy::policy;
 
 mod figure;
 
@@ -32,10 +33,13 @@ pub struct PaperResults {
 /// The report of reproductions as one HTML document that loads nothing.
 #[must_use]
 pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
+    let css = format!("{CSS}{OWN_CSS}");
+    let policy = policy(&[], &css);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"goodqueue\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>Papers, reproduced</title>\n<style>{CSS}{OWN_CSS}</style>\n<body>\n<h1>Papers, reproduced</h1>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <title>Papers, reproduced</title>\n<style>{css}</style>\n<body>\n<h1>Papers, reproduced</h1>\n\
          <pre class=\"command\"><code>{}</code></pre>\n",
         escape(command)
     );

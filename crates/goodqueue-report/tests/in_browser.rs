@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use goodqueue_report::{Options, html};
+use goodqueue_report::{Options, PaperResults, html, papers_html};
 use goodqueue_scenario::results::{PerDirection, Probes, Results, Summary};
 
 #[path = "../examples/synthetic_report/invented.rs"]
@@ -64,6 +64,23 @@ fn hostile_names_run_nothing() {
     assert_drawn(&root, 6 + 6);
 }
 
+#[test]
+fn the_page_of_papers_has_its_style() {
+    let papers = PaperResults {
+        title: "A paper".to_owned(),
+        source: String::new(),
+        claims: Vec::new(),
+        pictures: Vec::new(),
+        metrics: Vec::new(),
+    };
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("papers.html");
+    std::fs::write(&file, papers_html(&[papers], "goodqueue reproduce")).expect("to write the page");
+    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()));
+    assert!(dom.contains("A paper"), "{dom}");
+}
+
 /// The start tag of the document once the page has settled.
 fn render(results: &Results, hash: &str) -> Option<String> {
     let Some(chromium) = chromium() else {
@@ -85,10 +102,14 @@ fn dump_dom(chromium: &Path, profile: &Path, url: &str) -> String {
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-component-update"])
         .args(quiet)
         .arg(format!("--user-data-dir={}", profile.join("profile").display()))
-        .args(["--window-size=1400,5000", "--virtual-time-budget=4000", "--dump-dom", url])
+        .args(["--enable-logging=stderr", "--window-size=1400,5000", "--virtual-time-budget=4000"])
+        .args(["--dump-dom", url])
         .output()
         .expect("to start the browser");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let refused = said.lines().find(|line| line.contains("Content Security Policy"));
+    assert_eq!(refused, None, "the page's policy refuses a part of the page itself");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

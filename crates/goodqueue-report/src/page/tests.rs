@@ -211,6 +211,23 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
+fn scripts_and_styles_of_others_are_not_allowed() {
+    let page = html(&results(vec![run("pie", 1, Some(series(3)))]), &Options::default());
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"").next().unwrap();
+    assert!(!policy.contains("unsafe"), "{policy}");
+    let scripts: Vec<&str> = between(&page, "<script>", "</script>").collect();
+    let style = between(&page, "<style>", "</style>").next().unwrap();
+    assert_eq!(scripts.len(), 2);
+    assert_eq!(policy, crate::policy::policy(&scripts, style), "the hashes are of what the page holds");
+    assert!(!own(&page).contains(" style="), "style attributes are not allowed");
+}
+
+/// What stands in `text` between `begin` and `end`, each time.
+fn between<'t>(text: &'t str, begin: &'t str, end: &'t str) -> impl Iterator<Item = &'t str> {
+    text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
+}
+
+#[test]
 fn missing_figures_are_dashes_not_zeros() {
     let mut r = without_pings(run("pie", 1, None));
     r.bottleneck.down.sojourn_s = Summary::default();

@@ -19,6 +19,7 @@
 //!
 //! A file is read row by row and never held whole.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -71,6 +72,15 @@ impl Header {
     #[must_use]
     pub const fn clock(&self, row_time: Instant) -> Instant {
         Instant::from_nanos(self.t_start_ns.saturating_add(row_time.as_nanos()))
+    }
+
+    /// When the record ends, on the clock of the rows; never if nothing is said.
+    fn end(&self) -> Result<Instant, Diagnostic> {
+        let Some(given) = self.other.get("t_end_ns") else { return Ok(Instant::MAX) };
+        given.as_u64().map(Instant::from_nanos).ok_or_else(|| {
+            let message = format!("`t_end_ns` is {}, which is no time", shortened(&given.to_string()));
+            Diagnostic::new(message).allowed("whole nanoseconds, 0 or more")
+        })
     }
 
     /// Writes the header as the first line.
@@ -239,6 +249,9 @@ pub struct Recording {
     line: Vec<u8>,
     number: usize,
     now: Instant,
+    arrived: Seen,
+    /// When the record ends, if the header says it.
+    end: Instant,
     ended: bool,
     failed: bool,
 }
@@ -274,6 +287,8 @@ impl Recording {
             line: Vec::new(),
             number: 0,
             now: Instant::ZERO,
+            arrived: Seen::default(),
+            end: Instant::MAX,
             ended: false,
             failed: false,
         };
@@ -285,6 +300,7 @@ impl Recording {
                 .allowed(FIRST_LINE)
                 .in_line(name, 1)
         })?;
+        recording.end = recording.header.end().map_err(|error| error.in_line(name, 1))?;
         Ok(recording)
     }
 
@@ -338,7 +354,43 @@ impl Recording {
                 .in_line(&self.name, self.number));
         }
         self.now = row.time();
+        let refused = |message: Diagnostic| Err(message.in_line(&self.name, self.number));
+        if self.now > self.end {
+            let (at, end) = (self.now.as_nanos(), self.end.as_nanos());
+            let message = format!("the row is of {at} ns, after the end of the recording at {end} ns");
+            return refused(Diagnostic::new(message).allowed("rows up to `t_end_ns` of the first line"));
+        }
+        if let Row::Arrival { seq, .. } = row
+            && !self.arrived.insert(seq)
+        {
+            let message = Diagnostic::new(format!("packet {seq} arrives a second time"));
+            return refused(message.allowed("a number of its own for each arrival"));
+        }
         Ok(Some(row))
+    }
+}
+
+/// Numbers of packets that have arrived, as ranges: most recordings number their packets one by one.
+#[derive(Clone, Default, Debug)]
+struct Seen {
+    /// The first and the last number of each range.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Seen {
+    /// False if the number was there already.
+    fn insert(&mut self, number: u64) -> bool {
+        let before = self.ranges.range(..=number).next_back().map(|(first, last)| (*first, *last));
+        if before.is_some_and(|(_, last)| number <= last) {
+            return false;
+        }
+        let joined = number.checked_add(1).and_then(|next| self.ranges.remove(&next));
+        let first = match before {
+            Some((first, last)) if last + 1 == number => first,
+            _ => number,
+        };
+        self.ranges.insert(first, joined.unwrap_or(number));
+        true
     }
 }
 
@@ -631,6 +683,18 @@ mod tests {
         two.jsonl:3:1: the recording has ended in the line before
           help: remove the row that says so, or those behind it
         ");
+        insta::assert_snapshot!(rows(b"{}\n[\"A\",5,0,0,60,0]\n[\"X\",6,0,60,0]\n[\"A\",7,0,0,60,0]\n").unwrap_err(), @r"
+        two.jsonl:4:1: packet 0 arrives a second time
+          allowed: a number of its own for each arrival
+        ");
+        insta::assert_snapshot!(rows(b"{\"t_end_ns\": 6}\n[\"A\",6,0,0,60,0]\n[\"X\",7,0,60,0]\n").unwrap_err(), @r"
+        two.jsonl:3:1: the row is of 7 ns, after the end of the recording at 6 ns
+          allowed: rows up to `t_end_ns` of the first line
+        ");
+        for end in ["-5", "1.5", "\"7\"", "1e30", "[]"] {
+            let refused = read(format!("{{\"t_end_ns\": {end}}}\n").as_bytes()).unwrap_err().to_string();
+            assert!(refused.starts_with("two.jsonl:1:1: `t_end_ns` is "), "{refused}");
+        }
         for bad in
             ["[\"Q\",1,2]", "[\"A\",-1,0,0,60,0]", "[\"A\",1,0,0,60,256]", "[]", "7", "", "[\"D\",1,2,3,4"]
         {
@@ -653,6 +717,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_number_is_new_once(numbers in prop::collection::vec(0u64..40, 0..80)) {
+            let (mut ranges, mut list) = (Seen::default(), Vec::new());
+            for number in numbers {
+                prop_assert_eq!(ranges.insert(number), !list.contains(&number));
+                list.push(number);
+            }
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), text in "[\\[\\]\",AXD0-9]{0,40}") {
             let _ = rows(&bytes);

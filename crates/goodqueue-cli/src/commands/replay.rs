@@ -193,7 +193,12 @@ impl Input {
             return Err(Diagnostic::new("a link of rate 0 carries nothing").in_argument("--rate", "0"));
         }
         let link = Link { rate, ..Link::default() };
-        let rows: Vec<Row> = recording.collect::<Result<_, _>>()?;
+        let rows: Vec<Row> = recording.take(MOST_ROWS + 1).collect::<Result<_, _>>()?;
+        if rows.len() > MOST_ROWS {
+            return Err(Diagnostic::new(format!("the recording has more than {MOST_ROWS} rows"))
+                .help("cut it: the rows of its first minutes are a recording, too")
+                .in_file(&name));
+        }
         let (config, changes) = match (&args.qdisc, &header.qdisc) {
             (Some(line), _) => {
                 let config = tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?;
@@ -329,3 +334,6 @@ fn in_words(row: &Row) -> String {
         _ => String::new(),
     }
 }
+
+/// Rows of a recording are held until it was compared. A few bytes of gzip may stand for millions.
+const MOST_ROWS: usize = 20_000_000;

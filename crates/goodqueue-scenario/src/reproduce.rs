@@ -459,6 +459,9 @@ pub fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
+    if value.abs() >= HUGE {
+        return format!("{value:.3e}");
+    }
     #[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
     let exponent = value.abs().log10().floor() as i32;
     let decimals = usize::try_from((3 - exponent).clamp(0, 9)).unwrap_or(0);
@@ -470,6 +473,7 @@ pub fn figures(value: f64) -> String {
 #[must_use]
 pub fn three_figures(value: f64) -> String {
     let decimals = match value.abs() {
+        size if size >= HUGE && size.is_finite() => return format!("{value:.2e}"),
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 || size == 0.0 => 2,
@@ -477,6 +481,9 @@ pub fn three_figures(value: f64) -> String {
     };
     format!("{value:.decimals$}")
 }
+
+/// From here on digits would fill lines. Rates of terabits are below.
+const HUGE: f64 = 1e15;
 
 /// Claims reproduced, tried, and all, of each paper among `results`, in their order.
 #[must_use]
@@ -579,5 +586,7 @@ mod tests {
     fn numbers_are_shown_with_four_figures_at_most() {
         let shown = [0.0, 0.12346, 12.0, 123_456.7, 0.000_123_46].map(figures);
         assert_eq!(shown, ["0", "0.1235", "12", "123457", "0.0001235"]);
+        assert_eq!([1e308, -1.23456e15, 1e12].map(figures), ["1.000e308", "-1.235e15", "1000000000000"]);
+        assert_eq!([1e308, f64::INFINITY, 0.5].map(three_figures), ["1.00e308", "inf", "0.500"]);
     }
 }

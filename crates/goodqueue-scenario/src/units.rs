@@ -475,5 +475,13 @@ const SIZE_EXAMPLES: &str = "`1500` (bytes), `360kb` and `1mb` (1024, as in tc),
 /// A mantissa below this takes one more digit.
 const SIGNIFICANT: u128 = 10_000_000_000_000_000_000;
 
+/// A number as people write it: `0.25`, and `1e308` where digits would fill lines.
+#[must_use]
+pub fn show_number(number: f64) -> String {
+    let size = number.abs();
+    let is_handy = size == 0.0 || (1e-6..1e15).contains(&size) || !number.is_finite();
+    if is_handy { number.to_string() } else { format!("{number:e}") }
+}
+
 #[cfg(test)]
 mod tests;

@@ -327,10 +327,15 @@ impl Settings {
             _ => return Ok(None),
         };
         if (low..=high).contains(&given) {
-            Ok(Some(given))
-        } else {
-            Err(self.refused(name, alloc::format!("a value from {low} to {high}")))
+            return Ok(Some(given));
         }
+        // Bounds are shown in the unit in which they can be written.
+        let show = |bound: u64| match self.get(name) {
+            Some(Value::Time(_)) => alloc::format!("{}", Duration::from_nanos(bound)),
+            Some(Value::Rate(_)) => alloc::format!("{}", Rate::from_bps(bound)),
+            _ => alloc::format!("{bound}"),
+        };
+        Err(self.refused(name, alloc::format!("a value from {} to {}", show(low), show(high))))
     }
 
     /// The same of one that 32 bits hold.

@@ -174,7 +174,7 @@ fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Dia
     if given > low && given <= high {
         return Ok(given);
     }
-    let message = Diagnostic::new(format!("{given} is not possible"));
+    let message = Diagnostic::new(format!("{} is not possible", units::show_number(given)));
     Err(table.error(key, message.allowed(format!("a number above {low}, at most {high}"))))
 }
 

@@ -13,6 +13,7 @@ use super::reader::Reader;
 use super::{BottleneckLink, FlowGroup, HopQdisc};
 use crate::diagnostic::Diagnostic;
 use crate::tc;
+use crate::units::show_number;
 
 /// A WiFi channel: an access point, and the clients.
 #[derive(Clone, PartialEq, Debug)]
@@ -195,7 +196,7 @@ fn read_station(own: &Reader<'_>, all: &Reader<'_>) -> Result<WifiStation, Diagn
 fn read_error(table: &Reader<'_>, key: &str, default: f64) -> Result<f64, Diagnostic> {
     let given = table.number(key)?.unwrap_or(default);
     if !(0.0..1.0).contains(&given) {
-        let message = Diagnostic::new(format!("a probability of {given} is not possible"));
+        let message = Diagnostic::new(format!("a probability of {} is not possible", show_number(given)));
         return Err(table.error(key, message.allowed("0 or more, and less than 1")));
     }
     Ok(given)

@@ -524,3 +524,13 @@ fn a_pasted_line_is_shown_from_its_discipline_on() {
     assert_eq!(brief("tbf  rate 9mbit burst 5000 [fq_codel]"), "tbf rate 9mbit burst 5000 [fq_codel]");
     assert_eq!(brief("mixed"), "mixed");
 }
+
+#[test]
+fn the_bounds_of_a_time_are_shown_with_their_units() {
+    for (line, bounds) in
+        [("pie tupdate 0", "1us to 4294967295us"), ("fq_pie target 0", "1ns to 4294967295us")]
+    {
+        let refused = parse(line, &Link::default()).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!("allowed: a value from {bounds}")), "{refused}");
+    }
+}

@@ -151,6 +151,8 @@ fn people_read_the_largest_unit() {
     assert_eq!(show_time(Duration::ZERO), "0 s");
     assert_eq!(show_size(32 << 20), "32 MiB");
     assert_eq!(show_size(1514), "1.479 KiB");
+    let numbers = [1e308, -1e15, 1e-9, 0.25, 0.0, 123_456.0].map(show_number);
+    assert_eq!(numbers, ["1e308", "-1e15", "1e-9", "0.25", "0", "123456"]);
 }
 
 proptest! {

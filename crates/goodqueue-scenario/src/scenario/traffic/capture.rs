@@ -15,6 +15,7 @@ use super::{Kind, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::document::Origin;
 use crate::scenario::reader::Reader;
+use crate::units::show_number;
 
 /// Datagrams as recorded.
 #[derive(Clone, PartialEq, Debug)]
@@ -66,7 +67,8 @@ impl Kind for Capture {
         };
         let speed = table.number("speed")?.unwrap_or(1.0);
         if !(MIN_SPEED..=MAX_SPEED).contains(&speed) {
-            let message = Diagnostic::new(format!("{speed} times the recorded speed is not possible"));
+            let message =
+                Diagnostic::new(format!("{} times the recorded speed is not possible", show_number(speed)));
             return Err(table.error("speed", message.allowed(format!("{MIN_SPEED} to {MAX_SPEED}"))));
         }
         let recorded = table.document().files().capture(&file, from)?;

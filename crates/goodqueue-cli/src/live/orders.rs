@@ -10,7 +10,7 @@ use goodqueue_live::capacity::Capacity;
 use goodqueue_live::mailbox::Asker;
 use goodqueue_live::observer::Direction;
 use goodqueue_scenario::diagnostic::{Diagnostic, unknown};
-use goodqueue_scenario::{tc, units};
+use goodqueue_scenario::{input, tc, units};
 use serde_json::{Value, json};
 
 /// An order that is known to be good.
@@ -108,7 +108,7 @@ impl Clerk {
 /// Reads the changes of a file, each in a line.
 pub(crate) fn read_changes(rates: &Rates, path: &Path) -> Result<Vec<Change>, Diagnostic> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = input::text(path, MOST_BYTES)
         .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
     let mut changes = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -195,6 +195,8 @@ fn directions(rest: &str) -> (&[Direction], &str) {
 
 const REQUESTS: &[&str] = &["stats", "tc-json", "metrics", "qdisc", "rate", "confirm"];
 const CHANGES: &[&str] = &["qdisc", "rate"];
+/// Bytes of a file of changes.
+const MOST_BYTES: u64 = 1 << 20;
 /// More classes than a line of a request has room for with a discipline worth having in each.
 const MOST_DISCIPLINES: u64 = 256;
 /// Four times the flows of the largest `fq_codel`.

@@ -124,6 +124,8 @@ fn options_that_contradict_each_other_are_refused_together() {
         (&["compare", "--seeds", "2", "--set", "seeds=3"], "`--set seeds=3` and `--seeds`"),
         (&["run", "voip", "--time", "2s", "--set", "duration=3s"], "`--set duration=3s` and `--time`"),
         (&["run", "voip", "--set", "seed=2", "--set", "seed=3"], "`--set seed=3` and `--set seed=2`"),
+        (&["compare", "--json", "a.json", "--set", "output.json=b.json"], "and `--json` set the same key"),
+        (&["run", "voip", "--series", "1s", "--set", "output.series=2s"], "and `--series` set the same key"),
         (&["compare", "--live", "--both"], "cannot be used with"),
     ] {
         let said = refusal(folder.path(), args);

@@ -102,6 +102,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         seeds: args.seeds.clone(),
         qdiscs: args.qdisc.clone(),
         set: settings(args),
+        beside: args.how.keys(),
     })?;
     if args.live || args.both {
         return live(args, &document);

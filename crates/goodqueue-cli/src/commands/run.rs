@@ -86,6 +86,18 @@ pub(crate) struct How {
 }
 
 impl How {
+    /// The options given that stand for keys of the scenario, with these keys.
+    pub(crate) fn keys(&self) -> Vec<(&'static str, &'static str)> {
+        [
+            ("--json", "output.json", self.json.is_some()),
+            ("--report", "output.report", self.report.is_some()),
+            ("--series", "output.series", self.series.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(option, key, is_given)| is_given.then_some((option, key)))
+        .collect()
+    }
+
     /// True if something is written to standard output in whose way a table would be.
     pub(crate) fn takes_stdout(&self) -> bool {
         [&self.json, &self.tc_stats].into_iter().flatten().any(|target| target.as_os_str() == "-")
@@ -94,7 +106,7 @@ impl How {
 
 pub(crate) fn main(args: &RunArgs) -> Outcome {
     let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
-    let overrides = Overrides { time, seeds, set, ..Overrides::default() };
+    let overrides = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
     let mut documents = Vec::new();
     for name in &args.scenarios {
         let mut document = library::load(name)?;

@@ -28,6 +28,8 @@ pub struct Overrides {
     pub qdiscs: Vec<String>,
     /// `--set KEY=VALUE`, each time it was given; applied last.
     pub set: Vec<String>,
+    /// Options that the command itself obeys, with the key of the scenario that each is for: `--set` may not set it, too.
+    pub beside: Vec<(&'static str, &'static str)>,
 }
 
 impl Document {
@@ -91,6 +93,7 @@ impl Overrides {
         ] {
             taken.extend(is_given.then(|| (key, option.to_owned())));
         }
+        taken.extend(self.beside.iter().map(|(option, key)| (*key, (*option).to_owned())));
         // An option takes a whole key. After `--set link={...}` another one may still set `link.up`.
         let options = taken.len();
         for assignment in &self.set {
@@ -142,6 +145,11 @@ mod tests {
             (given(&["qdiscs.0=pie"], |given| given.qdiscs = vec!["codel".to_owned()]), "--qdisc"),
             (given(&["link.down.trace=x"], |given| given.trace_down = word()), "--trace-down"),
             (given(&["link.up=1mbit"], |given| given.trace_up = word()), "--trace-up"),
+            (
+                given(&["output.json=x.json"], |given| given.beside = vec![("--json", "output.json")]),
+                "--json",
+            ),
+            (given(&["output={}"], |given| given.beside = vec![("--series", "output.series")]), "--series"),
             (given(&["seed=2", "seed=3"], |_| ()), "--set seed=2"),
             (given(&["link.up=1mbit", "link={}"], |_| ()), "--set link.up=1mbit"),
         ];

@@ -53,6 +53,24 @@ fn a_program_cannot_take_descriptors_from_the_processes_beside_it() {
 }
 
 #[test]
+fn without_a_process_namespace_the_process_that_carries_packets_is_out_of_reach() {
+    let test = "without_a_process_namespace_the_process_that_carries_packets_is_out_of_reach";
+    if !root_with_ip(test) {
+        return;
+    }
+    // Inside a shell there may be no further process namespace: the program then sees all processes around it.
+    let script = format!(
+        "umount /proc/sys; echo 0 > /proc/sys/user/max_pid_namespaces || exit 9
+        {ROLE}='steal-descriptors' exec {} shell --quiet --metrics 127.0.0.1:0 -- \
+            {} --exact inside --quiet --nocapture",
+        env!("CARGO_BIN_EXE_goodqueue"),
+        std::env::current_exe().unwrap().display(),
+    );
+    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).output().unwrap();
+    good(&output);
+}
+
+#[test]
 fn a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue() {
     if skipped("a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue") {
         return;

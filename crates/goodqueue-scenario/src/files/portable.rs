@@ -8,6 +8,7 @@ use std::path::Path;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lock {
     /// By us, now.
+    #[expect(dead_code, reason = "nothing is locked here")]
     Held,
     /// By another process.
     Taken,

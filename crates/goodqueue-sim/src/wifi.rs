@@ -45,7 +45,7 @@ use driver::{Driver, DriverConfig};
 use fq_mac::{FqMac, FqMacConfig, Peer};
 pub(crate) use hop::WifiHop;
 pub use hop::WifiOutcome;
-use phy::{EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes};
+use phy::{ANSWER_TIMEOUT, EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes};
 
 /// What a channel and its nodes are made from.
 #[derive(Clone, PartialEq, Debug)]
@@ -175,8 +175,6 @@ pub struct Medium<P> {
 enum State<P> {
     /// Nobody sends.
     Idle {
-        /// Since when.
-        since: Instant,
         /// When somebody begins to, as things are.
         next: Option<Instant>,
     },
@@ -197,6 +195,8 @@ struct Sent<P> {
     lost: u64,
     collided: bool,
     airtime: Duration,
+    /// When it is over, its answer included.
+    end: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -212,6 +212,8 @@ struct Aggregate<P> {
 #[derive(Clone, Debug)]
 struct Station<P> {
     node: Node,
+    /// From when on it counts the medium as idle: its inter-frame spaces begin here.
+    idle_from: Instant,
     mac: Mac<P>,
     access: [Access<P>; 4],
     peers: Vec<Link<P>>,
@@ -274,7 +276,7 @@ impl<P: Packet + Flow> Medium<P> {
         }));
         Self {
             nodes,
-            state: State::Idle { since: Instant::ZERO, next: None },
+            state: State::Idle { next: None },
             random: Xoshiro256PlusPlus::stream(config.seed, 0),
             now: Instant::ZERO,
             prepared: config.prepared.max(1) as usize,
@@ -343,8 +345,8 @@ impl<P: Packet + Flow> Medium<P> {
                 self.prepare(due, node, category, client_of, sink);
                 continue;
             }
-            match std::mem::replace(&mut self.state, State::Idle { since: due, next: None }) {
-                State::Idle { since, .. } => self.begin(since, due),
+            match std::mem::replace(&mut self.state, State::Idle { next: None }) {
+                State::Idle { .. } => self.begin(due),
                 State::Busy { sent, .. } => self.end(due, sent, client_of, sink),
             }
         }
@@ -457,19 +459,20 @@ impl<P: Packet + Flow> Medium<P> {
         match &mut self.state {
             State::Busy { .. } if in_air == 0 => access.backoff.arrived_while_busy(&mut self.random),
             State::Busy { .. } => (),
-            State::Idle { since, next } => {
-                let when = access.backoff.sends_at(*since, now);
+            State::Idle { next } => {
+                let when = access.backoff.sends_at(station.idle_from, now);
                 *next = Some(next.map_or(when, |earlier| earlier.min(when)));
             }
         }
     }
 
-    /// The channel, idle since `since`, becomes busy.
-    fn begin(&mut self, since: Instant, now: Instant) {
+    /// The channel becomes busy.
+    fn begin(&mut self, now: Instant) {
         let Self { nodes, random, .. } = self;
         let mut sent: Vec<Sent<P>> = Vec::new();
         for (node, station) in nodes.iter_mut().enumerate() {
             let mut sends = false;
+            let since = station.idle_from;
             // The most urgent category of a node wins within the node (§9.19.2.3).
             for category in AccessCategory::ALL.into_iter().rev() {
                 let access = &mut station.access[category.index()];
@@ -481,14 +484,15 @@ impl<P: Packet + Flow> Medium<P> {
                     access.backoff.failed(random);
                 } else if let Some(aggregate) = access.prepared.pop_front() {
                     sends = true;
-                    sent.push(Sent { node, aggregate, lost: 0, collided: false, airtime: Duration::ZERO });
+                    let (lost, airtime) = (0, Duration::ZERO);
+                    sent.push(Sent { node, aggregate, lost, collided: false, airtime, end: now });
                 }
             }
         }
         let collide = sent.len() > 1;
         let mut until = now;
         for transmission in &mut sent {
-            let Sent { node, aggregate, lost, collided, airtime } = transmission;
+            let Sent { node, aggregate, lost, collided, airtime, end } = transmission;
             let count = aggregate.frames.len();
             let all = u64::MAX >> (WINDOW - count);
             *collided = collide;
@@ -496,7 +500,8 @@ impl<P: Packet + Flow> Medium<P> {
             let answered = *lost != all;
             let answer = if answered { SIFS + aggregate.answer } else { Duration::ZERO };
             *airtime = aggregate.ppdu + answer;
-            until = until.max(now + *airtime);
+            *end = now + *airtime;
+            until = until.max(*end);
         }
         self.state = State::Busy { until, sent };
     }
@@ -510,28 +515,29 @@ impl<P: Packet + Flow> Medium<P> {
         sink: &mut impl Sink<P>,
     ) {
         let mut answered = true;
-        let done: Vec<usize> = sent.iter().map(|sent| sent.node).collect();
+        let done: Vec<(usize, Instant)> = sent.iter().map(|sent| (sent.node, sent.end)).collect();
         for transmission in sent {
             answered &= self.complete(now, transmission, sink);
         }
-        for &node in &done {
+        let heard_until = if answered { now } else { now + EIFS_EXTRA };
+        self.nodes.iter_mut().for_each(|station| station.idle_from = heard_until);
+        for &(node, end) in done.iter().filter(|_| !answered) {
+            // Who sends does not hear what collides with it, but knows only then that no answer comes.
+            self.nodes[node].idle_from = now.max(end + ANSWER_TIMEOUT);
+        }
+        for (node, _) in done {
             // Limits of airtime are a node's, not a category's: what ended may have held up another one.
             for category in AccessCategory::ALL.into_iter().rev() {
                 self.prepare(now, node, category, client_of, sink);
             }
         }
-        let since = if answered { now } else { now + EIFS_EXTRA };
-        let waiting = self.nodes.iter().flat_map(|station| &station.access);
-        let next = waiting
-            .filter(|access| !access.prepared.is_empty())
-            .map(|access| access.backoff.sends_at(since, access.ready))
-            .min();
-        self.state = State::Idle { since, next };
+        let next = self.nodes.iter().flat_map(Station::sends_at).min();
+        self.state = State::Idle { next };
     }
 
     /// Settles what one node sent; returns whether it was answered.
     fn complete(&mut self, now: Instant, sent: Sent<P>, sink: &mut impl Sink<P>) -> bool {
-        let Sent { node, aggregate, lost, collided, airtime } = sent;
+        let Sent { node, aggregate, lost, collided, airtime, .. } = sent;
         let Aggregate { peer, category, frames, ppdu, answer } = aggregate;
         let station = &mut self.nodes[node];
         let (client, direction) = station.radio_link(peer);
@@ -597,7 +603,14 @@ impl<P: Packet + Flow> Station<P> {
             prepared: VecDeque::new(),
             ready: Instant::ZERO,
         });
-        Self { node, mac, access, peers: radios.iter().map(|(radio, _)| Link::new(*radio)).collect() }
+        let peers = radios.iter().map(|(radio, _)| Link::new(*radio)).collect();
+        Self { node, idle_from: Instant::ZERO, mac, access, peers }
+    }
+
+    /// When each of its access categories that has something to send begins to, if the medium stays idle.
+    fn sends_at(&self) -> impl Iterator<Item = Instant> {
+        let waiting = self.access.iter().filter(|access| !access.prepared.is_empty());
+        waiting.map(|access| access.backoff.sends_at(self.idle_from, access.ready))
     }
 
     /// The client and the direction of what it sends to this receiver.

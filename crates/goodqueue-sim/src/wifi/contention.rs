@@ -4,6 +4,10 @@
 //! instant and one slot apart. At each of its boundaries an access function either sends, if its back-off counter is 0,
 //! or decrements the counter; so a counter goes down by one in a busy slot too, as in Bianchi's model (2000). Whose
 //! boundaries coincide collide.
+//!
+//! After frames that nobody answers the idle time of each node begins at an instant of its own (§9.19.2.3): nodes that
+//! heard them add what EIFS is longer; a sender waits until its answer can no longer come, or until the longest of the
+//! colliding frames ends, whichever is later.
 
 use goodqueue::random::Random;
 use goodqueue::{Duration, Instant};

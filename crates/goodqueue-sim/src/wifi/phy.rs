@@ -6,9 +6,12 @@ use goodqueue::Duration;
 pub const SIFS: Duration = Duration::from_micros(16);
 /// Slot time of the OFDM PHYs (IEEE 802.11-2012 Table 18-17).
 pub const SLOT: Duration = Duration::from_micros(9);
-/// What a station waits beyond the usual inter-frame space after a frame that it could not decode, or without the
-/// acknowledgement that it expected: EIFS - DIFS = SIFS and an ACK at 6 Mbit/s (IEEE 802.11-2012 §9.3.7).
+/// What a station waits beyond the usual inter-frame space after a frame that it could not decode: EIFS - DIFS = SIFS and
+/// an ACK at 6 Mbit/s (IEEE 802.11-2012 §9.3.7).
 pub const EIFS_EXTRA: Duration = Duration::from_micros(16 + 44);
+/// Time after its own frame at which a station gives up waiting for the answer: SIFS, a slot, and `aRxPHYStartDelay` of the
+/// OFDM PHYs, 20 µs (IEEE 802.11-2016 §10.3.2.9 and Table 17-21; 25 µs in IEEE 802.11-2012 Table 18-17).
+pub const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 20);
 /// Largest A-MPDU in bytes (IEEE 802.11-2012 §8.4.2.58.3).
 pub const MAX_AMPDU_BYTES: u32 = 65_535;
 /// Longest PPDU (IEEE 802.11-2012 `aPPDUMaxTime`, 5.484 ms in mixed format).

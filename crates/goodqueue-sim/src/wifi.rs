@@ -4,7 +4,7 @@
 //! Each node has a queue per receiver and access category, under a queue discipline and a driver's buffer ([`driver`]) or
 //! in the MAC itself ([`fq_mac`], [`airtime`]); aggregates of the packets (A-MPDU) that contend for the channel
 //! ([`contention`]); retransmission and reordering under block acknowledgement ([`block_ack`]); and air times to the
-//! microsecond ([`phy`]). A transmission, with its answer, is one event.
+//! microsecond ([`phy`]).
 //!
 //! # Reference
 //! IEEE 802.11-2012 §9 and §20; Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function",
@@ -17,7 +17,7 @@
 //!   management frames are neither lost nor sent.
 //! * The modulation of each client and direction is fixed: there is no rate control.
 //! * A transmission opportunity is one PPDU, kept within the TXOP limit of its access category.
-//! * Packets are handed up when the answer to their PPDU is over, 48 µs later at most than in truth.
+//! * An MPDU is handed up with the symbol that carries its last bit, if all before it have been (IEEE 802.11-2012 §9.21.7.6).
 //! * The access category follows from the DSCP. Voice is never aggregated, as with minstrel_ht.
 //! * Clients talk to hosts behind the access point, not to each other.
 //!
@@ -29,6 +29,7 @@ pub mod airtime;
 pub mod block_ack;
 pub mod contention;
 pub mod driver;
+mod flight;
 pub mod fq_mac;
 mod hop;
 pub mod phy;
@@ -39,13 +40,16 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Count, DropReason, Duration, Flow, Instant, Packet, Stats};
 
 use crate::packet::Direction;
-use block_ack::{Limits, Mpdu, Session, WINDOW};
+use block_ack::{Limits, Session};
 use contention::{AccessCategory, Backoff};
 use driver::{Driver, DriverConfig};
+use flight::{Aggregate, Flight};
 use fq_mac::{FqMac, FqMacConfig, Peer};
 pub(crate) use hop::WifiHop;
 pub use hop::WifiOutcome;
-use phy::{ANSWER_TIMEOUT, EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes};
+use phy::{
+    ANSWER_TIMEOUT, DELIMITER, EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes,
+};
 
 /// What a channel and its nodes are made from.
 #[derive(Clone, PartialEq, Debug)]
@@ -183,29 +187,8 @@ enum State<P> {
         /// When all is over, answers included.
         until: Instant,
         /// What is in the air: one, or several that collide.
-        sent: Vec<Sent<P>>,
+        sent: Vec<Flight<P>>,
     },
-}
-
-#[derive(Clone, Debug)]
-struct Sent<P> {
-    node: usize,
-    aggregate: Aggregate<P>,
-    /// The MPDUs that do not arrive, by their place.
-    lost: u64,
-    collided: bool,
-    airtime: Duration,
-    /// When it is over, its answer included.
-    end: Instant,
-}
-
-#[derive(Clone, Debug)]
-struct Aggregate<P> {
-    peer: usize,
-    category: AccessCategory,
-    frames: Vec<Mpdu<P>>,
-    ppdu: Duration,
-    answer: Duration,
 }
 
 /// A node; 0 is the access point.
@@ -322,7 +305,9 @@ impl<P: Packet + Flow> Medium<P> {
     pub fn next_event(&self) -> Option<Instant> {
         let channel = match &self.state {
             State::Idle { next, .. } => *next,
-            State::Busy { until, .. } => Some(*until),
+            State::Busy { until, sent } => {
+                Some(sent.iter().filter_map(Flight::next_arrival).fold(*until, Instant::min))
+            }
         };
         if !self.has_shaper {
             return channel;
@@ -347,6 +332,10 @@ impl<P: Packet + Flow> Medium<P> {
             }
             match std::mem::replace(&mut self.state, State::Idle { next: None }) {
                 State::Idle { .. } => self.begin(due),
+                State::Busy { until, mut sent } if due < until => {
+                    sent.iter_mut().for_each(|flight| self.arrive(due, flight, sink));
+                    self.state = State::Busy { until, sent };
+                }
                 State::Busy { sent, .. } => self.end(due, sent, client_of, sink),
             }
         }
@@ -361,13 +350,10 @@ impl<P: Packet + Flow> Medium<P> {
 
     /// Tells of each transmission in the air which radio link it is on, and how much of its airtime has passed at `now`.
     pub(crate) fn for_each_in_air(&self, now: Instant, mut tell: impl FnMut(usize, Direction, Duration)) {
-        let State::Busy { until, sent } = &self.state else { return };
-        // They began together, and the longest ends last.
-        let longest = sent.iter().map(|sent| sent.airtime).max().unwrap_or(Duration::ZERO);
-        let left = until.since(now);
-        for Sent { node, aggregate, airtime, .. } in sent {
-            let (client, direction) = self.nodes[*node].radio_link(aggregate.peer);
-            tell(client, direction, longest.saturating_sub(left).min(*airtime));
+        let State::Busy { sent, .. } = &self.state else { return };
+        for flight in sent {
+            let (client, direction) = self.nodes[flight.node].radio_link(flight.peer);
+            tell(client, direction, flight.passed(now));
         }
     }
 
@@ -409,7 +395,7 @@ impl<P: Packet + Flow> Medium<P> {
             prepared.flat_map(|aggregate| &aggregate.frames).for_each(|frame| add(&frame.packet));
         }
         if let State::Busy { sent, .. } = &self.state {
-            sent.iter().flat_map(|sent| &sent.aggregate.frames).for_each(|frame| add(&frame.packet));
+            sent.iter().for_each(|flight| flight.for_each(&mut add));
         }
         count
     }
@@ -442,7 +428,7 @@ impl<P: Packet + Flow> Medium<P> {
         let was_waiting = !station.access[category.index()].prepared.is_empty();
         let in_air = match &self.state {
             State::Busy { sent, .. } => {
-                sent.iter().filter(|sent| sent.node == node && sent.aggregate.category == category).count()
+                sent.iter().filter(|flight| flight.node == node && flight.category == category).count()
             }
             State::Idle { .. } => 0,
         };
@@ -469,7 +455,7 @@ impl<P: Packet + Flow> Medium<P> {
     /// The channel becomes busy.
     fn begin(&mut self, now: Instant) {
         let Self { nodes, random, .. } = self;
-        let mut sent: Vec<Sent<P>> = Vec::new();
+        let mut sent: Vec<Flight<P>> = Vec::new();
         for (node, station) in nodes.iter_mut().enumerate() {
             let mut sends = false;
             let since = station.idle_from;
@@ -484,40 +470,41 @@ impl<P: Packet + Flow> Medium<P> {
                     access.backoff.failed(random);
                 } else if let Some(aggregate) = access.prepared.pop_front() {
                     sends = true;
-                    let (lost, airtime) = (0, Duration::ZERO);
-                    sent.push(Sent { node, aggregate, lost, collided: false, airtime, end: now });
+                    sent.push(Flight::new(node, aggregate, now));
                 }
             }
         }
-        let collide = sent.len() > 1;
-        let mut until = now;
-        for transmission in &mut sent {
-            let Sent { node, aggregate, lost, collided, airtime, end } = transmission;
-            let count = aggregate.frames.len();
-            let all = u64::MAX >> (WINDOW - count);
-            *collided = collide;
-            *lost = if collide { all } else { nodes[*node].peers[aggregate.peer].losses(count, random) };
-            let answered = *lost != all;
-            let answer = if answered { SIFS + aggregate.answer } else { Duration::ZERO };
-            *airtime = aggregate.ppdu + answer;
-            *end = now + *airtime;
-            until = until.max(*end);
+        match &mut sent[..] {
+            [alone] => alone.lose(nodes[alone.node].peers[alone.peer].losses(alone.count(), random)),
+            several => several.iter_mut().for_each(Flight::collide),
         }
+        let until = sent.iter().map(Flight::end).fold(now, Instant::max);
         self.state = State::Busy { until, sent };
+    }
+
+    /// Hands up the frames that have come by now, as far as they are in order.
+    fn arrive(&mut self, now: Instant, flight: &mut Flight<P>, sink: &mut impl Sink<P>) {
+        let station = &mut self.nodes[flight.node];
+        let (client, direction) = station.radio_link(flight.peer);
+        let session = &mut station.peers[flight.peer].sessions[flight.category.index()];
+        flight.arrive(now, &mut |frame| {
+            session.arrived(frame, &mut |packet| sink.delivered(now, direction, client, packet));
+        });
     }
 
     /// The channel becomes idle.
     fn end(
         &mut self,
         now: Instant,
-        sent: Vec<Sent<P>>,
+        sent: Vec<Flight<P>>,
         client_of: &impl Fn(&P) -> usize,
         sink: &mut impl Sink<P>,
     ) {
         let mut answered = true;
-        let done: Vec<(usize, Instant)> = sent.iter().map(|sent| (sent.node, sent.end)).collect();
-        for transmission in sent {
-            answered &= self.complete(now, transmission, sink);
+        let done: Vec<(usize, Instant)> = sent.iter().map(|flight| (flight.node, flight.end())).collect();
+        for flight in sent {
+            answered &= flight.is_answered();
+            self.complete(now, flight, sink);
         }
         let heard_until = if answered { now } else { now + EIFS_EXTRA };
         self.nodes.iter_mut().for_each(|station| station.idle_from = heard_until);
@@ -535,20 +522,21 @@ impl<P: Packet + Flow> Medium<P> {
         self.state = State::Idle { next };
     }
 
-    /// Settles what one node sent; returns whether it was answered.
-    fn complete(&mut self, now: Instant, sent: Sent<P>, sink: &mut impl Sink<P>) -> bool {
-        let Sent { node, aggregate, lost, collided, airtime, .. } = sent;
-        let Aggregate { peer, category, frames, ppdu, answer } = aggregate;
+    /// Settles what one node sent.
+    fn complete(&mut self, now: Instant, mut flight: Flight<P>, sink: &mut impl Sink<P>) {
+        // The frames behind the last one that arrived have not been asked for.
+        self.arrive(now, &mut flight, sink);
+        let airtime = flight.airtime();
+        let (count, losses, answered) = (flight.count(), flight.losses(), flight.is_answered());
+        let Flight { node, peer, category, collided, exchange, arrived, failed, .. } = flight;
         let station = &mut self.nodes[node];
         let (client, direction) = station.radio_link(peer);
-        let count = frames.len();
-        let answered = airtime > ppdu;
         let radio = &mut self.radio[client][direction.index()];
         radio.airtime += airtime;
         radio.ppdus += 1;
         radio.collisions += u64::from(collided);
         radio.mpdus += count as u64;
-        radio.lost += u64::from(lost.count_ones());
+        radio.lost += u64::from(losses);
         let backoff = &mut station.access[category.index()].backoff;
         if answered {
             backoff.succeeded(&mut self.random);
@@ -557,32 +545,29 @@ impl<P: Packet + Flow> Medium<P> {
         }
         let link = &mut station.peers[peer];
         let session = &mut link.sessions[category.index()];
-        let (name, mut settled) = (station.node, 0);
-        for (place, mut frame) in frames.into_iter().enumerate() {
-            let mut deliver = |packet| sink.delivered(now, direction, client, packet);
-            if lost >> place & 1 == 0 {
-                settled += 1;
-                session.received(frame, &mut deliver);
-                continue;
-            }
+        let (name, mut settled) = (station.node, arrived.len());
+        let deliver = |packet, sink: &mut _| Sink::delivered(sink, now, direction, client, packet);
+        for number in arrived {
+            session.acknowledged(number, &mut |packet| deliver(packet, sink));
+        }
+        for mut frame in failed {
             frame.failures += 1;
             if frame.failures < link.radio.attempts {
                 session.retry(frame);
             } else {
                 settled += 1;
                 radio.given_up += 1;
-                let packet = session.give_up(frame, &mut deliver);
+                let packet = session.give_up(frame, &mut |packet| deliver(packet, sink));
                 sink.dropped(now, name, packet, DropReason::Lost);
             }
         }
         match &mut station.mac {
             Mac::Driver(driver) => driver.completed(category, peer, settled),
-            Mac::Fq(mac) => mac.completed(category, peer, ppdu + SIFS + answer, airtime),
+            Mac::Fq(mac) => mac.completed(category, peer, exchange, airtime),
         }
         if let (Node::Client(_), Some(Station { mac: Mac::Fq(mac), .. })) = (name, self.nodes.first_mut()) {
             mac.heard(category, client, airtime);
         }
-        answered
     }
 }
 
@@ -696,17 +681,30 @@ impl<P: Packet + Flow> Station<P> {
                 sink.queue_length(now, *node, mac.len());
             }
             // CoDel may have dropped all that was queued.
-            let Some(first) = frames.first() else { continue };
-            let bytes = match frames.len() {
-                1 => length(&first.packet),
-                _ => frames.iter().map(|frame| subframe_bytes(length(&frame.packet))).sum(),
-            };
-            let ppdu = radio.modulation.ppdu(bytes);
-            let answer = radio.modulation.answer(frames.len() > 1);
-            if let Mac::Fq(fq) = mac {
-                fq.prepared(peer, ppdu + SIFS + answer);
+            if frames.is_empty() {
+                continue;
             }
-            return Some(Aggregate { peer, category, frames, ppdu, answer });
+            let alone = frames.len() == 1;
+            let mut bytes = 0;
+            let ends = frames.iter().map(|frame| {
+                let frame = length(&frame.packet);
+                let end = bytes + if alone { frame } else { DELIMITER + frame };
+                bytes += if alone { frame } else { subframe_bytes(frame) };
+                radio.modulation.until(end)
+            });
+            let ends = ends.collect();
+            let aggregate = Aggregate {
+                peer,
+                category,
+                ends,
+                ppdu: radio.modulation.ppdu(bytes),
+                answer: radio.modulation.answer(!alone),
+                frames,
+            };
+            if let Mac::Fq(fq) = mac {
+                fq.prepared(peer, aggregate.exchange());
+            }
+            return Some(aggregate);
         }
     }
 }

@@ -493,6 +493,34 @@ fn packets_below_the_discipline_wait_for_the_whole_drivers_buffer() {
 }
 
 #[test]
+fn each_packet_of_an_aggregate_arrives_when_its_own_bits_end() {
+    let modulation = ht(0, false);
+    let mut config = channel(driver(123), vec![client(radio(modulation, 64))]);
+    config.prepared = 1;
+    let mut medium = Medium::new(&config);
+    let mut seen = Seen::default();
+    let client_of = |packet: &Datagram| packet.client;
+    for number in 0..4 {
+        let packet = Datagram { client: 0, flow: 0, number, ip_bytes: 960, dscp: 0, sent: Instant::ZERO };
+        medium.enqueue(Instant::ZERO, Direction::Down, 0, packet, &client_of, &mut seen);
+    }
+    let mut last = Instant::ZERO;
+    while let Some(event) = medium.next_event() {
+        medium.advance(event, &client_of, &mut seen);
+        last = event;
+    }
+    // The first packet went alone, the others 43 µs and a back-off behind its answer: 1004 bytes each at 26 bits a symbol,
+    // behind 36 µs of preamble and two bytes of service field. The last one's padding is sent before the answer.
+    let arrived: Vec<f64> = seen.delays.iter().map(|delay| micros(*delay)).collect();
+    let symbols = |bytes: u64| fraction((16 + 8 * bytes).div_ceil(26) * 4, 1);
+    assert_eq!(arrived[0], 43.0 + 36.0 + symbols(998));
+    assert_eq!(arrived[2] - arrived[1], symbols(1004 + 1002) - symbols(1002));
+    assert_eq!(arrived[3] - arrived[1], symbols(2 * 1004 + 1002) - symbols(1002));
+    let over = micros(last.since(Instant::ZERO));
+    assert_eq!(over - arrived[3], 4.0 + 16.0 + 68.0, "a symbol with padding and tail, then the answer");
+}
+
+#[test]
 fn losses_in_the_air_cost_time_but_neither_packets_nor_their_order() {
     let lossy = RadioConfig { error: 0.2, ..RadioConfig::new(ht(7, false)) };
     let clients = vec![client(lossy), client(lossy)];

@@ -106,11 +106,15 @@ impl<P> Session<P> {
         frames
     }
 
-    /// The receiver got this frame and says so; `deliver` gets what is in order now.
-    pub(crate) fn received(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) {
-        self.settle(frame.number);
+    /// The receiver got this frame; `deliver` gets the packets that are in order now.
+    pub(crate) fn arrived(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) {
         self.receiver.accept(frame.number, frame.packet, deliver);
-        // What was given up in the meantime may have waited for this one to be told.
+    }
+
+    /// The sender learns that this frame arrived.
+    pub(crate) fn acknowledged(&mut self, number: u64, deliver: &mut impl FnMut(P)) {
+        self.settle(number);
+        // Frames given up behind this one may have waited for its acknowledgement.
         self.receiver.expect(self.start, deliver);
     }
 
@@ -187,6 +191,12 @@ mod tests {
         frames
     }
 
+    fn receive(session: &mut Session<u32>, frame: Mpdu<u32>, delivered: &mut Vec<u32>) {
+        let number = frame.number;
+        session.arrived(frame, &mut |packet| delivered.push(packet));
+        session.acknowledged(number, &mut |packet| delivered.push(packet));
+    }
+
     #[test]
     fn what_came_behind_a_gap_waits_until_the_gap_is_filled() {
         let mut session = Session::default();
@@ -195,13 +205,13 @@ mod tests {
         let missing = frames.next().expect("three");
         session.retry(missing);
         for frame in frames {
-            session.received(frame, &mut |packet| delivered.push(packet));
+            receive(&mut session, frame, &mut delivered);
         }
         assert_eq!(delivered, []);
         let again = send(&mut session, ALL, &mut vec![13]);
         assert_eq!(again.iter().map(|frame| frame.number).collect::<Vec<_>>(), [0, 3], "the old one first");
         for frame in again {
-            session.received(frame, &mut |packet| delivered.push(packet));
+            receive(&mut session, frame, &mut delivered);
         }
         assert_eq!(delivered, [10, 11, 12, 13]);
     }
@@ -213,11 +223,11 @@ mod tests {
         let mut delivered = Vec::new();
         let (first, second) = (frames.next().expect("four"), frames.next().expect("four"));
         for frame in frames {
-            session.received(frame, &mut |packet| delivered.push(packet));
+            receive(&mut session, frame, &mut delivered);
         }
         assert_eq!(session.give_up(second, &mut |packet| delivered.push(packet)), 11);
         assert_eq!(delivered, [], "the first one is still missing");
-        session.received(first, &mut |packet| delivered.push(packet));
+        receive(&mut session, first, &mut delivered);
         assert_eq!(delivered, [10, 12, 13], "nobody waits for 11 any more");
         let (more, mut none) = (send(&mut session, ALL, &mut vec![14]), Vec::new());
         assert_eq!(more[0].number, 4);
@@ -236,7 +246,7 @@ mod tests {
         let mut first = first.into_iter();
         let lost = first.next().expect("32");
         for frame in first {
-            session.received(frame, &mut |_| ());
+            receive(&mut session, frame, &mut Vec::new());
         }
         session.retry(lost);
         let third = send(&mut session, half, &mut packets);

@@ -18,8 +18,8 @@ pub const MAX_AMPDU_BYTES: u32 = 65_535;
 pub const MAX_PPDU: Duration = Duration::from_micros(5_484);
 /// QoS data header (26) and LLC/SNAP (8) in front of the IP packet, FCS (4) behind it. Nothing is encrypted.
 pub const MPDU_OVERHEAD: u32 = 26 + 8 + 4;
-/// A subframe's delimiter.
-const DELIMITER: u32 = 4;
+/// Bytes of a subframe's delimiter.
+pub const DELIMITER: u32 = 4;
 
 /// Modulation and coding scheme, and the bits that one symbol of it carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +108,13 @@ impl Modulation {
         // Short symbols end on the 4 µs grid of the long ones.
         let data = (symbols * self.symbol_nanos()).div_ceil(LONG_SYMBOL) * LONG_SYMBOL;
         self.preamble() + Duration::from_nanos(data)
+    }
+
+    /// Time from the beginning of a PPDU to the end of the symbol with the last bit of its PSDU's first `bytes`.
+    #[must_use]
+    pub fn until(self, bytes: u32) -> Duration {
+        let symbols = (SERVICE_BITS + 8 * u64::from(bytes)).div_ceil(u64::from(self.bits_per_symbol()));
+        self.preamble() + Duration::from_nanos(symbols * self.symbol_nanos())
     }
 
     /// The most bytes of a PSDU whose PPDU takes no longer than `limit`.

@@ -400,7 +400,7 @@ fn channel(
         clients: clients
             .map(|station| ClientConfig { mac: mac(1), radio: station.radio, weight: station.weight })
             .collect(),
-        prepared: wifi.prepared,
+        forming: wifi.forming,
         small_queue: wifi.small_queue,
         framing: 0,
         seed: 0,

@@ -46,7 +46,9 @@
 //! qdisc = "compared"            # above the drivers, as in [[hops]]
 //! driver = 123                  # packets that the access point's driver holds per access category
 //! driver_up = 123               # a client's; default: as `driver`
-//! prepared = 2                  # aggregates prepared ahead, the one in the air included
+//! prepared = 2                  # aggregates that the access point forms ahead per access category, the one in the air included (as
+//!                               # ath9k); 0: it forms each when it gets the channel, of all packets that are there then (as ns-3)
+//! prepared_up = 2               # a client's; default: as `prepared`
 //! small_queue = "85kb"          # of a TCP transfer may wait at its client (TCP small queues); left out: no limit
 //! airtime_fairness = true       # fq: stations share the airtime; otherwise they take turns
 //! stations = [{}, { mcs = 0 }]  # clients 1, 2, ...; default: as many alike as the flows have. Keys of a station, which

@@ -30,26 +30,28 @@ pub mod block_ack;
 pub mod contention;
 pub mod driver;
 mod flight;
+pub mod forming;
 pub mod fq_mac;
 mod hop;
 pub mod phy;
-
-use std::collections::VecDeque;
+mod queues;
+mod station;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Count, DropReason, Duration, Flow, Instant, Packet, Stats};
 
 use crate::packet::Direction;
-use block_ack::{Limits, Session};
-use contention::{AccessCategory, Backoff};
-use driver::{Driver, DriverConfig};
-use flight::{Aggregate, Flight};
-use fq_mac::{FqMac, FqMacConfig, Peer};
+use contention::AccessCategory;
+use driver::DriverConfig;
+use flight::Flight;
+use forming::Forming;
+use fq_mac::FqMacConfig;
 pub(crate) use hop::WifiHop;
 pub use hop::WifiOutcome;
-use phy::{
-    ANSWER_TIMEOUT, DELIMITER, EIFS_EXTRA, MAX_AMPDU_BYTES, Modulation, SIFS, mpdu_bytes, subframe_bytes,
-};
+use phy::{ANSWER_TIMEOUT, EIFS_EXTRA, Modulation};
+pub(crate) use queues::Demand;
+use queues::{Mac, Queues};
+use station::Station;
 
 /// What a channel and its nodes are made from.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,8 +60,8 @@ pub struct MediumConfig {
     pub access_point: MacConfig,
     /// The clients.
     pub clients: Vec<ClientConfig>,
-    /// Aggregates of an access category that a node prepares ahead, the one in the air included (ath9k: 2).
-    pub prepared: u32,
+    /// When the access point forms its aggregates, and when the clients do.
+    pub forming: [Forming; 2],
     /// Bytes of a TCP transfer, headers included, that may wait in its client's queue, air included: beyond them the client's
     /// TCP waits with more (TCP small queues). `None`: as many as the window allows.
     pub small_queue: Option<u32>,
@@ -167,8 +169,6 @@ pub struct Medium<P> {
     state: State<P>,
     random: Xoshiro256PlusPlus,
     now: Instant,
-    prepared: usize,
-    framing: u32,
     /// A discipline has asked to be woken at some time.
     has_shaper: bool,
     /// Per client: down, up.
@@ -191,53 +191,6 @@ enum State<P> {
     },
 }
 
-/// A node; 0 is the access point.
-#[derive(Clone, Debug)]
-struct Station<P> {
-    node: Node,
-    /// From when on it counts the medium as idle: its inter-frame spaces begin here.
-    idle_from: Instant,
-    mac: Mac<P>,
-    access: [Access<P>; 4],
-    peers: Vec<Link<P>>,
-}
-
-/// One access category of a node.
-#[derive(Clone, Debug)]
-struct Access<P> {
-    backoff: Backoff,
-    /// Aggregates ready to be sent; the first one since `ready`.
-    prepared: VecDeque<Aggregate<P>>,
-    ready: Instant,
-}
-
-/// What a node needs to send to one receiver.
-#[derive(Clone, Debug)]
-struct Link<P> {
-    radio: RadioConfig,
-    limits: [Limits; 4],
-    /// Of 2^32 MPDUs so many are lost.
-    error: u64,
-    sessions: [Session<P>; 4],
-}
-
-#[derive(Clone, Debug)]
-enum Mac<P> {
-    Driver(Driver<P>),
-    Fq(FqMac<P>),
-}
-
-/// What there is to send to a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Demand {
-    /// Nothing.
-    Nothing,
-    /// Something, but not now.
-    Blocked,
-    /// Something.
-    Ready,
-}
-
 impl<P: Packet + Flow> Medium<P> {
     /// A quiet channel.
     #[must_use]
@@ -246,24 +199,22 @@ impl<P: Packet + Flow> Medium<P> {
         let radios = |direction: Direction| {
             config.clients.iter().map(move |client| (client.radio[direction.index()], client.weight))
         };
-        let mut nodes = vec![Station::new(
-            Node::AccessPoint,
-            &config.access_point,
-            &radios(Direction::Down).collect::<Vec<_>>(),
-            (seed(1), config.hash_keys[0]),
-        )];
+        let station = |node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], stream: u64| {
+            let side = usize::from(node != Node::AccessPoint);
+            let seeds = (seed(stream), config.hash_keys[side]);
+            Station::new(Queues::new(node, mac, radios, config.framing, seeds), config.forming[side])
+        };
+        let down: Vec<_> = radios(Direction::Down).collect();
+        let mut nodes = vec![station(Node::AccessPoint, &config.access_point, &down, 1)];
         let clients = config.clients.iter().zip(radios(Direction::Up)).enumerate();
         nodes.extend(clients.map(|(number, (client, radio))| {
-            let seeds = (seed(number as u64 + 2), config.hash_keys[1]);
-            Station::new(Node::Client(number), &client.mac, &[radio], seeds)
+            station(Node::Client(number), &client.mac, &[radio], number as u64 + 2)
         }));
         Self {
             nodes,
             state: State::Idle { next: None },
             random: Xoshiro256PlusPlus::stream(config.seed, 0),
             now: Instant::ZERO,
-            prepared: config.prepared.max(1) as usize,
-            framing: config.framing,
             has_shaper: false,
             radio: vec![[RadioStats::default(); 2]; config.clients.len()],
         }
@@ -289,14 +240,14 @@ impl<P: Packet + Flow> Medium<P> {
             Direction::Up => (client + 1, 0),
         };
         let category = AccessCategory::of_dscp(packet.dscp());
-        let station = &mut self.nodes[node];
-        let name = station.node;
+        let queues = &mut self.nodes[node].queues;
+        let name = queues.node;
         let mut drops = |lost: P, why| sink.dropped(now, name, lost, why);
-        match &mut station.mac {
+        match &mut queues.mac {
             Mac::Driver(driver) => driver.enqueue(now, category, packet, &mut drops),
             Mac::Fq(mac) => mac.enqueue(now, category, peer, packet, &mut drops),
         }
-        sink.queue_length(now, name, station.mac.len());
+        sink.queue_length(now, name, queues.mac.len());
         self.prepare(now, node, category, client_of, sink);
     }
 
@@ -324,14 +275,14 @@ impl<P: Packet + Flow> Medium<P> {
                 && let Some((when, node, category)) = self.next_wake()
                 && when == due
             {
-                if let Mac::Driver(driver) = &mut self.nodes[node].mac {
+                if let Mac::Driver(driver) = &mut self.nodes[node].queues.mac {
                     driver.woken(category);
                 }
                 self.prepare(due, node, category, client_of, sink);
                 continue;
             }
             match std::mem::replace(&mut self.state, State::Idle { next: None }) {
-                State::Idle { .. } => self.begin(due),
+                State::Idle { .. } => self.begin(due, sink),
                 State::Busy { until, mut sent } if due < until => {
                     sent.iter_mut().for_each(|flight| self.arrive(due, flight, sink));
                     self.state = State::Busy { until, sent };
@@ -352,7 +303,7 @@ impl<P: Packet + Flow> Medium<P> {
     pub(crate) fn for_each_in_air(&self, now: Instant, mut tell: impl FnMut(usize, Direction, Duration)) {
         let State::Busy { sent, .. } = &self.state else { return };
         for flight in sent {
-            let (client, direction) = self.nodes[flight.node].radio_link(flight.peer);
+            let (client, direction) = self.nodes[flight.node].queues.radio_link(flight.peer);
             tell(client, direction, flight.passed(now));
         }
     }
@@ -360,23 +311,19 @@ impl<P: Packet + Flow> Medium<P> {
     /// What happened in the queue that a discipline of `node`, or the MAC in its stead, manages.
     #[must_use]
     pub fn queue_stats(&self, node: Node) -> Stats {
-        match self.station(node).map(|station| &station.mac) {
-            Some(Mac::Driver(driver)) => driver.stats(),
-            Some(Mac::Fq(mac)) => mac.stats(),
-            None => Stats::default(),
-        }
+        self.queues(node).map(|queues| queues.mac.stats()).unwrap_or_default()
     }
 
     /// Packets in that queue.
     #[must_use]
     pub fn queue_len(&self, node: Node) -> usize {
-        self.station(node).map_or(0, |station| station.mac.len())
+        self.queues(node).map_or(0, |queues| queues.mac.len())
     }
 
     /// What waits in the queues that disciplines, or the MACs in their stead, manage.
     #[must_use]
     pub fn queued(&self) -> Count {
-        self.nodes.iter().map(|station| station.mac.queued()).fold(Count::default(), Count::plus)
+        self.nodes.iter().map(|station| station.queues.mac.queued()).fold(Count::default(), Count::plus)
     }
 
     /// All that was offered and has neither arrived nor been dropped.
@@ -385,14 +332,13 @@ impl<P: Packet + Flow> Medium<P> {
         let mut count = self.queued();
         let mut add = |packet: &P| count.add(packet.len());
         for station in &self.nodes {
-            if let Mac::Driver(driver) = &station.mac {
+            if let Mac::Driver(driver) = &station.queues.mac {
                 driver.for_each_below(&mut add);
             }
-            for session in station.peers.iter().flat_map(|link| &link.sessions) {
+            for session in station.queues.peers.iter().flat_map(|link| &link.sessions) {
                 session.for_each(&mut add);
             }
-            let prepared = station.access.iter().flat_map(|access| &access.prepared);
-            prepared.flat_map(|aggregate| &aggregate.frames).for_each(|frame| add(&frame.packet));
+            station.access.iter().for_each(|access| access.supply.for_each(&mut add));
         }
         if let State::Busy { sent, .. } = &self.state {
             sent.iter().for_each(|flight| flight.for_each(&mut add));
@@ -400,22 +346,23 @@ impl<P: Packet + Flow> Medium<P> {
         count
     }
 
-    fn station(&self, node: Node) -> Option<&Station<P>> {
-        match node {
+    fn queues(&self, node: Node) -> Option<&Queues<P>> {
+        let station = match node {
             Node::AccessPoint => self.nodes.first(),
             Node::Client(client) => self.nodes.get(client.saturating_add(1)),
-        }
+        };
+        station.map(|station| &station.queues)
     }
 
     fn next_wake(&self) -> Option<(Instant, usize, AccessCategory)> {
-        let wakes = self.nodes.iter().enumerate().filter_map(|(node, station)| match &station.mac {
+        let wakes = self.nodes.iter().enumerate().filter_map(|(node, station)| match &station.queues.mac {
             Mac::Driver(driver) => driver.wake().map(|(when, category)| (when, node, category)),
             Mac::Fq(_) => None,
         });
         wakes.min_by_key(|(when, ..)| *when)
     }
 
-    /// Prepares as many aggregates as may be prepared.
+    /// Lets an access category take what it may from its queue, and contend if it has something to send now.
     fn prepare(
         &mut self,
         now: Instant,
@@ -424,58 +371,69 @@ impl<P: Packet + Flow> Medium<P> {
         client_of: &impl Fn(&P) -> usize,
         sink: &mut impl Sink<P>,
     ) {
-        let station = &mut self.nodes[node];
-        let was_waiting = !station.access[category.index()].prepared.is_empty();
         let in_air = match &self.state {
             State::Busy { sent, .. } => {
                 sent.iter().filter(|flight| flight.node == node && flight.category == category).count()
             }
             State::Idle { .. } => 0,
         };
-        self.has_shaper |= station.pull(now, category, client_of, sink);
-        while station.access[category.index()].prepared.len() + in_air < self.prepared {
-            let Some(aggregate) = station.aggregate(now, category, self.framing, sink) else { break };
-            station.access[category.index()].prepared.push_back(aggregate);
-        }
-        let access = &mut station.access[category.index()];
-        if was_waiting || access.prepared.is_empty() {
+        let Station { idle_from, queues, access } = &mut self.nodes[node];
+        self.has_shaper |= queues.pull(now, category, client_of, sink);
+        let access = &mut access[category.index()];
+        if !access.supply.refill(now, category, in_air, queues, sink) || access.ready.is_some() {
             return;
         }
-        access.ready = now;
+        access.ready = Some(now);
         match &mut self.state {
             State::Busy { .. } if in_air == 0 => access.backoff.arrived_while_busy(&mut self.random),
             State::Busy { .. } => (),
             State::Idle { next } => {
-                let when = access.backoff.sends_at(station.idle_from, now);
+                let when = access.backoff.sends_at(*idle_from, now);
                 *next = Some(next.map_or(when, |earlier| earlier.min(when)));
             }
         }
     }
 
     /// The channel becomes busy.
-    fn begin(&mut self, now: Instant) {
+    fn begin(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         let Self { nodes, random, .. } = self;
         let mut sent: Vec<Flight<P>> = Vec::new();
+        let mut beaten: Vec<(usize, AccessCategory)> = Vec::new();
         for (node, station) in nodes.iter_mut().enumerate() {
+            let Station { idle_from, queues, access } = station;
             let mut sends = false;
-            let since = station.idle_from;
             // The most urgent category of a node wins within the node (§9.19.2.3).
             for category in AccessCategory::ALL.into_iter().rev() {
-                let access = &mut station.access[category.index()];
-                let wants =
-                    !access.prepared.is_empty() && access.backoff.sends_at(since, access.ready) <= now;
-                if !wants {
-                    access.backoff.hears(since, now);
-                } else if sends {
+                let access = &mut access[category.index()];
+                if access.sends_at(*idle_from).is_none_or(|when| when > now) {
+                    continue;
+                }
+                if sends {
                     access.backoff.failed(random);
-                } else if let Some(aggregate) = access.prepared.pop_front() {
+                    beaten.push((node, category));
+                    continue;
+                }
+                if let Some(aggregate) = access.supply.take(now, category, queues, sink) {
                     sends = true;
                     sent.push(Flight::new(node, aggregate, now));
+                }
+                access.ready = access.ready.filter(|_| access.supply.is_ready());
+            }
+        }
+        if sent.is_empty() {
+            // Those whose turn it was found that their queue had dropped all that it held.
+            return self.rest();
+        }
+        for (node, station) in nodes.iter_mut().enumerate() {
+            for (category, access) in AccessCategory::ALL.into_iter().zip(&mut station.access) {
+                let sends = |flight: &Flight<P>| (flight.node, flight.category) == (node, category);
+                if !sent.iter().any(sends) && !beaten.contains(&(node, category)) {
+                    access.backoff.hears(station.idle_from, now);
                 }
             }
         }
         match &mut sent[..] {
-            [alone] => alone.lose(nodes[alone.node].peers[alone.peer].losses(alone.count(), random)),
+            [alone] => alone.lose(nodes[alone.node].queues.peers[alone.peer].losses(alone.count(), random)),
             several => several.iter_mut().for_each(Flight::collide),
         }
         let until = sent.iter().map(Flight::end).fold(now, Instant::max);
@@ -484,9 +442,9 @@ impl<P: Packet + Flow> Medium<P> {
 
     /// Hands up the frames that have come by now, as far as they are in order.
     fn arrive(&mut self, now: Instant, flight: &mut Flight<P>, sink: &mut impl Sink<P>) {
-        let station = &mut self.nodes[flight.node];
-        let (client, direction) = station.radio_link(flight.peer);
-        let session = &mut station.peers[flight.peer].sessions[flight.category.index()];
+        let queues = &mut self.nodes[flight.node].queues;
+        let (client, direction) = queues.radio_link(flight.peer);
+        let session = &mut queues.peers[flight.peer].sessions[flight.category.index()];
         flight.arrive(now, &mut |frame| {
             session.arrived(frame, &mut |packet| sink.delivered(now, direction, client, packet));
         });
@@ -518,8 +476,12 @@ impl<P: Packet + Flow> Medium<P> {
                 self.prepare(now, node, category, client_of, sink);
             }
         }
-        let next = self.nodes.iter().flat_map(Station::sends_at).min();
-        self.state = State::Idle { next };
+        self.rest();
+    }
+
+    /// Nobody sends until the first contender does.
+    fn rest(&mut self) {
+        self.state = State::Idle { next: self.nodes.iter().filter_map(Station::sends_at).min() };
     }
 
     /// Settles what one node sent.
@@ -529,23 +491,23 @@ impl<P: Packet + Flow> Medium<P> {
         let airtime = flight.airtime();
         let (count, losses, answered) = (flight.count(), flight.losses(), flight.is_answered());
         let Flight { node, peer, category, collided, exchange, arrived, failed, .. } = flight;
-        let station = &mut self.nodes[node];
-        let (client, direction) = station.radio_link(peer);
+        let Station { queues, access, .. } = &mut self.nodes[node];
+        let (client, direction) = queues.radio_link(peer);
         let radio = &mut self.radio[client][direction.index()];
         radio.airtime += airtime;
         radio.ppdus += 1;
         radio.collisions += u64::from(collided);
         radio.mpdus += count as u64;
         radio.lost += u64::from(losses);
-        let backoff = &mut station.access[category.index()].backoff;
+        let backoff = &mut access[category.index()].backoff;
         if answered {
             backoff.succeeded(&mut self.random);
         } else {
             backoff.failed(&mut self.random);
         }
-        let link = &mut station.peers[peer];
+        let link = &mut queues.peers[peer];
         let session = &mut link.sessions[category.index()];
-        let (name, mut settled) = (station.node, arrived.len());
+        let (name, mut settled) = (queues.node, arrived.len());
         let deliver = |packet, sink: &mut _| Sink::delivered(sink, now, direction, client, packet);
         for number in arrived {
             session.acknowledged(number, &mut |packet| deliver(packet, sink));
@@ -561,218 +523,12 @@ impl<P: Packet + Flow> Medium<P> {
                 sink.dropped(now, name, packet, DropReason::Lost);
             }
         }
-        match &mut station.mac {
+        match &mut queues.mac {
             Mac::Driver(driver) => driver.completed(category, peer, settled),
             Mac::Fq(mac) => mac.completed(category, peer, exchange, airtime),
         }
-        if let (Node::Client(_), Some(Station { mac: Mac::Fq(mac), .. })) = (name, self.nodes.first_mut()) {
+        if let (Node::Client(_), Mac::Fq(mac)) = (name, &mut self.nodes[0].queues.mac) {
             mac.heard(category, client, airtime);
         }
     }
 }
-
-impl<P: Packet + Flow> Station<P> {
-    fn new(node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], seeds: (u64, u32)) -> Self {
-        let mac = match mac {
-            MacConfig::Driver(config) => Mac::Driver(Driver::new((**config).clone(), radios.len(), seeds)),
-            MacConfig::Fq(config) => {
-                let peers: Vec<Peer> = radios
-                    .iter()
-                    .map(|(radio, weight)| Peer { expected_bps: expected_bps(radio), weight: *weight })
-                    .collect();
-                Mac::Fq(FqMac::new(*config, &peers, seeds))
-            }
-        };
-        let access = AccessCategory::ALL.map(|category| Access {
-            backoff: Backoff::new(category.edca()),
-            prepared: VecDeque::new(),
-            ready: Instant::ZERO,
-        });
-        let peers = radios.iter().map(|(radio, _)| Link::new(*radio)).collect();
-        Self { node, idle_from: Instant::ZERO, mac, access, peers }
-    }
-
-    /// When each of its access categories that has something to send begins to, if the medium stays idle.
-    fn sends_at(&self) -> impl Iterator<Item = Instant> {
-        let waiting = self.access.iter().filter(|access| !access.prepared.is_empty());
-        waiting.map(|access| access.backoff.sends_at(self.idle_from, access.ready))
-    }
-
-    /// The client and the direction of what it sends to this receiver.
-    const fn radio_link(&self, peer: usize) -> (usize, Direction) {
-        match self.node {
-            Node::AccessPoint => (peer, Direction::Down),
-            Node::Client(client) => (client, Direction::Up),
-        }
-    }
-
-    /// Lets the driver take from its discipline what it has room for. True if the discipline is to be woken.
-    fn pull(
-        &mut self,
-        now: Instant,
-        category: AccessCategory,
-        client_of: &impl Fn(&P) -> usize,
-        sink: &mut impl Sink<P>,
-    ) -> bool {
-        let Self { node, mac: Mac::Driver(driver), peers, .. } = self else { return false };
-        let before = driver.len();
-        if before == 0 {
-            return false;
-        }
-        let last = peers.len().saturating_sub(1);
-        let peer = |packet: &P| if *node == Node::AccessPoint { client_of(packet).min(last) } else { 0 };
-        // Two closures cannot both own the sink.
-        let sink = std::cell::RefCell::new(sink);
-        driver.pull(
-            now,
-            category,
-            peer,
-            &mut |packet: &P| sink.borrow_mut().left_queue(now, *node, packet),
-            &mut |lost: P, why| sink.borrow_mut().dropped(now, *node, lost, why),
-        );
-        if driver.len() != before {
-            sink.into_inner().queue_length(now, *node, driver.len());
-        }
-        driver.wake().is_some()
-    }
-
-    /// Forms the next aggregate, for the receiver whose turn it is.
-    fn aggregate(
-        &mut self,
-        now: Instant,
-        category: AccessCategory,
-        framing: u32,
-        sink: &mut impl Sink<P>,
-    ) -> Option<Aggregate<P>> {
-        let Self { node, mac, peers, .. } = self;
-        let length = |packet: &P| mpdu_bytes(packet.len().saturating_sub(framing));
-        loop {
-            let demand = |peer: usize, queued: bool| {
-                let session = &peers[peer].sessions[category.index()];
-                match (queued || session.has_waiting(), session.may_send()) {
-                    (false, _) => Demand::Nothing,
-                    (true, false) => Demand::Blocked,
-                    (true, true) => Demand::Ready,
-                }
-            };
-            let peer = match mac {
-                Mac::Driver(driver) => driver.next_peer(category, demand),
-                Mac::Fq(fq) => fq.next_peer(category, demand),
-            }?;
-            let Link { radio, limits, sessions, .. } = &mut peers[peer];
-            let before = mac.len();
-            let frames = sessions[category.index()].aggregate(
-                limits[category.index()],
-                |packet| subframe_bytes(length(packet)),
-                || match mac {
-                    Mac::Driver(driver) => driver.take(category, peer),
-                    Mac::Fq(fq) => {
-                        let packet = fq.take(now, category, peer, &mut |lost: P, why| {
-                            sink.dropped(now, *node, lost, why);
-                        });
-                        if let Some(packet) = &packet {
-                            sink.left_queue(now, *node, packet);
-                        }
-                        packet
-                    }
-                },
-            );
-            if mac.len() != before {
-                sink.queue_length(now, *node, mac.len());
-            }
-            // CoDel may have dropped all that was queued.
-            if frames.is_empty() {
-                continue;
-            }
-            let alone = frames.len() == 1;
-            let mut bytes = 0;
-            let ends = frames.iter().map(|frame| {
-                let frame = length(&frame.packet);
-                let end = bytes + if alone { frame } else { DELIMITER + frame };
-                bytes += if alone { frame } else { subframe_bytes(frame) };
-                radio.modulation.until(end)
-            });
-            let ends = ends.collect();
-            let aggregate = Aggregate {
-                peer,
-                category,
-                ends,
-                ppdu: radio.modulation.ppdu(bytes),
-                answer: radio.modulation.answer(!alone),
-                frames,
-            };
-            if let Mac::Fq(fq) = mac {
-                fq.prepared(peer, aggregate.exchange());
-            }
-            return Some(aggregate);
-        }
-    }
-}
-
-impl<P> Link<P> {
-    fn new(radio: RadioConfig) -> Self {
-        let limits = AccessCategory::ALL.map(|category| {
-            let longest = category.edca().txop.unwrap_or(Duration::MAX).min(radio.longest);
-            let most = radio.aggregate.clamp(1, MAX_AGGREGATE) as usize;
-            Limits {
-                subframes: if category == AccessCategory::Vo { 1 } else { most },
-                bytes: radio.modulation.bytes_within(longest).min(MAX_AMPDU_BYTES),
-            }
-        });
-        Self {
-            radio,
-            limits,
-            error: probability_of_2_32(radio.error),
-            sessions: std::array::from_fn(|_| Session::default()),
-        }
-    }
-
-    /// Which of `count` MPDUs are lost, by their place.
-    fn losses(&self, count: usize, random: &mut impl Random) -> u64 {
-        if self.error == 0 {
-            return 0;
-        }
-        (0..count).fold(0, |lost, place| lost | u64::from(u64::from(random.next_u32()) < self.error) << place)
-    }
-}
-
-impl<P: Packet + Flow> Mac<P> {
-    const fn len(&self) -> usize {
-        match self {
-            Self::Driver(driver) => driver.len(),
-            Self::Fq(mac) => mac.len(),
-        }
-    }
-
-    fn queued(&self) -> Count {
-        match self {
-            Self::Driver(driver) => driver.queued(),
-            Self::Fq(mac) => mac.queued(),
-        }
-    }
-}
-
-/// Throughput of a station alone on the channel with full aggregates of 1500-byte packets, in bits per second.
-fn expected_bps(radio: &RadioConfig) -> u64 {
-    let frame = mpdu_bytes(FULL_PACKET);
-    let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
-    let count = most.clamp(1, radio.aggregate.max(1));
-    let bytes = if count == 1 { frame } else { count * subframe_bytes(frame) };
-    // AIFS and the mean back-off of best effort.
-    let access = Duration::from_nanos(43_000 + 67_500);
-    let time = access + radio.modulation.ppdu(bytes) + SIFS + radio.modulation.answer(count > 1);
-    u64::from(count) * u64::from(FULL_PACKET) * 8_000_000_000 / time.as_nanos().max(1)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the product is within 0 and 2^32"
-)]
-fn probability_of_2_32(probability: f64) -> u64 {
-    (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64
-}
-
-const FULL_PACKET: u32 = 1500;
-/// A window's worth.
-const MAX_AGGREGATE: u32 = 64;

@@ -8,6 +8,7 @@ use goodqueue::{AnyConfig, DropReason, Duration, Ecn, Flow, Instant, Packet, Rat
 use goodqueue_sim::Direction;
 use goodqueue_sim::wifi::airtime::DEFAULT_WEIGHT;
 use goodqueue_sim::wifi::driver::DriverConfig;
+use goodqueue_sim::wifi::forming::Forming;
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
 use goodqueue_sim::wifi::phy::{self, Modulation, Width};
 use goodqueue_sim::wifi::{ClientConfig, MacConfig, Medium, MediumConfig, Node, RadioConfig, Sink};
@@ -129,7 +130,7 @@ fn channel(access_point: MacConfig, clients: Vec<ClientConfig>) -> MediumConfig 
     MediumConfig {
         access_point,
         clients,
-        prepared: 2,
+        forming: [Forming::default(); 2],
         small_queue: None,
         framing: FRAMING,
         seed: 1,
@@ -238,7 +239,7 @@ fn a_station_alone_gets_what_the_formulas_say() {
     let alone = |modulation, aggregate| {
         let mut config = channel(driver(1000), vec![client(radio(modulation, aggregate))]);
         // With a second aggregate prepared, a window of 64 numbers could not hold two of more than 32.
-        config.prepared = 1;
+        config.forming = [Forming::Ahead(1); 2];
         let (seen, _) = run(&config, &[Sender::saturating(Direction::Down, 0)], 10_000);
         mbits(seen.arrived(Direction::Down, 0), 10_000)
     };
@@ -496,7 +497,7 @@ fn packets_below_the_discipline_wait_for_the_whole_drivers_buffer() {
 fn each_packet_of_an_aggregate_arrives_when_its_own_bits_end() {
     let modulation = ht(0, false);
     let mut config = channel(driver(123), vec![client(radio(modulation, 64))]);
-    config.prepared = 1;
+    config.forming = [Forming::Ahead(1); 2];
     let mut medium = Medium::new(&config);
     let mut seen = Seen::default();
     let client_of = |packet: &Datagram| packet.client;
@@ -518,6 +519,45 @@ fn each_packet_of_an_aggregate_arrives_when_its_own_bits_end() {
     assert_eq!(arrived[3] - arrived[1], symbols(2 * 1004 + 1002) - symbols(1002));
     let over = micros(last.since(Instant::ZERO));
     assert_eq!(over - arrived[3], 4.0 + 16.0 + 68.0, "a symbol with padding and tail, then the answer");
+}
+
+/// Packets in the aggregates that leave the access point, of which one packet comes every 100 µs.
+fn sizes_of_aggregates(forming: Forming) -> Vec<u64> {
+    let mut config = channel(driver(123), vec![client(radio(ht(7, false), 64))]);
+    config.forming[0] = forming;
+    let mut medium = Medium::new(&config);
+    let mut seen = Seen::default();
+    let client_of = |packet: &Datagram| packet.client;
+    let (mut sizes, mut before) = (Vec::new(), 0);
+    for number in 0..100 {
+        let now = Instant::ZERO + Duration::from_micros(100 * number);
+        while let Some(event) = medium.next_event().filter(|&event| event <= now) {
+            let ppdus = medium.radio_stats(0)[0].ppdus;
+            medium.advance(event, &client_of, &mut seen);
+            let [down, _] = medium.radio_stats(0);
+            if down.ppdus > ppdus {
+                sizes.push(down.mpdus - before);
+                before = down.mpdus;
+            }
+        }
+        let packet = Datagram { client: 0, flow: 0, number, ip_bytes: 1500, dscp: 0, sent: now };
+        medium.enqueue(now, Direction::Down, 0, packet, &client_of, &mut seen);
+    }
+    sizes
+}
+
+#[test]
+fn packets_that_come_before_the_channel_is_won_join_the_aggregate_unless_it_was_formed_ahead() {
+    // The first packet goes at 43 µs and is answered at 315; until then two more have come, and with the back-off others.
+    let at_access = sizes_of_aggregates(Forming::AtAccess);
+    assert_eq!(at_access[0], 1);
+    assert!(at_access[1] >= 2, "{at_access:?}");
+    // With one formed ahead of the other, the second aggregate was complete as soon as the second packet came.
+    assert_eq!(sizes_of_aggregates(Forming::Ahead(2))[..2], [1, 1]);
+    // All that waits joins: the access point keeps up with fewer transmissions.
+    let mean = |sizes: &[u64]| fraction(sizes.iter().sum(), sizes.len() as u64);
+    let ahead = [1, 2].map(|most| mean(&sizes_of_aggregates(Forming::Ahead(most))));
+    assert!(ahead.iter().all(|ahead| mean(&at_access) > *ahead), "{} {ahead:?}", mean(&at_access));
 }
 
 #[test]
@@ -624,7 +664,10 @@ fn every_packet_arrives_or_is_dropped_with_a_reason_whatever_the_load() {
             })
             .collect();
         let mut config = channel(macs(&mut random), clients);
-        config.prepared = 1 + pick(&mut random, 4);
+        config.forming = [(), ()].map(|()| match pick(&mut random, 5) {
+            0 => Forming::AtAccess,
+            most => Forming::Ahead(most),
+        });
         config.seed = seed;
         let mut medium = Medium::new(&config);
         let mut seen = Seen::default();

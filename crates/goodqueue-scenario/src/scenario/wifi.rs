@@ -4,6 +4,7 @@ use goodqueue::Duration;
 use goodqueue_sim::wifi::RadioConfig;
 use goodqueue_sim::wifi::airtime::DEFAULT_WEIGHT;
 use goodqueue_sim::wifi::block_ack::WINDOW;
+use goodqueue_sim::wifi::forming::Forming;
 use goodqueue_sim::wifi::phy::{MAX_PPDU, Modulation, Width};
 use serde_json::{Value, json};
 
@@ -26,8 +27,8 @@ pub struct Wifi {
     pub driver: [u32; 2],
     /// In an FQ-MAC stations share the airtime.
     pub airtime_fairness: bool,
-    /// Aggregates that a node prepares ahead per access category, the one in the air included.
-    pub prepared: u32,
+    /// When the access point forms its aggregates, and when the clients do.
+    pub forming: [Forming; 2],
     /// Bytes of a TCP transfer that may wait at its client.
     pub small_queue: Option<u32>,
     /// The clients: the first one is number 1 of the flows.
@@ -83,15 +84,29 @@ pub(super) fn read_wifi(
         let help = "leave `stations` out, and there are as many alike as needed";
         return Err(table.error("stations", message.allowed("a station for each client").help(help)));
     }
+    let prepared = table.small("prepared", PREPARED, 0, MAX_PREPARED)?;
+    let prepared_up = table.small("prepared_up", prepared, 0, MAX_PREPARED)?;
     Ok(Some(Wifi {
         mac: [mac, mac_up],
         qdisc,
         driver: [driver, table.small("driver_up", driver, 1, MAX_DRIVER)?],
         airtime_fairness: table.flag("airtime_fairness", true)?,
-        prepared: table.small("prepared", 2, 1, MAX_PREPARED)?,
+        forming: [prepared, prepared_up].map(forming),
         small_queue: read_small_queue(&table)?,
         stations,
     }))
+}
+
+/// `prepared = 0`: nothing is formed ahead.
+const fn forming(prepared: u32) -> Forming {
+    if prepared == 0 { Forming::AtAccess } else { Forming::Ahead(prepared) }
+}
+
+const fn prepared(forming: Forming) -> u32 {
+    match forming {
+        Forming::AtAccess => 0,
+        Forming::Ahead(most) => most,
+    }
 }
 
 fn read_small_queue(table: &Reader<'_>) -> Result<Option<u32>, Diagnostic> {
@@ -217,7 +232,8 @@ impl Wifi {
             "driver": self.driver[0],
             "driver_up": self.driver[1],
             "airtime_fairness": self.airtime_fairness,
-            "prepared": self.prepared,
+            "prepared": prepared(self.forming[0]),
+            "prepared_up": prepared(self.forming[1]),
             "stations": self.stations.iter().map(WifiStation::to_json).collect::<Value>(),
         });
         if let Some(bytes) = self.small_queue {
@@ -266,6 +282,7 @@ const KEYS: &[&str] = &[
     "driver_up",
     "airtime_fairness",
     "prepared",
+    "prepared_up",
     "small_queue",
     "stations",
 ];
@@ -286,6 +303,8 @@ const STATION_KEYS: &[&str] = &[
 /// ath9k's `ATH_MAX_QDEPTH`: a quarter of its 512 buffers, less 5 in reserve.
 const DRIVER: u32 = 123;
 const MAX_DRIVER: u32 = 100_000;
+/// ath9k's `ATH_AGGR_MIN_QDEPTH`.
+const PREPARED: u32 = 2;
 const MAX_PREPARED: u32 = 1000;
 const MAX_SMALL_QUEUE: u32 = 1 << 30;
 const MAX_STATIONS: usize = 1000;

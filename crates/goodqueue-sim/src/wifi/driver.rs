@@ -165,6 +165,18 @@ impl<P: Packet + Flow> Driver<P> {
         None
     }
 
+    /// True if [`Self::next_peer`] would find one.
+    pub(crate) fn has_ready_peer(
+        &self,
+        category: AccessCategory,
+        demand: impl Fn(usize, bool) -> Demand,
+    ) -> bool {
+        self.categories[category.index()].as_ref().is_some_and(|queue| {
+            let mut peers = queue.turns.iter();
+            peers.any(|&peer| demand(peer, !queue.queues[peer].is_empty()) == Demand::Ready)
+        })
+    }
+
     pub(crate) fn take(&mut self, category: AccessCategory, peer: usize) -> Option<P> {
         self.categories[category.index()].as_mut()?.queues[peer].pop_front()
     }

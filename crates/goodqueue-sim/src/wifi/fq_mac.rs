@@ -44,6 +44,13 @@ pub struct AirtimeLimits {
     pub total: Duration,
 }
 
+impl AirtimeLimits {
+    /// True if more may be prepared for a station with so much, while all have `total`.
+    fn allow(&self, station: Duration, total: Duration) -> bool {
+        station < self.low || (total < self.total && station < self.high)
+    }
+}
+
 impl Default for FqMacConfig {
     /// mac80211's and ath9k's values.
     fn default() -> Self {
@@ -107,6 +114,22 @@ struct Station<P> {
 pub(crate) struct Peer {
     pub(crate) expected_bps: u64,
     pub(crate) weight: u32,
+}
+
+impl<P: Packet + Flow> Station<P> {
+    /// What there is to send; `demand` adds what is left outside the queue.
+    fn demand(
+        &self,
+        category: AccessCategory,
+        within_limits: bool,
+        demand: impl FnOnce(bool) -> Demand,
+    ) -> Demand {
+        let queued = self.tids[category.index()].as_ref().is_some_and(|tid| !tid.is_empty());
+        match demand(queued) {
+            Demand::Ready if !within_limits => Demand::Blocked,
+            other => other,
+        }
+    }
 }
 
 impl<P: Packet + Flow> FqMac<P> {
@@ -211,15 +234,22 @@ impl<P: Packet + Flow> FqMac<P> {
         demand: impl Fn(usize, bool) -> Demand,
     ) -> Option<usize> {
         let Self { config, stations, rounds, pending, .. } = self;
-        let AirtimeLimits { low, high, total } = config.airtime_limits;
         rounds[category.index()].next(|peer| {
             let station = &stations[peer];
-            let queued = station.tids[category.index()].as_ref().is_some_and(|tid| !tid.is_empty());
-            let within = station.pending < low || (*pending < total && station.pending < high);
-            match demand(peer, queued) {
-                Demand::Ready if !within => Demand::Blocked,
-                other => other,
-            }
+            let within = config.airtime_limits.allow(station.pending, *pending);
+            station.demand(category, within, |queued| demand(peer, queued))
+        })
+    }
+
+    /// True if [`Self::next_peer`] would find one.
+    pub(crate) fn has_ready_peer(
+        &self,
+        category: AccessCategory,
+        demand: impl Fn(usize, bool) -> Demand,
+    ) -> bool {
+        self.stations.iter().enumerate().any(|(peer, station)| {
+            let within = self.config.airtime_limits.allow(station.pending, self.pending);
+            station.demand(category, within, |queued| demand(peer, queued)) == Demand::Ready
         })
     }
 

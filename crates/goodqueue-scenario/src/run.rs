@@ -389,6 +389,7 @@ fn channel(
         WifiMac::Fifo => MacConfig::Driver(Box::new(DriverConfig {
             qdisc: qdiscs[direction].config.clone(),
             limit: wifi.driver[direction],
+            order: wifi.driver_order,
         })),
         WifiMac::Fq => {
             MacConfig::Fq(FqMacConfig { airtime_fairness: wifi.airtime_fairness, ..FqMacConfig::default() })

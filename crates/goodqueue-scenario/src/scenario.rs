@@ -46,6 +46,8 @@
 //! qdisc = "compared"            # above the drivers, as in [[hops]]
 //! driver = 123                  # packets that the access point's driver holds per access category
 //! driver_up = 123               # a client's; default: as `driver`
+//! driver_order = "turns"        # the access point's driver serves the stations in turn (as ath9k); or "oldest": the station whose first
+//!                               # packet came to it before those of all others (as ns-3)
 //! prepared = 2                  # aggregates that the access point forms ahead per access category, the one in the air included (as
 //!                               # ath9k); 0: it forms each when it gets the channel, of all packets that are there then (as ns-3)
 //! prepared_up = 2               # a client's; default: as `prepared`

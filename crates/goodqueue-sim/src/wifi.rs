@@ -33,6 +33,7 @@ mod flight;
 pub mod forming;
 pub mod fq_mac;
 mod hop;
+pub mod order;
 pub mod phy;
 mod queues;
 mod station;
@@ -49,7 +50,6 @@ use fq_mac::FqMacConfig;
 pub(crate) use hop::WifiHop;
 pub use hop::WifiOutcome;
 use phy::{ANSWER_TIMEOUT, EIFS_EXTRA, Modulation};
-pub(crate) use queues::Demand;
 use queues::{Mac, Queues};
 use station::Station;
 

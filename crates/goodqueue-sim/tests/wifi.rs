@@ -10,6 +10,7 @@ use goodqueue_sim::wifi::airtime::DEFAULT_WEIGHT;
 use goodqueue_sim::wifi::driver::DriverConfig;
 use goodqueue_sim::wifi::forming::Forming;
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
+use goodqueue_sim::wifi::order::Order;
 use goodqueue_sim::wifi::phy::{self, Modulation, Width};
 use goodqueue_sim::wifi::{ClientConfig, MacConfig, Medium, MediumConfig, Node, RadioConfig, Sink};
 
@@ -119,7 +120,7 @@ fn qdisc(name: &str, settings: &Settings) -> AnyConfig {
 
 fn driver(limit: u32) -> MacConfig {
     let pfifo = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(1000)));
-    MacConfig::Driver(Box::new(DriverConfig { qdisc: pfifo, limit }))
+    MacConfig::Driver(Box::new(DriverConfig { qdisc: pfifo, limit, order: Order::default() }))
 }
 
 fn client(radio: RadioConfig) -> ClientConfig {
@@ -480,7 +481,8 @@ fn packets_below_the_discipline_wait_for_the_whole_drivers_buffer() {
     // The discipline is a FIFO of one packet: all that waits, waits in the driver.
     let one = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(1)));
     for limit in [64, 123, 224] {
-        let access_point = MacConfig::Driver(Box::new(DriverConfig { qdisc: one.clone(), limit }));
+        let access_point =
+            MacConfig::Driver(Box::new(DriverConfig { qdisc: one.clone(), limit, order: Order::default() }));
         let radio = RadioConfig::new(ht(7, false));
         let (seen, _) =
             run(&channel(access_point, vec![client(radio)]), &[Sender::at(Direction::Down, 0, 100)], 10_000);
@@ -561,6 +563,31 @@ fn packets_that_come_before_the_channel_is_won_join_the_aggregate_unless_it_was_
 }
 
 #[test]
+fn a_driver_that_serves_the_oldest_packet_lets_a_burst_hold_up_another_station() {
+    // 60 packets for one station, then one for the other: sent in turn, it overtakes most of them.
+    let delay = |order| {
+        let pfifo = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(1000)));
+        let access_point = MacConfig::Driver(Box::new(DriverConfig { qdisc: pfifo, limit: 123, order }));
+        let radio = radio(ht(7, false), 8);
+        let mut medium = Medium::new(&channel(access_point, vec![client(radio), client(radio)]));
+        let mut seen = Seen::default();
+        let client_of = |packet: &Datagram| packet.client;
+        for number in 0..61 {
+            let (client, flow) = if number < 60 { (0, 0) } else { (1, 1) };
+            let packet = Datagram { client, flow, number, ip_bytes: 1500, dscp: 0, sent: Instant::ZERO };
+            medium.enqueue(Instant::ZERO, Direction::Down, client, packet, &client_of, &mut seen);
+        }
+        while let Some(event) = medium.next_event() {
+            medium.advance(event, &client_of, &mut seen);
+        }
+        seen.delay_of[&1].0
+    };
+    let all = 60.0 * 12_000.0 / standard_formula(8, ht(7, false));
+    close(delay(Order::OldestHead), all, 0.1, "behind all packets of the other station");
+    assert!(delay(Order::Turns) < all / 4.0);
+}
+
+#[test]
 fn losses_in_the_air_cost_time_but_neither_packets_nor_their_order() {
     let lossy = RadioConfig { error: 0.2, ..RadioConfig::new(ht(7, false)) };
     let clients = vec![client(lossy), client(lossy)];
@@ -629,7 +656,11 @@ fn a_shaper_above_the_driver_is_obeyed() {
         .with("rate", Value::Rate(Rate::from_bps(5_000_000)))
         .with("burst", Value::Bytes(10_000))
         .with("limit", Value::Bytes(100_000));
-    let access_point = MacConfig::Driver(Box::new(DriverConfig { qdisc: qdisc("tbf", &tbf), limit: 123 }));
+    let access_point = MacConfig::Driver(Box::new(DriverConfig {
+        qdisc: qdisc("tbf", &tbf),
+        limit: 123,
+        order: Order::default(),
+    }));
     let radio = RadioConfig::new(ht(7, false));
     let (seen, _) =
         run(&channel(access_point, vec![client(radio)]), &[Sender::at(Direction::Down, 0, 50)], 10_000);
@@ -648,6 +679,7 @@ fn every_packet_arrives_or_is_dropped_with_a_reason_whatever_the_load() {
             2 => MacConfig::Driver(Box::new(DriverConfig {
                 qdisc: qdisc("fq_codel", &Settings::new()),
                 limit: 50,
+                order: Order::OldestHead,
             })),
             _ => driver(1 + pick(random, 300)),
         };

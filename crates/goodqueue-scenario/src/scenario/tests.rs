@@ -671,6 +671,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
         mac = "fq"
         driver_up = 224
         prepared_up = 0
+        driver_order = "oldest"
         mcs = 7
         aggregate_up = 8
         stations = [{}, { mcs = 0, error = 0.1, weight = 512 }]
@@ -696,6 +697,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
 fn impossible_wifi_is_refused_with_its_place() {
     for (text, expected) in [
         ("[wifi]\nmac = \"fast\"", "unknown"),
+        ("[wifi]\ndriver_order = \"random\"", "oldest"),
         ("[wifi]\nmcs = 32", "0 to 31"),
         ("[wifi]\nwidth = 30", "20 or 40"),
         ("[wifi]\nlongest = \"6ms\"", "5484us"),

@@ -5,6 +5,7 @@ use goodqueue_sim::wifi::RadioConfig;
 use goodqueue_sim::wifi::airtime::DEFAULT_WEIGHT;
 use goodqueue_sim::wifi::block_ack::WINDOW;
 use goodqueue_sim::wifi::forming::Forming;
+use goodqueue_sim::wifi::order::Order;
 use goodqueue_sim::wifi::phy::{MAX_PPDU, Modulation, Width};
 use serde_json::{Value, json};
 
@@ -25,6 +26,8 @@ pub struct Wifi {
     pub qdisc: HopQdisc,
     /// Packets that the driver of the access point holds per access category, and that of a client.
     pub driver: [u32; 2],
+    /// Which receiver the driver of the access point serves next.
+    pub driver_order: Order,
     /// In an FQ-MAC stations share the airtime.
     pub airtime_fairness: bool,
     /// When the access point forms its aggregates, and when the clients do.
@@ -90,6 +93,7 @@ pub(super) fn read_wifi(
         mac: [mac, mac_up],
         qdisc,
         driver: [driver, table.small("driver_up", driver, 1, MAX_DRIVER)?],
+        driver_order: read_order(&table)?,
         airtime_fairness: table.flag("airtime_fairness", true)?,
         forming: [prepared, prepared_up].map(forming),
         small_queue: read_small_queue(&table)?,
@@ -126,6 +130,20 @@ fn read_mac(table: &Reader<'_>, key: &str, default: &str) -> Result<WifiMac, Dia
         "fq" => WifiMac::Fq,
         _ => WifiMac::Fifo,
     })
+}
+
+fn read_order(table: &Reader<'_>) -> Result<Order, Diagnostic> {
+    let orders = [Order::Turns, Order::OldestHead];
+    let given = table.choice("driver_order", order_name(Order::default()), &orders.map(order_name))?;
+    Ok(orders.into_iter().find(|&order| order_name(order) == given).unwrap_or_default())
+}
+
+/// The word in scenarios.
+const fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Turns => "turns",
+        Order::OldestHead => "oldest",
+    }
 }
 
 fn read_stations(table: &Reader<'_>, needed: u16) -> Result<Vec<WifiStation>, Diagnostic> {
@@ -231,6 +249,7 @@ impl Wifi {
             "qdisc": qdisc,
             "driver": self.driver[0],
             "driver_up": self.driver[1],
+            "driver_order": order_name(self.driver_order),
             "airtime_fairness": self.airtime_fairness,
             "prepared": prepared(self.forming[0]),
             "prepared_up": prepared(self.forming[1]),
@@ -280,6 +299,7 @@ const KEYS: &[&str] = &[
     "qdisc",
     "driver",
     "driver_up",
+    "driver_order",
     "airtime_fairness",
     "prepared",
     "prepared_up",

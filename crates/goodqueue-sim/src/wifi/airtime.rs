@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use goodqueue::Duration;
 
-use super::Demand;
+use super::queues::Demand;
 
 /// The round of the stations of one access category.
 #[derive(Clone, Debug)]

@@ -10,12 +10,22 @@ use std::collections::VecDeque;
 /// Numbers that may be under way at once (IEEE 802.11-2012 §9.21.7: the largest window).
 pub const WINDOW: usize = 64;
 
+/// A packet that has left its queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken<P> {
+    /// Position among all packets that came to that queue.
+    pub(crate) position: u64,
+    pub(crate) packet: P,
+}
+
 /// A numbered frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Mpdu<P> {
     pub(crate) number: u64,
     /// Failed transmissions.
     pub(crate) failures: u32,
+    /// Position among all packets that came to its queue.
+    pub(crate) position: u64,
     pub(crate) packet: P,
 }
 
@@ -29,7 +39,7 @@ pub(crate) struct Session<P> {
     /// To be sent again, in the order of their numbers.
     retries: VecDeque<Mpdu<P>>,
     /// Taken from its queue, but too long for the last aggregate.
-    held: Option<P>,
+    held: Option<Taken<P>>,
     receiver: Reordering<P>,
 }
 
@@ -55,9 +65,10 @@ impl<P> Default for Session<P> {
 }
 
 impl<P> Session<P> {
-    /// True if something taken from a queue waits to be sent, or sent again.
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.held.is_some() || !self.retries.is_empty()
+    /// Position of the first packet taken from the queue that waits to be sent, or sent again.
+    pub(crate) fn waiting(&self) -> Option<u64> {
+        let retry = self.retries.front().map(|frame| frame.position);
+        retry.or_else(|| self.held.as_ref().map(|taken| taken.position))
     }
 
     /// True if the next frame to send would have a number inside the window.
@@ -68,7 +79,8 @@ impl<P> Session<P> {
     /// Shows the packets that wait at either end.
     pub(crate) fn for_each(&self, show: &mut impl FnMut(&P)) {
         self.retries.iter().for_each(|frame| show(&frame.packet));
-        self.held.iter().chain(self.receiver.buffer.iter().flatten()).for_each(show);
+        let held = self.held.iter().map(|taken| &taken.packet);
+        held.chain(self.receiver.buffer.iter().flatten()).for_each(show);
     }
 
     /// Numbers the frames of one transmission: those to be sent again first, then new ones that `next` gives. `length` is
@@ -77,7 +89,7 @@ impl<P> Session<P> {
         &mut self,
         limits: Limits,
         length: impl Fn(&P) -> u32,
-        mut next: impl FnMut() -> Option<P>,
+        mut next: impl FnMut() -> Option<Taken<P>>,
     ) -> Vec<Mpdu<P>> {
         let mut frames: Vec<Mpdu<P>> = Vec::with_capacity(limits.subframes.min(WINDOW));
         let mut bytes = 0_u32;
@@ -94,13 +106,15 @@ impl<P> Session<P> {
             if self.settled.len() >= WINDOW {
                 break;
             }
-            let Some(packet) = self.held.take().or_else(&mut next) else { break };
-            bytes = bytes.saturating_add(length(&packet));
+            let Some(taken) = self.held.take().or_else(&mut next) else { break };
+            bytes = bytes.saturating_add(length(&taken.packet));
             if !fits(bytes, &frames) {
-                self.held = Some(packet);
+                self.held = Some(taken);
                 break;
             }
-            frames.push(Mpdu { number: self.start + self.settled.len() as u64, failures: 0, packet });
+            let Taken { position, packet } = taken;
+            let number = self.start + self.settled.len() as u64;
+            frames.push(Mpdu { number, failures: 0, position, packet });
             self.settled.push_back(false);
         }
         frames
@@ -186,7 +200,8 @@ mod tests {
 
     fn send(session: &mut Session<u32>, limits: Limits, packets: &mut Vec<u32>) -> Vec<Mpdu<u32>> {
         packets.reverse();
-        let frames = session.aggregate(limits, |_| 1_544, || packets.pop());
+        let taken = |packet: u32| Taken { position: u64::from(packet), packet };
+        let frames = session.aggregate(limits, |_| 1_544, || packets.pop().map(taken));
         packets.reverse();
         frames
     }
@@ -204,6 +219,7 @@ mod tests {
         let mut delivered = Vec::new();
         let missing = frames.next().expect("three");
         session.retry(missing);
+        assert_eq!(session.waiting(), Some(10));
         for frame in frames {
             receive(&mut session, frame, &mut delivered);
         }
@@ -259,9 +275,9 @@ mod tests {
         let limits = Limits { subframes: 64, bytes: 3 * 1_544 };
         let mut packets: Vec<u32> = (0..5).collect();
         assert_eq!(send(&mut session, limits, &mut packets).len(), 3);
-        assert!(session.has_waiting(), "the fourth is out of its queue");
+        assert_eq!(session.waiting(), Some(3), "the fourth is out of its queue");
         assert_eq!(send(&mut session, limits, &mut packets).len(), 2);
-        assert!(!session.has_waiting() && packets.is_empty());
+        assert!(session.waiting().is_none() && packets.is_empty());
         let short = Limits { subframes: 64, bytes: 10 };
         assert_eq!(send(&mut session, short, &mut vec![9]).len(), 1, "a lone frame may be long");
     }

@@ -2,15 +2,17 @@
 //!
 //! Per access category one discipline (Linux's `mq`) in front of one budget of packets, which the driver fills as fast as
 //! the discipline gives them, whether or not the air takes them. That buffer belongs to nobody's algorithm and is shared by
-//! all receivers; the driver sends to the receivers in turn, one aggregate each.
+//! all receivers, which the driver serves in an [`Order`].
 
 use std::collections::VecDeque;
 
 use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, Count, Drops, Duration, Flow, Instant, Packet, Qdisc, Stats};
 
-use super::Demand;
+use super::block_ack::Taken;
 use super::contention::AccessCategory;
+use super::order::{Head, Order, Schedule};
+use super::queues::Outside;
 
 /// What a driver's queue is made from.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,6 +21,8 @@ pub struct DriverConfig {
     pub qdisc: AnyConfig,
     /// Packets of an access category that the driver holds, those in the air included, before it stops the discipline.
     pub limit: u32,
+    /// Which receiver it serves next.
+    pub order: Order,
 }
 
 /// The disciplines and the driver's queues of one node.
@@ -37,10 +41,11 @@ struct Category<P> {
     qdisc: AnyQdisc<P>,
     /// When the discipline, which gives nothing now, must be asked again.
     wake: Option<Instant>,
-    queues: Vec<VecDeque<P>>,
-    /// Receivers with something to send to, in turn.
-    turns: VecDeque<usize>,
-    listed: Vec<bool>,
+    /// Packets for each receiver.
+    queues: Vec<VecDeque<Taken<P>>>,
+    schedule: Schedule,
+    /// Packets that have come from the discipline.
+    pulled: u64,
     /// Packets below the discipline.
     held: usize,
 }
@@ -65,7 +70,7 @@ impl<P: Packet + Flow> Driver<P> {
     /// Shows the packets that wait below the disciplines.
     pub(crate) fn for_each_below(&self, show: &mut impl FnMut(&P)) {
         let queues = self.categories.iter().flatten().flat_map(|category| &category.queues);
-        queues.flatten().for_each(show);
+        queues.flatten().for_each(|taken| show(&taken.packet));
     }
 
     /// The disciplines' counters, added up.
@@ -90,8 +95,8 @@ impl<P: Packet + Flow> Driver<P> {
                 qdisc: AnyQdisc::new(config.qdisc.clone(), salt, Source::Seeded(generator)),
                 wake: None,
                 queues: (0..*peers).map(|_| VecDeque::new()).collect(),
-                turns: VecDeque::new(),
-                listed: vec![false; *peers],
+                schedule: Schedule::new(config.order, *peers),
+                pulled: 0,
                 held: 0,
             })
         });
@@ -123,8 +128,9 @@ impl<P: Packet + Flow> Driver<P> {
             left(&packet);
             queue.held += 1;
             let receiver = peer(&packet);
-            queue.queues[receiver].push_back(packet);
-            queue.list(receiver);
+            queue.queues[receiver].push_back(Taken { position: queue.pulled, packet });
+            queue.pulled += 1;
+            queue.schedule.list(receiver);
         }
         self.len = self.len + queue.qdisc.len() - before;
     }
@@ -144,40 +150,28 @@ impl<P: Packet + Flow> Driver<P> {
         }
     }
 
-    /// Whose turn it is; `demand` says what is left to send to a receiver outside this queue.
+    /// Whose turn it is; `outside` tells of the packets of a receiver that have left this queue.
     pub(crate) fn next_peer(
         &mut self,
         category: AccessCategory,
-        demand: impl Fn(usize, bool) -> Demand,
+        outside: impl Fn(usize) -> Outside,
     ) -> Option<usize> {
-        let queue = self.categories[category.index()].as_mut()?;
-        for _ in 0..queue.turns.len() {
-            let peer = queue.turns.pop_front()?;
-            match demand(peer, !queue.queues[peer].is_empty()) {
-                Demand::Nothing => queue.listed[peer] = false,
-                Demand::Blocked => queue.turns.push_back(peer),
-                Demand::Ready => {
-                    queue.turns.push_back(peer);
-                    return Some(peer);
-                }
-            }
-        }
-        None
+        let Category { queues, schedule, .. } = &mut **self.categories[category.index()].as_mut()?;
+        schedule.next(|peer| head(&queues[peer], outside(peer)))
     }
 
     /// True if [`Self::next_peer`] would find one.
     pub(crate) fn has_ready_peer(
         &self,
         category: AccessCategory,
-        demand: impl Fn(usize, bool) -> Demand,
+        outside: impl Fn(usize) -> Outside,
     ) -> bool {
-        self.categories[category.index()].as_ref().is_some_and(|queue| {
-            let mut peers = queue.turns.iter();
-            peers.any(|&peer| demand(peer, !queue.queues[peer].is_empty()) == Demand::Ready)
-        })
+        self.categories[category.index()]
+            .as_ref()
+            .is_some_and(|queue| queue.schedule.has_next(|peer| head(&queue.queues[peer], outside(peer))))
     }
 
-    pub(crate) fn take(&mut self, category: AccessCategory, peer: usize) -> Option<P> {
+    pub(crate) fn take(&mut self, category: AccessCategory, peer: usize) -> Option<Taken<P>> {
         self.categories[category.index()].as_mut()?.queues[peer].pop_front()
     }
 
@@ -185,16 +179,13 @@ impl<P: Packet + Flow> Driver<P> {
     pub(crate) fn completed(&mut self, category: AccessCategory, peer: usize, packets: usize) {
         if let Some(queue) = &mut self.categories[category.index()] {
             queue.held = queue.held.saturating_sub(packets);
-            queue.list(peer);
+            queue.schedule.list(peer);
         }
     }
 }
 
-impl<P> Category<P> {
-    fn list(&mut self, peer: usize) {
-        if !self.listed[peer] {
-            self.listed[peer] = true;
-            self.turns.push_back(peer);
-        }
-    }
+/// Packets that have left the queue came before those that are in it.
+fn head<P>(queue: &VecDeque<Taken<P>>, outside: Outside) -> Head {
+    let position = outside.waiting.or_else(|| queue.front().map(|taken| taken.position));
+    Head { demand: outside.demand(!queue.is_empty()), position: position.unwrap_or(0) }
 }

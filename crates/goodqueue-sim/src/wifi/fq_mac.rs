@@ -10,9 +10,9 @@ use goodqueue::flow_queue::FlowQueues;
 use goodqueue::random::mix_64;
 use goodqueue::{Count, DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
 
-use super::Demand;
 use super::airtime::Airtime;
 use super::contention::AccessCategory;
+use super::queues::{Demand, Outside};
 
 /// What an FQ-MAC is made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,15 +117,10 @@ pub(crate) struct Peer {
 }
 
 impl<P: Packet + Flow> Station<P> {
-    /// What there is to send; `demand` adds what is left outside the queue.
-    fn demand(
-        &self,
-        category: AccessCategory,
-        within_limits: bool,
-        demand: impl FnOnce(bool) -> Demand,
-    ) -> Demand {
+    /// What there is to send, with the packets that have left the queue.
+    fn demand(&self, category: AccessCategory, within_limits: bool, outside: Outside) -> Demand {
         let queued = self.tids[category.index()].as_ref().is_some_and(|tid| !tid.is_empty());
-        match demand(queued) {
+        match outside.demand(queued) {
             Demand::Ready if !within_limits => Demand::Blocked,
             other => other,
         }
@@ -227,17 +222,17 @@ impl<P: Packet + Flow> FqMac<P> {
         }
     }
 
-    /// Whose turn it is; `demand` says what is left to send to a receiver outside this queue.
+    /// Whose turn it is; `outside` tells of the packets of a receiver that have left this queue.
     pub(crate) fn next_peer(
         &mut self,
         category: AccessCategory,
-        demand: impl Fn(usize, bool) -> Demand,
+        outside: impl Fn(usize) -> Outside,
     ) -> Option<usize> {
         let Self { config, stations, rounds, pending, .. } = self;
         rounds[category.index()].next(|peer| {
             let station = &stations[peer];
             let within = config.airtime_limits.allow(station.pending, *pending);
-            station.demand(category, within, |queued| demand(peer, queued))
+            station.demand(category, within, outside(peer))
         })
     }
 
@@ -245,11 +240,11 @@ impl<P: Packet + Flow> FqMac<P> {
     pub(crate) fn has_ready_peer(
         &self,
         category: AccessCategory,
-        demand: impl Fn(usize, bool) -> Demand,
+        outside: impl Fn(usize) -> Outside,
     ) -> bool {
         self.stations.iter().enumerate().any(|(peer, station)| {
             let within = self.config.airtime_limits.allow(station.pending, self.pending);
-            station.demand(category, within, |queued| demand(peer, queued)) == Demand::Ready
+            station.demand(category, within, outside(peer)) == Demand::Ready
         })
     }
 

@@ -3,7 +3,7 @@
 use goodqueue::random::Random;
 use goodqueue::{Count, Duration, Flow, Instant, Packet, Stats};
 
-use super::block_ack::{Limits, Session};
+use super::block_ack::{Limits, Session, Taken};
 use super::contention::AccessCategory;
 use super::driver::Driver;
 use super::flight::Aggregate;
@@ -38,6 +38,15 @@ pub(super) enum Mac<P> {
     Fq(FqMac<P>),
 }
 
+/// What there is to send to a receiver beside its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Outside {
+    /// Position of the first packet that has left the queue and must be sent, or sent again.
+    pub(crate) waiting: Option<u64>,
+    /// The window has room for what would be sent next.
+    pub(crate) may_send: bool,
+}
+
 /// What there is to send to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Demand {
@@ -47,6 +56,17 @@ pub(crate) enum Demand {
     Blocked,
     /// Something.
     Ready,
+}
+
+impl Outside {
+    /// What there is to send together with a queue that is empty or not.
+    pub(crate) const fn demand(self, queued: bool) -> Demand {
+        match (queued || self.waiting.is_some(), self.may_send) {
+            (false, _) => Demand::Nothing,
+            (true, false) => Demand::Blocked,
+            (true, true) => Demand::Ready,
+        }
+    }
 }
 
 impl<P: Packet + Flow> Queues<P> {
@@ -110,10 +130,10 @@ impl<P: Packet + Flow> Queues<P> {
 
     /// True if an aggregate can be formed.
     pub(super) fn has_something(&self, category: AccessCategory) -> bool {
-        let demand = |peer: usize, queued: bool| self.peers[peer].demand(category, queued);
+        let outside = |peer: usize| self.peers[peer].outside(category);
         match &self.mac {
-            Mac::Driver(driver) => driver.has_ready_peer(category, demand),
-            Mac::Fq(fq) => fq.has_ready_peer(category, demand),
+            Mac::Driver(driver) => driver.has_ready_peer(category, outside),
+            Mac::Fq(fq) => fq.has_ready_peer(category, outside),
         }
     }
 
@@ -127,10 +147,10 @@ impl<P: Packet + Flow> Queues<P> {
         let Self { node, mac, peers, framing } = self;
         let length = |packet: &P| mpdu_bytes(packet.len().saturating_sub(*framing));
         loop {
-            let demand = |peer: usize, queued: bool| peers[peer].demand(category, queued);
+            let outside = |peer: usize| peers[peer].outside(category);
             let peer = match mac {
-                Mac::Driver(driver) => driver.next_peer(category, demand),
-                Mac::Fq(fq) => fq.next_peer(category, demand),
+                Mac::Driver(driver) => driver.next_peer(category, outside),
+                Mac::Fq(fq) => fq.next_peer(category, outside),
             }?;
             let Link { radio, limits, sessions, .. } = &mut peers[peer];
             let before = mac.len();
@@ -146,7 +166,7 @@ impl<P: Packet + Flow> Queues<P> {
                         if let Some(packet) = &packet {
                             sink.left_queue(now, *node, packet);
                         }
-                        packet
+                        packet.map(|packet| Taken { position: 0, packet })
                     }
                 },
             );
@@ -200,14 +220,10 @@ impl<P> Link<P> {
         }
     }
 
-    /// What there is to send in this access category, with what is queued for it.
-    fn demand(&self, category: AccessCategory, queued: bool) -> Demand {
+    /// What there is outside the queue of this access category.
+    fn outside(&self, category: AccessCategory) -> Outside {
         let session = &self.sessions[category.index()];
-        match (queued || session.has_waiting(), session.may_send()) {
-            (false, _) => Demand::Nothing,
-            (true, false) => Demand::Blocked,
-            (true, true) => Demand::Ready,
-        }
+        Outside { waiting: session.waiting(), may_send: session.may_send() }
     }
 
     /// Which of `count` MPDUs are lost, by their place.

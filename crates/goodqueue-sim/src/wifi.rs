@@ -2,14 +2,17 @@
 //!
 //! # What it does
 //! Each node has a queue per receiver and access category, under a queue discipline and a driver's buffer ([`driver`]) or
-//! in the MAC itself ([`fq_mac`], [`airtime`]); aggregates of the packets (A-MPDU) that contend for the channel
-//! ([`contention`]); retransmission and reordering under block acknowledgement ([`block_ack`]); and air times to the
-//! microsecond ([`phy`]).
+//! in the MAC itself ([`fq_mac`], [`airtime`]); aggregates of the packets (A-MPDU), formed ahead or at channel access
+//! ([`forming`]), that contend for the channel ([`contention`]); retransmission and reordering under block acknowledgement
+//! ([`block_ack`]); and air times to the microsecond ([`phy`]).
 //!
 //! # Reference
 //! IEEE 802.11-2012 §9 and §20; Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function",
 //! IEEE JSAC 18(3), 2000; Heusse et al., "Performance Anomaly of 802.11b", INFOCOM 2003; Høiland-Jørgensen et al.,
-//! "Ending the Anomaly", USENIX ATC 2017.
+//! "Ending the Anomaly", USENIX ATC 2017. Later editions of the standard have other TXOP limits ([`contention::Edca`]) and
+//! begin the contention window anew one failure later ([`contention::SHORT_RETRY_LIMIT`]); the time for which a sender waits
+//! for an answer is that of the edition of 2016 ([`phy::ANSWER_TIMEOUT`]). Where hardware decides, the defaults are those of
+//! ath9k: [`forming::Forming`], [`order::Order`], [`RadioConfig::new`].
 //!
 //! # Assumptions
 //! * All nodes hear each other, and there is no other network on the channel: no hidden nodes, no RTS/CTS, no capture.
@@ -18,6 +21,9 @@
 //! * The modulation of each client and direction is fixed: there is no rate control.
 //! * A transmission opportunity is one PPDU, kept within the TXOP limit of its access category.
 //! * An MPDU is handed up with the symbol that carries its last bit, if all before it have been (IEEE 802.11-2012 §9.21.7.6).
+//! * After frames that collide every other node waits EIFS: it could read none of them. ns-3 has such nodes detect no
+//!   preamble when the frames are equally strong, and wait AIFS.
+//! * A packet of a small queue ([`MediumConfig::small_queue`]) counts until it arrives, not until its answer does.
 //! * The access category follows from the DSCP. Voice is never aggregated, as with minstrel_ht.
 //! * Clients talk to hosts behind the access point, not to each other.
 //!

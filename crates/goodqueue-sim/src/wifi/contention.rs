@@ -27,7 +27,8 @@ pub enum AccessCategory {
     Vo,
 }
 
-/// Parameters of an access category (IEEE 802.11-2012 Table 8-105, for OFDM PHYs).
+/// Parameters of an access category (IEEE 802.11-2012 Table 8-105, for OFDM PHYs). IEEE 802.11-2020 Table 9-155 has longer
+/// TXOP limits: 4.096 ms for video and 2.080 ms for voice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edca {
     /// Slots that the medium must be idle beyond SIFS.
@@ -138,7 +139,8 @@ impl Backoff {
     }
 }
 
-/// After so many failures in a row the contention window begins anew (`dot11ShortRetryLimit`).
+/// After so many failures in a row the contention window begins anew (`dot11ShortRetryLimit`, IEEE 802.11-2012 §9.19.2.5).
+/// By IEEE 802.11-2020 §10.23.2.2 it does so after one more.
 pub const SHORT_RETRY_LIMIT: u32 = 7;
 
 #[cfg(test)]

@@ -142,6 +142,8 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Bytes delivered in all.
     pub total: u64,
+    /// Bytes taken for lost in all.
+    pub lost: u64,
     /// The application had too little to send.
     pub app_limited: bool,
 }
@@ -177,8 +179,13 @@ pub trait CongestionControl {
     }
 
     /// The retransmission timer ran out; comes after [`on_congestion`](Self::on_congestion), where the window was reduced, or
-    /// without, where it had been before.
-    fn on_timeout(&mut self) {}
+    /// without, where it had been before. `lost`: bytes taken for lost in all, where the sender takes delivery rate samples.
+    fn on_timeout(&mut self, lost: u64) {
+        let _ = lost;
+    }
+
+    /// A reduction was taken back: nothing had been lost.
+    fn on_undo(&mut self) {}
 
     /// True if [`on_feedback`](Self::on_feedback) is to be called; asked once, when the connection is made.
     fn wants_feedback(&self) -> bool {
@@ -218,6 +225,11 @@ pub trait CongestionControl {
     /// Bytes per second at which segments may leave; `None`: as the window lets them.
     fn pacing_rate(&self) -> Option<u64> {
         None
+    }
+
+    /// Least number of segments that leave together at the pacing rate, if the window allows.
+    fn least_burst(&self) -> u32 {
+        2
     }
 
     /// The window in bytes, where it may be less than a segment.

@@ -262,7 +262,7 @@ impl CongestionControl for CubicLinux {
     }
 
     /// Everything but `HyStart`'s round is forgotten, also where the window was reduced before.
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _lost: u64) {
         *self = Self { standard: self.standard, ..Self::default() };
     }
 
@@ -366,7 +366,7 @@ mod tests {
     fn a_timeout_within_a_recovery_forgets_the_plateau_too() {
         let mut cubic =
             CubicLinux { last_max: 100, delay_min: Some(Duration::from_millis(50)), ..CubicLinux::default() };
-        cubic.on_timeout();
+        cubic.on_timeout(0);
         assert_eq!((cubic.last_max, cubic.delay_min), (0, None));
     }
 

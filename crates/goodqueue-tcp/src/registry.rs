@@ -103,9 +103,15 @@ macro_rules! controllers {
                 }
             }
 
-            fn on_timeout(&mut self) {
+            fn on_timeout(&mut self, lost: u64) {
                 match self {
-                    $(Self::$name(controller) => controller.on_timeout()),+
+                    $(Self::$name(controller) => controller.on_timeout(lost)),+
+                }
+            }
+
+            fn on_undo(&mut self) {
+                match self {
+                    $(Self::$name(controller) => controller.on_undo()),+
                 }
             }
 
@@ -148,6 +154,12 @@ macro_rules! controllers {
             fn pacing_rate(&self) -> Option<u64> {
                 match self {
                     $(Self::$name(controller) => controller.pacing_rate()),+
+                }
+            }
+
+            fn least_burst(&self) -> u32 {
+                match self {
+                    $(Self::$name(controller) => controller.least_burst()),+
                 }
             }
 

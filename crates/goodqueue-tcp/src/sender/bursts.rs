@@ -144,6 +144,7 @@ impl<C: CongestionControl> Sender<C> {
     fn most_of_burst(&self) -> u32 {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
         let rtt = self.rtt.min_rtt().as_nanos() / 1000;
+        let fewest = if self.pace.is_some() { self.controller.least_burst() } else { LEAST };
         let window = self.cwnd.max(self.scoreboard.outstanding());
         // Whether it can be more than the least, without a division.
         let least = u64::from(LEAST + 1) * self.mss * PER_SECOND;
@@ -152,7 +153,7 @@ impl<C: CongestionControl> Sender<C> {
             None => u128::from(window) * 2_000_000_000 < u128::from(srtt) * u128::from(least),
         };
         if slow && rtt >> RTT_SHIFT > 4 {
-            return LEAST;
+            return fewest;
         }
         let slow_start = self.cwnd < self.ssthresh / 2;
         let ratio = if slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
@@ -162,6 +163,6 @@ impl<C: CongestionControl> Sender<C> {
         let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
         let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);
         let bytes = ((rate / PER_SECOND).min(MOST_BYTES) + short).min(MOST_BYTES);
-        narrow(bytes / self.mss).max(LEAST)
+        narrow(bytes / self.mss).max(fewest)
     }
 }

@@ -80,6 +80,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         let lost_before = self.scoreboard.lost();
         let found = self.mark_late(now);
+        if let Some(rates) = &mut self.rates {
+            rates.on_lost(found.lost);
+        }
         if let Some(wait) = found.next {
             self.timer = Some(self.config.timers.expiry(now, wait + TIMER_SLACK));
             self.purpose = Purpose::Reordering;
@@ -87,9 +90,11 @@ impl<C: CongestionControl> Sender<C> {
             self.timer = Some(self.timeout_of_front(now));
         }
         let lost = self.scoreboard.lost() > lost_before;
-        if lost && self.phase != Phase::Recovery && !self.controls_all {
+        if lost && self.phase != Phase::Recovery {
             self.begin_recovery(now, 0);
-            self.reduce_rate(self.mss, false);
+            if !self.controls_all {
+                self.reduce_rate(self.mss, false);
+            }
         }
         true
     }
@@ -289,6 +294,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn undo(&mut self, unmark: bool) {
         if let Some(undo) = self.rack.undo.take() {
             self.stats.undone += 1;
+            self.controller.on_undo();
             self.cwnd = self.cwnd.max(undo.cwnd);
             if undo.ssthresh > self.ssthresh {
                 self.ssthresh = undo.ssthresh;

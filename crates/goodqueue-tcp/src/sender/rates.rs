@@ -22,6 +22,7 @@ struct Snapshot {
 pub(super) struct Rates {
     delivered: u64,
     delivered_at: Instant,
+    lost: u64,
     first_sent: Instant,
     /// Samples are limited by the application until so much was delivered.
     app_limited_until: u64,
@@ -82,6 +83,16 @@ impl Rates {
         }
     }
 
+    /// So many bytes more are taken for lost.
+    pub(super) fn on_lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// Bytes taken for lost in all.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// The sample of an ACK that delivered `bytes`.
     pub(super) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         if bytes > 0 {
@@ -96,6 +107,7 @@ impl Rates {
             interval,
             prior_delivered: newest.delivered,
             total: self.delivered,
+            lost: self.lost,
             app_limited: newest.app_limited,
         })
     }

@@ -281,6 +281,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         if self.feedback && !grows_first && !hears_first {
             news.newly_lost = newly_lost;
+            if let Some(rates) = &mut self.rates {
+                rates.on_lost(newly_lost);
+            }
             self.tell(now, segment, &mut news, pipe_before, echo);
         }
         if self.controls_all {

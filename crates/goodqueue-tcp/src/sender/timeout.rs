@@ -73,6 +73,7 @@ impl<C: CongestionControl> Sender<C> {
             self.doubt_reordering();
         }
         let recent = if self.config.rack() { now - self.rack.rtt } else { Instant::MAX };
+        let pipe = self.scoreboard.pipe();
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
         // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this very timeout.
         // In Linux 3.14 one that follows another after progress counts as new (tcp_enter_loss).
@@ -82,7 +83,11 @@ impl<C: CongestionControl> Sender<C> {
         self.rack.new_data_first = false;
         self.probed = None;
         self.phase = Phase::Loss;
-        self.controller.on_timeout();
+        let lost = self.rates.as_mut().map_or(0, |rates| {
+            rates.on_lost(pipe.saturating_sub(self.scoreboard.pipe()));
+            rates.lost()
+        });
+        self.controller.on_timeout(lost);
         self.cwnd = self.mss; // LW
         if self.config.whole_segments && self.config.rack() {
             self.cwnd += self.scoreboard.pipe();

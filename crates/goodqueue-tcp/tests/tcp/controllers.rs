@@ -93,6 +93,21 @@ fn bbr_sends_pairs_at_most_and_spreads_them_over_the_round_trip() {
 }
 
 #[test]
+fn bbr_sends_single_segments_below_1200_kbit_per_second() {
+    let settings = Profile::by_name("linux").expect("listed").settings;
+    let mut pair = bulk("bbr", Config { rwnd: 6 * 1460, ..settings.suited_to("bbr") });
+    // Slow enough for six segments in a round trip.
+    pair.data_fates = vec![Fate::Delay(200); 8000];
+    pair.run_until(at(8000));
+    let rate = pair.sender.pacing_rate().expect("it paces");
+    assert!(rate < 150_000, "{rate} bytes per second");
+    let times: Vec<Instant> =
+        pair.data.iter().filter(|sent| sent.0 > at(4000) && sent.1.len > 0).map(|sent| sent.0).collect();
+    assert!(times.len() > 20);
+    assert!(times.windows(2).all(|two| two[0] < two[1]), "no two leave at one instant");
+}
+
+#[test]
 fn bbr_keeps_its_rate_through_a_loss() {
     let rate_after = |lost: bool| {
         // The receiver's window is the bottleneck: this network has none.

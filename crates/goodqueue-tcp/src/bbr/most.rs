@@ -1,0 +1,62 @@
+//! The most bandwidth of the last rounds.
+
+/// The bandwidth is the most of so many rounds.
+const BANDWIDTH_ROUNDS: u64 = 10;
+
+/// The most of the last rounds, as Linux estimates it from three samples (Nichols' windowed filter): the best, the best of those
+/// that came a quarter of the window later, and of those half a window later.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Most {
+    /// Round and value; the best first.
+    best: [(u64, f64); 3],
+}
+
+impl Most {
+    pub(super) fn value(&self) -> f64 {
+        self.best[0].1
+    }
+
+    pub(super) fn take(&mut self, round: u64, value: f64) {
+        let new = (round, value);
+        if value >= self.best[0].1 || round - self.best[2].0 > BANDWIDTH_ROUNDS {
+            self.best = [new; 3];
+            return;
+        }
+        if value >= self.best[1].1 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if value >= self.best[2].1 {
+            self.best[2] = new;
+        }
+        let [first, second, third] = self.best;
+        if round - first.0 > BANDWIDTH_ROUNDS {
+            self.best = [second, third, new];
+            if round - second.0 > BANDWIDTH_ROUNDS {
+                self.best = [third, new, new];
+            }
+        } else if second.0 == first.0 && round - first.0 > BANDWIDTH_ROUNDS / 4 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if third.0 == second.0 && round - first.0 > BANDWIDTH_ROUNDS / 2 {
+            self.best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_the_last_rounds_is_followed_by_the_best_of_their_later_quarters() {
+        let mut most = Most::default();
+        for (round, value) in [(1, 10.0), (2, 5.0), (5, 7.0), (8, 6.0), (9, 4.0)] {
+            most.take(round, value);
+            assert!((most.value() - 10.0).abs() < 1e-9);
+        }
+        most.take(12, 3.0);
+        assert!((most.value() - 7.0).abs() < 1e-9, "the ten of eleven rounds ago are gone");
+        most.take(17, 3.0);
+        assert!(most.value() < 7.0);
+        most.take(18, 20.0);
+        assert!((most.value() - 20.0).abs() < 1e-9);
+    }
+}

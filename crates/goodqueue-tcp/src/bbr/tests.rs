@@ -1,0 +1,110 @@
+use super::*;
+
+/// 1.25 MB/s (10 Mbit/s).
+const BANDWIDTH: f64 = 1.25e6;
+
+#[test]
+fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
+    let mut bbr = Bbr { mode: Mode::ProbeBandwidth, gain: 1.0, ..Bbr::default() };
+    bbr.bandwidth.take(1, BANDWIDTH);
+    bbr.pace = BANDWIDTH;
+    let feedback = feedback(Duration::from_millis(4));
+    assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
+    bbr.gain = CYCLE[0];
+    assert_eq!(bbr.at_departure(20_000, &feedback), 15_000 + 2 * 1460, "probing, with the burst itself");
+    assert_eq!(bbr.at_departure(1000, &feedback), 0);
+}
+
+#[test]
+fn the_cycle_begins_anywhere_but_where_it_drains() {
+    let mut begun = [0; CYCLE.len()];
+    for nanos in 0..700 {
+        let mut bbr = Bbr::default();
+        bbr.probe_bandwidth(Instant::from_nanos(nanos * 1_234_567));
+        begun[bbr.phase] += 1;
+    }
+    assert_eq!(begun[1], 0);
+    assert!(begun.iter().enumerate().all(|(phase, &times)| phase == 1 || times > 60), "{begun:?}");
+}
+
+fn feedback(until_departure: Duration) -> Feedback {
+    Feedback {
+        now: Instant::ZERO,
+        una: 0,
+        next: 0,
+        acked: 0,
+        delivered: 0,
+        lost: 0,
+        pipe: 0,
+        pipe_before: 0,
+        until_departure,
+        rtt: None,
+        srtt: Duration::ZERO,
+        min_rtt: Duration::ZERO,
+        one_way_delay: None,
+        stamps: None,
+        ecn_echo: false,
+        in_recovery: false,
+        rate: None,
+        mss: 1460,
+    }
+}
+
+/// An ACK at `millis` that delivers a segment, with `pipe` segments still in flight.
+fn ack(millis: u64, pipe: u64, delivered: u64, sent_after: u64) -> Feedback {
+    let now = Instant::from_nanos(millis * 1_000_000);
+    let rate = RateSample {
+        delivered: 1460,
+        interval: Duration::from_millis(100),
+        prior_delivered: sent_after * 1460,
+        total: delivered * 1460,
+        lost: 0,
+        app_limited: false,
+    };
+    Feedback {
+        now,
+        acked: 1460,
+        delivered: 1460,
+        pipe: pipe * 1460,
+        pipe_before: (pipe + 1) * 1460,
+        rtt: Some(Duration::from_millis(100)),
+        srtt: Duration::from_millis(100),
+        min_rtt: Duration::from_millis(100),
+        rate: Some(rate),
+        ..feedback(Duration::ZERO)
+    }
+}
+
+#[test]
+fn a_timeout_leaves_a_window_of_one_segment_also_within_recovery() {
+    let mut bbr = Bbr { cwnd: 40 * 1460, recovered_from: Recovery::Fast, ..Bbr::default() };
+    bbr.on_timeout(40 * 1460);
+    let mut window = Window { cwnd: 1460, ssthresh: u64::MAX / 2 };
+    bbr.on_feedback(&Feedback { in_recovery: true, ..ack(1000, 0, 1, 0) }, &mut window);
+    assert_eq!(window.cwnd, MIN_WINDOW * 1460, "the least window, not the forty segments of before");
+}
+
+#[test]
+fn the_small_window_lasts_for_a_round_that_begins_with_it() {
+    let mut bbr = Bbr { cwnd: 40 * 1460, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
+    (bbr.mode, bbr.round_end, bbr.delivered) = (Mode::ProbeBandwidth, 110 * 1460, 100 * 1460);
+    let mut window = Window { cwnd: bbr.cwnd, ssthresh: u64::MAX / 2 };
+    let mut tell = |bbr: &mut Bbr, millis, pipe, delivered, sent_after| {
+        bbr.on_feedback(&ack(millis, pipe, delivered, sent_after), &mut window);
+        bbr.mode == Mode::ProbeRtt
+    };
+    assert!(tell(&mut bbr, 10_500, 10, 101, 90), "the least RTT is older than ten seconds");
+    assert!(tell(&mut bbr, 10_600, 4, 102, 91), "the window is small now");
+    // Of a round that was under way already, more than 200 ms later.
+    assert!(tell(&mut bbr, 10_900, 4, 103, 101));
+    // What was sent with the small window.
+    assert!(!tell(&mut bbr, 11_000, 4, 104, 102));
+}
+
+#[test]
+fn a_reduction_that_is_taken_back_forgets_the_policer() {
+    let mut bbr = Bbr { full: 1e6, full_rounds: 2, ..Bbr::default() };
+    bbr.on_undo();
+    assert_eq!((whole(bbr.full), bbr.full_rounds), (0, 0));
+    assert_eq!(bbr.policer.rate(), None);
+}

@@ -172,6 +172,7 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
             ..Fairness::default()
         },
         groups: Vec::new(),
+        shared_queues: Vec::new(),
         goodput_by_kind: std::collections::BTreeMap::new(),
         completion: None,
         loss_synchronization: PerDirection::default(),

@@ -65,6 +65,7 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         },
         loss_synchronization: PerDirection::default(),
         groups: Vec::new(),
+        shared_queues: Vec::new(),
         goodput_by_kind: std::collections::BTreeMap::new(),
         completion: None,
         tcp_share: Some(1.0),

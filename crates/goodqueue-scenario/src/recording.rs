@@ -83,6 +83,17 @@ impl Header {
         })
     }
 
+    /// The commands of tc that built the discipline. A recorder that says so let packets take no more memory than they have
+    /// bytes, and `truesize` tells disciplines with a limit in memory.
+    #[must_use]
+    pub fn commands(&self) -> Vec<String> {
+        let said = self.other.get("memory").and_then(serde_json::Value::as_str);
+        let bare = said.is_some_and(|said| said.starts_with("packet bytes"));
+        let first =
+            self.qdisc.iter().map(|line| if bare { format!("{line} truesize 1") } else { line.clone() });
+        first.chain(self.extra.iter().cloned()).collect()
+    }
+
     /// Writes the header as the first line.
     ///
     /// # Errors

@@ -159,8 +159,7 @@ fn every_discipline_has_statistics_and_no_name_twice() {
 fn ours(recording: Recording) -> Option<Vec<Value>> {
     let header = recording.header().clone();
     let rate = header.rate().expect("a rate");
-    let text =
-        [header.qdisc.clone().into_iter().collect::<Vec<_>>(), header.extra.clone()].concat().join("\n");
+    let text = header.commands().join("\n");
     let link = Link { rate, ..Link::default() };
     let config = tc::parse_as(&text, &link, Some("linux")).unwrap_or_else(|error| panic!("{text}: {error}"));
     let rows: Vec<Row> = recording.collect::<Result<_, _>>().expect("readable");

@@ -48,8 +48,10 @@ impl Recording {
         let place = recording.name().to_owned();
         let header = recording.header().clone();
         let rate = header.rate().ok_or_else(|| format!("{place}:1: no rate_bps"))?;
-        let qdisc = header.qdisc.ok_or_else(|| format!("{place}:1: no qdisc"))?;
-        let commands: Vec<String> = std::iter::once(qdisc).chain(header.extra).collect();
+        if header.qdisc.is_none() {
+            return Err(format!("{place}:1: no qdisc"));
+        }
+        let commands = header.commands();
         let link = Link { rate, ..Link::default() };
         let rows: Vec<Row> = recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
         let configs = recording::configs(&commands, &rows, &link, Some("linux"));

@@ -32,6 +32,7 @@
 //! | `ack-filter`, `ack-filter-aggressive` | flags | off | tc-cake(8) | one of them |
 //! | `ingress` | flag | off (`egress`) | tc-cake(8) | |
 //! | `memlimit` | bytes | 4 × bandwidth × rtt, at least 4 MiB, at most 10240 × MTU | Linux sch_cake | 1 to 2^32 - 1 |
+//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
 //! | `autorate-ingress` | flag | off | tc-cake(8) | |
 //! | `fwmark` | number | 0 | tc-cake(8) | 0 to 2^32 - 1: these bits of [`Flow::mark`] choose the tin, from 1 |
 //! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | |
@@ -40,8 +41,7 @@
 //! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings of these.
 //!
 //! # Deviations
-//! The memory limit counts packet bytes, where Linux counts the larger `truesize` of its buffers; which queue loses is
-//! decided by Linux's heap, in which it is not always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc
+//! Which queue loses when the memory is used up is decided by Linux's heap, in which it is not always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc
 //! behind it only; the rate that it finds holds until another `bandwidth` is given. A negative overhead leaves a packet one byte at
 //! least, where Linux counts on below 0. Packets are never aggregates and
 //! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
@@ -93,6 +93,7 @@ use tin::{QUEUES_32, Tin, TinTally, charge, moving};
 use crate::cobalt::CobaltVariant;
 use crate::config::Build;
 use crate::gauge::{Observation, Part};
+use crate::memory::{Buffers, Memory};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Passage, Pool, Queued};
@@ -156,6 +157,7 @@ pub struct CakeConfig {
     mpu: u32,
     rtt: Duration,
     memory_limit: Option<u64>,
+    buffers: Buffers,
     mtu: u32,
     autorate: bool,
     /// Of a packet's mark, these bits choose the tin.
@@ -164,11 +166,12 @@ pub struct CakeConfig {
 }
 
 /// What is queued in all tins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Held {
     passage: Passage,
     /// How many packets of no bytes there are.
     empty: u64,
+    memory: Memory,
     /// Which queue has the most of them.
     longest: Heap,
 }
@@ -226,7 +229,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             tins: Vec::new(),
             spare: Vec::new(),
             pool: Pool::default(),
-            held: Held::default(),
+            held: Held::new(config.buffers),
             memory: 0,
             rate: config.rate,
             estimate: Estimate::new(config.rate),
@@ -322,6 +325,16 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let taken = self.pool.pop_front(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
         self.forget(tin, index, taken.len());
         Some(taken)
+    }
+
+    /// Counts the memory anew, since packets take another one.
+    fn count_memory(&mut self) {
+        self.held.memory = Memory::new(self.config.buffers);
+        let chains =
+            self.tins.iter().flat_map(|tin| (0..QUEUES_32).map(|index| &tin.flows.at(index).packets));
+        for (_, packet) in chains.flat_map(|chain| self.pool.nodes(chain)) {
+            self.held.memory.enters(packet.len());
+        }
     }
 
     /// When the oldest packet of a queue came.
@@ -476,7 +489,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         for Queued { at, packet } in queued {
             let none = self.held.is_empty();
             // What was queued is not counted twice.
-            self.held.passage.returns(packet.len());
+            self.held.returns(packet.len());
             self.insert(at, packet, none, drops);
         }
         self.restore(tallies);
@@ -603,6 +616,23 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 }
 
 impl Held {
+    fn new(buffers: Buffers) -> Self {
+        Self { passage: Passage::default(), empty: 0, memory: Memory::new(buffers), longest: Heap::default() }
+    }
+
+    /// A packet of `bytes` comes.
+    #[inline]
+    fn enters(&mut self, bytes: u32) {
+        self.passage.enters(bytes);
+        self.memory.enters(bytes);
+    }
+
+    /// A packet of `bytes` that had gone is back.
+    fn returns(&mut self, bytes: u32) {
+        self.passage.returns(bytes);
+        self.memory.enters(bytes);
+    }
+
     /// A packet of `bytes` came to a queue, which holds so much now.
     #[inline]
     fn add(&mut self, bytes: u32, queue: u32, holds: u64) {
@@ -616,6 +646,7 @@ impl Held {
     #[inline]
     fn remove(&mut self, bytes: u32, queue: u32, holds: u64, sent: bool) {
         self.passage.leaves(bytes);
+        self.memory.leaves(bytes);
         if bytes == 0 {
             self.empty = self.empty.wrapping_sub(1);
         }
@@ -627,10 +658,10 @@ impl Held {
         self.passage.packets() == 0
     }
 
-    /// The bytes, a packet of no bytes counted as one.
+    /// The memory; without buffers the bytes, a packet of no bytes counted as one.
     #[inline]
-    const fn used(&self) -> u64 {
-        self.passage.bytes().wrapping_add(self.empty)
+    fn used(&self) -> u64 {
+        self.memory.used(self.passage.bytes().wrapping_add(self.empty))
     }
 }
 
@@ -666,7 +697,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.now = self.now.max(now);
         let bytes = packet.len();
         let none = self.held.is_empty();
-        self.held.passage.enters(bytes);
+        self.held.enters(bytes);
         self.insert(self.now, packet, none, drops);
         self.estimate.last = self.now;
         self.measure(bytes);
@@ -745,6 +776,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.sizes = self.sizes.complete(&self.config);
         self.remember_measures(&config);
         let old = core::mem::replace(&mut self.config, config);
+        if old.buffers != config.buffers {
+            self.count_memory();
+        }
         if old.rate != config.rate {
             self.rate = config.rate;
         }

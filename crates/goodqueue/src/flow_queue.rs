@@ -12,6 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{CodelTally, Head, Mark, Source, mark};
+use crate::memory::{Buffers, Memory};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
@@ -64,6 +65,7 @@ pub struct FlowQueues<P, A> {
     new_flows: Turns,
     old_flows: Turns,
     passage: Passage,
+    memory: Memory,
     /// Flows that became new so far.
     activations: u64,
     /// Drops and marks; [`FlowQueues::stats`] knows the rest.
@@ -100,6 +102,11 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// `flows` empty queues, each with an AQM that is in the state `aqm`.
     #[must_use]
     pub fn new(flows: u32, aqm: A) -> Self {
+        Self::with_buffers(flows, aqm, Buffers::Bare)
+    }
+
+    /// The same, whose packets take this memory.
+    pub(crate) fn with_buffers(flows: u32, aqm: A, buffers: Buffers) -> Self {
         let flow = FlowState { packets: Chain::default(), listed: false, deficit: 0, backlog: 0, aqm };
         Self {
             flows: vec![flow; flows as usize],
@@ -110,6 +117,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             new_flows: Turns::of(flows),
             old_flows: Turns::of(flows),
             passage: Passage::default(),
+            memory: Memory::new(buffers),
             activations: 0,
             stats: Stats::default(),
             tally: CodelTally::default(),
@@ -119,7 +127,13 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// The same with another number of flows; it must be empty.
     pub fn resize(&mut self, flows: u32, aqm: A) {
         let (passage, stats, tally, activations) = (self.passage, self.stats, self.tally, self.activations);
-        *self = Self { passage, stats, tally, activations, ..Self::new(flows, aqm) };
+        *self = Self {
+            passage,
+            stats,
+            tally,
+            activations,
+            ..Self::with_buffers(flows, aqm, self.memory.buffers())
+        };
     }
 
     /// The flow of `packet`: its class if that names one, else by hash.
@@ -170,6 +184,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
         self.pool.link(&mut flow.packets, node);
         self.passage.enters(bytes);
+        self.memory.enters(bytes);
     }
 
     /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
@@ -304,6 +319,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
+        self.memory.leaves(bytes);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         if DECIDES {
             self.fattest.set(index, flow.backlog);
@@ -331,6 +347,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             fattest: &mut self.fattest,
             pool: &mut self.pool,
             passage: &mut self.passage,
+            memory: &mut self.memory,
             whole,
             stats: &mut self.stats,
             tally: &mut self.tally,
@@ -343,6 +360,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let bytes = sent.len();
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
+        self.memory.leaves(bytes);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         self.fattest.set(index, flow.backlog);
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
@@ -393,6 +411,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             dropped = dropped.saturating_add(1);
             charged = charged.saturating_add(charge(bytes));
             self.passage.leaves(bytes);
+            self.memory.leaves(bytes);
             self.stats.dropped_after.add(bytes);
             if last_first {
                 self.victims.push(victim);
@@ -422,6 +441,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.new_flows.clear();
         self.old_flows.clear();
         self.passage.all_leave();
+        self.memory = Memory::new(self.memory.buffers());
     }
 }
 
@@ -451,6 +471,26 @@ impl<P, A> FlowQueues<P, A> {
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.passage.bytes()
+    }
+
+    /// Memory that the queued packets take.
+    #[inline]
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory.used(self.passage.bytes())
+    }
+
+    /// From now on packets take this memory, those included that are queued.
+    pub(crate) fn set_buffers(&mut self, buffers: Buffers)
+    where
+        P: Packet,
+    {
+        if buffers == self.memory.buffers() {
+            return;
+        }
+        self.memory = Memory::new(buffers);
+        for (_, packet) in self.flows.iter().flat_map(|flow| self.pool.nodes(&flow.packets)) {
+            self.memory.enters(packet.len());
+        }
     }
 
     /// What has happened so far.
@@ -510,6 +550,7 @@ struct FlowSource<'a, P, D> {
     pool: &'a mut Pool<P>,
     /// Of all flows.
     passage: &'a mut Passage,
+    memory: &'a mut Memory,
     /// The bytes of the whole discipline count.
     whole: bool,
     stats: &'a mut Stats,
@@ -537,6 +578,7 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
             *self.backlog = self.backlog.wrapping_sub(charge(bytes));
             self.fattest.set(self.index, *self.backlog);
             self.passage.leaves(bytes);
+            self.memory.leaves(bytes);
             self.stats.dropped_after.add(bytes);
             self.drops.dropped(packet, DropReason::Congested);
         }

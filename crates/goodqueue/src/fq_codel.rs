@@ -24,6 +24,7 @@
 //! | `flows` | number | 1024 | RFC 8290 §5.2.4 | 1 to 65536 |
 //! | `quantum` | bytes | the link's MTU, 1514 | RFC 8290 §5.2.3; Linux `psched_mtu` | 1 to 2^30; `linux` raises it to 256 |
 //! | `memory_limit` | bytes | 32 MiB | Linux | 1 to 2^64 - 1 |
+//! | `truesize` | bytes | as Linux 6.1 allocates with `linux` and `linux314`, else the packet's bytes | Linux | 1 to 2^30 |
 //! | `drop_batch` | packets | 64; 1 with `linux314` | RFC 8290 §5.2.6; Linux | 1 to 2^32 - 1 |
 //! | `target`, `interval`, `ce_threshold` | time | 5 ms, 100 ms, off | RFC 8290 §5.2.1, §5.2.5 | as for `codel` |
 //! | `ecn` | flag | on | RFC 8290 §5.2.7 | |
@@ -38,8 +39,9 @@
 //! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and CoDel does not count it.
 //!   Linux 3.14's other differences (the largest packet seen in place of the MTU, `first_above_time` kept by an empty
 //!   queue) are not there, while `memory_limit`, which it did not have, is.
-//! * All: `memory_limit` counts packet bytes, where the kernel counts the larger `truesize` of its buffers. A packet of no
-//!   bytes is charged one byte, so that it cannot be served for ever. The hash is the packet's own, with a salt.
+//! * `rfc8290`: `memory_limit` counts packet bytes, unless `truesize` says what a packet takes.
+//! * All: a packet of no bytes is charged one byte, so that it cannot be served for ever. The hash is the packet's own, with a
+//!   salt.
 //! * `ce_threshold_selector` is not there.
 //!
 //! # Cost
@@ -63,6 +65,7 @@ use crate::codel::{
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::Observation;
+use crate::memory::{Buffers, TRUESIZE};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::time::Instant;
@@ -90,6 +93,7 @@ pub struct FqCodelConfig {
     flows: u32,
     quantum: u32,
     memory_limit: u64,
+    buffers: Buffers,
     drop_batch: u32,
     params: CodelParams,
     variant: FqCodelVariant,
@@ -220,8 +224,9 @@ impl Configure for FqCodelConfig {
                 default: "32mb",
                 source: "Linux sch_fq_codel",
                 range: "1 or more",
-                doc: "bytes that all queues together hold",
+                doc: "bytes of memory that all queues together hold",
             },
+            TRUESIZE,
             Parameter {
                 name: "ecn",
                 unit: Unit::Flag { off: Some("noecn") },
@@ -262,6 +267,10 @@ impl Configure for FqCodelConfig {
             flows: number("flows", 65_536, 1024)?,
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
+            buffers: Buffers::from_settings(
+                settings,
+                if variant.is_linux() { Buffers::Allocated } else { Buffers::Bare },
+            )?,
             drop_batch: number("drop_batch", u32::MAX, batch)?,
             params: CodelParams::from_settings(settings, link, true, variant.law())?,
             variant,
@@ -273,9 +282,9 @@ impl Configure for FqCodelConfig {
             .with("limit", Value::Packets(u64::from(self.limit)))
             .with("flows", Value::Integer(u64::from(self.flows)))
             .with("quantum", Value::Bytes(u64::from(self.quantum)));
-        self.params
-            .add_to_settings(shape)
-            .with("memory_limit", Value::Bytes(self.memory_limit))
+        let shape = self.params.add_to_settings(shape).with("memory_limit", Value::Bytes(self.memory_limit));
+        self.buffers
+            .add_to(shape)
             .with("drop_batch", Value::Integer(u64::from(self.drop_batch)))
             .with("variant", Value::Choice(self.variant.name()))
     }
@@ -290,7 +299,7 @@ impl<P: Packet + Flow> FqCodel<P> {
             config,
             law: CodelLaw::of(config.params),
             salt,
-            queues: FlowQueues::new(config.flows, aqm),
+            queues: FlowQueues::with_buffers(config.flows, aqm, config.buffers),
             taken_ahead: false,
             room: u64::from(config.limit),
             overflows: [0; 2],
@@ -322,7 +331,7 @@ impl<P: Packet + Flow> FqCodel<P> {
     fn excess(&self) -> Option<DropReason> {
         if self.queues.packets() > self.room {
             Some(DropReason::Overlimit)
-        } else if self.queues.bytes() > self.config.memory_limit {
+        } else if self.queues.memory() > self.config.memory_limit {
             Some(DropReason::Overmemory)
         } else {
             None
@@ -425,8 +434,8 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         if ce_mark > 0 {
             seen.number("ce_mark", ce_mark);
         }
-        if self.queues.bytes() > 0 {
-            seen.number("memory_used", self.queues.bytes());
+        if self.queues.memory() > 0 {
+            seen.number("memory_used", self.queues.memory());
         }
         if of_memory > 0 {
             seen.number("drop_overmemory", of_memory);
@@ -438,6 +447,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
     fn reconfigure(&mut self, now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        self.queues.set_buffers(config.buffers);
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
             (self.config, self.law) = (config, CodelLaw::of(config.params));
@@ -593,6 +603,24 @@ mod tests {
         let mut queue = fq_codel(&Settings::new().with("limit", Value::Packets(10)));
         put(&mut queue, 0, 1000, 10);
         assert_eq!(put(&mut queue, 1, 1000, 1), 5);
+    }
+
+    #[test]
+    fn a_router_with_four_megabytes_of_memory_holds_1820_full_frames_as_in_linux() {
+        let limit = || Settings::new().with("memory_limit", Value::Bytes(4 << 20));
+        let of =
+            |variant| limit().with("variant", Value::Choice(variant)).with("drop_batch", Value::Integer(1));
+        let pages = of("linux").with("truesize", Value::Bytes(4352));
+        for (settings, large, small) in
+            [(of("linux"), 1820, 5461), (of("rfc8290"), 2770, 10_000), (pages, 963, 963)]
+        {
+            let held = |bytes| {
+                let mut queue = fq_codel(&settings);
+                put(&mut queue, 3, bytes, 10_000);
+                queue.len()
+            };
+            assert_eq!((held(1514), held(64)), (large, small));
+        }
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub mod gauge;
 pub mod htb;
 mod jiffies;
 mod leaf;
+mod memory;
 pub mod netem;
 pub mod packet;
 pub mod pfifo_fast;

@@ -205,11 +205,8 @@ impl Input {
                 // What changed the recorded discipline is not for another one.
                 (config, Vec::new())
             }
-            (None, Some(line)) => {
-                let commands = [std::slice::from_ref(line), &header.extra].concat();
-                recording::configs(&commands, &rows, &link, Some("linux"))
-                    .map_err(|error| error.in_file(&name))?
-            }
+            (None, Some(_)) => recording::configs(&header.commands(), &rows, &link, Some("linux"))
+                .map_err(|error| error.in_file(&name))?,
             (None, None) => {
                 return Err(Diagnostic::new("the recording does not name its discipline")
                     .help("give one, as in `--qdisc codel`")

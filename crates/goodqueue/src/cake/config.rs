@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::CakeConfig;
 use crate::cobalt::{CobaltVariant, VARIANTS};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::memory::{Buffers, TRUESIZE};
 use crate::time::{Duration, Rate};
 
 /// How packets are put into tins.
@@ -239,6 +240,7 @@ impl Configure for CakeConfig {
         }
         let overhead = settings.signed("overhead", -64, 256)?;
         let rtt = settings.number("rtt", 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
+        let variant = CobaltVariant::from_settings(settings);
         Ok(Self {
             rate: bandwidth.map_or(0, |bits| bits / 8),
             bandwidth: Rate::from_bps(bandwidth.unwrap_or(0)),
@@ -255,10 +257,17 @@ impl Configure for CakeConfig {
             mpu: small("mpu")?.unwrap_or(0),
             rtt: Duration::from_micros((rtt / 1_000).max(1)),
             memory_limit: settings.number("memlimit", 1, u64::from(u32::MAX))?,
+            buffers: Buffers::from_settings(
+                settings,
+                match variant {
+                    CobaltVariant::Linux => Buffers::Allocated,
+                    CobaltVariant::Paper => Buffers::Bare,
+                },
+            )?,
             mtu: link.mtu,
             autorate: settings.flag("autorate-ingress").unwrap_or(false),
             fwmark: settings.small("fwmark", 0, u64::from(u32::MAX))?.unwrap_or(0),
-            variant: CobaltVariant::from_settings(settings),
+            variant,
         })
     }
 
@@ -296,7 +305,7 @@ impl Configure for CakeConfig {
         if let Some(limit) = self.memory_limit {
             settings.set("memlimit", Value::Bytes(limit));
         }
-        settings.with("variant", Value::Choice(self.variant.name()))
+        self.buffers.add_to(settings).with("variant", Value::Choice(self.variant.name()))
     }
 }
 
@@ -384,8 +393,9 @@ const KIND: Kind = Kind {
             default: "4 x bandwidth x rtt, 4mb at least",
             source: "Linux sch_cake",
             range: "1 to 4294967295",
-            doc: "bytes that all queues together hold",
+            doc: "bytes of memory that all queues together hold",
         },
+        TRUESIZE,
         flag(
             "autorate-ingress",
             None,

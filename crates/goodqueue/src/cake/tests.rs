@@ -207,7 +207,8 @@ fn a_sparse_flow_does_not_wait_for_bulk_flows() {
 
 #[test]
 fn when_the_memory_is_used_up_the_longest_queue_loses_its_oldest_packet() {
-    let mut queue = cake(&flags(&["besteffort"]).with("memlimit", Value::Bytes(15_140)));
+    let limits = flags(&["besteffort"]).with("memlimit", Value::Bytes(15_140));
+    let mut queue = cake(&limits.with("truesize", Value::Bytes(1)));
     let mut lost = Vec::new();
     for step in 0..10 {
         put(&mut queue, Frame { bytes: 1000 + step, ..Frame::of(5) });
@@ -217,6 +218,35 @@ fn when_the_memory_is_used_up_the_longest_queue_loses_its_oldest_packet() {
     }
     assert_eq!(lost, [(1000, DropReason::Overmemory)]);
     assert!(queue.tins[0].flows.at(5).cobalt.count() > 0, "COBALT is told");
+}
+
+#[test]
+fn four_megabytes_of_memory_hold_1820_full_frames_as_in_linux() {
+    let limit = |settings: Settings| settings.with("memlimit", Value::Bytes(4 << 20));
+    let linux = limit(flags(&["besteffort"]));
+    let paper = limit(flags(&["besteffort"])).with("variant", Value::Choice("paper"));
+    let pages = limit(flags(&["besteffort"])).with("truesize", Value::Bytes(4352));
+    for (settings, packets) in [(&linux, 1820), (&paper, 2770), (&pages, 963)] {
+        let mut queue = cake(settings);
+        for _ in 0..3000 {
+            queue.enqueue(Instant::ZERO, Frame { bytes: 1514, ..Frame::of(5) }, &mut |_, _| ());
+        }
+        assert_eq!(queue.len(), packets);
+    }
+    // What is queued counts anew with another size.
+    let mut queue = cake(&linux);
+    for _ in 0..1820 {
+        put(&mut queue, Frame { bytes: 1514, ..Frame::of(5) });
+    }
+    let link = Link::default();
+    queue.reconfigure(
+        Instant::ZERO,
+        CakeConfig::from_settings(&pages, &link).expect("valid"),
+        &mut |_, _| (),
+    );
+    let mut lost = 0;
+    queue.enqueue(Instant::ZERO, Frame::of(6), &mut |_, _| lost += 1);
+    assert_eq!(lost, 1821 - 963);
 }
 
 fn ack(number: u32) -> Frame {

@@ -1,0 +1,127 @@
+//! The memory that queued packets take, as Linux's limits count it (`skb->truesize`): that of their buffers and descriptions, not
+//! that of their bytes alone.
+//!
+//! Linux 6.1 allocates a packet of its own host with the shared description of its fragments (320 bytes) and room in front
+//! (64), rounded up to a power of two, and 256 bytes for the description of the packet: 768 bytes for a packet of 90, 2,304
+//! for a full frame (`SKB_TRUESIZE`, `kmalloc_reserve`; so the recordings have it). A network card's driver often gives every
+//! packet a buffer of the same size.
+
+use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
+
+/// What a packet takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Buffers {
+    /// Its own bytes.
+    Bare,
+    /// What the allocator of Linux 6.1 gives it.
+    Allocated,
+    /// So many bytes, or its own if it has more.
+    OfDriver(u32),
+}
+
+/// The parameter that says so; for whom it is left out: see [`Buffers::from_settings`].
+pub(crate) const TRUESIZE: Parameter = Parameter {
+    name: "truesize",
+    unit: Unit::Bytes,
+    default: "as Linux allocates (`linux`), or the packet's bytes",
+    source: "Linux skb->truesize",
+    range: "1 to 1073741824",
+    doc: "memory that each packet takes, longer ones take their bytes: 2304 with many drivers; 1: bytes of packets",
+};
+
+impl Buffers {
+    /// Those that `truesize` says; left out, those of `default`.
+    pub(crate) fn from_settings(settings: &Settings, default: Self) -> Result<Self, ConfigError> {
+        let given = settings.number(TRUESIZE.name, 1, 1 << 30)?.and_then(|bytes| u32::try_from(bytes).ok());
+        Ok(given.map_or(default, Self::OfDriver))
+    }
+
+    /// The same as a setting.
+    pub(crate) fn add_to(self, settings: Settings) -> Settings {
+        match self {
+            Self::OfDriver(bytes) => settings.with(TRUESIZE.name, Value::Bytes(u64::from(bytes))),
+            Self::Bare | Self::Allocated => settings,
+        }
+    }
+
+    /// Memory of a packet of `bytes`.
+    #[inline]
+    pub(crate) const fn of(self, bytes: u32) -> u64 {
+        let own = bytes as u64;
+        match self {
+            Self::Bare => own,
+            Self::Allocated => {
+                let data = (own + ROOM_AND_SHARED).next_power_of_two();
+                (if data < LEAST_DATA { LEAST_DATA } else { data }) + DESCRIPTION
+            }
+            Self::OfDriver(buffer) => {
+                if own < buffer as u64 {
+                    buffer as u64
+                } else {
+                    own
+                }
+            }
+        }
+    }
+}
+
+/// `NET_SKB_PAD` and `struct skb_shared_info`.
+const ROOM_AND_SHARED: u64 = 64 + 320;
+/// The smallest allocation that holds these.
+const LEAST_DATA: u64 = 512;
+/// `struct sk_buff`, aligned to lines of the cache.
+const DESCRIPTION: u64 = 256;
+
+/// The memory of all packets of a discipline, counted if it is not that of their bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    buffers: Buffers,
+    used: u64,
+}
+
+impl Memory {
+    pub(crate) const fn new(buffers: Buffers) -> Self {
+        Self { buffers, used: 0 }
+    }
+
+    pub(crate) const fn buffers(&self) -> Buffers {
+        self.buffers
+    }
+
+    #[inline]
+    pub(crate) fn enters(&mut self, bytes: u32) {
+        if self.buffers != Buffers::Bare {
+            self.used = self.used.wrapping_add(self.buffers.of(bytes));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn leaves(&mut self, bytes: u32) {
+        if self.buffers != Buffers::Bare {
+            self.used = self.used.wrapping_sub(self.buffers.of(bytes));
+        }
+    }
+
+    /// Memory used, with so many `bytes` of packets queued.
+    #[inline]
+    pub(crate) fn used(&self, bytes: u64) -> u64 {
+        if self.buffers == Buffers::Bare { bytes } else { self.used }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_take_what_the_recordings_of_linux_show() {
+        let sizes =
+            [(90, 768), (200, 1280), (300, 1280), (590, 1280), (700, 2304), (1000, 2304), (1514, 2304)];
+        for (bytes, memory) in sizes {
+            assert_eq!(Buffers::Allocated.of(bytes), memory, "{bytes}");
+            assert_eq!(Buffers::Bare.of(bytes), u64::from(bytes));
+        }
+        assert_eq!(Buffers::Allocated.of(u32::MAX), (1 << 33) + 256);
+        assert_eq!([60, 1514, 9014].map(|bytes| Buffers::OfDriver(2304).of(bytes)), [2304, 2304, 9014]);
+    }
+}

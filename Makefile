@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
-FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments undo_file live_packets
+FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
 .PHONY: score deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 

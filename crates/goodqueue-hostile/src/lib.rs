@@ -11,6 +11,8 @@ mod capture;
 mod choices;
 mod claims;
 #[cfg(target_os = "linux")]
+mod control_line;
+#[cfg(target_os = "linux")]
 mod live_packets;
 pub mod mutation;
 mod netem_table;
@@ -26,6 +28,8 @@ mod verdicts;
 
 pub use capture::capture;
 pub use claims::claims;
+#[cfg(target_os = "linux")]
+pub use control_line::control_line;
 #[cfg(target_os = "linux")]
 pub use live_packets::live_packets;
 pub use netem_table::netem_table;
@@ -70,6 +74,8 @@ targets! {
     verdicts: FILE,
     netem_table: FILE,
     tcp_segments: STORY,
+    #[cfg(target_os = "linux")]
+    control_line: FILE,
     #[cfg(target_os = "linux")]
     undo_file: FILE,
     #[cfg(target_os = "linux")]

@@ -46,6 +46,8 @@ kinds! {
     netem_table,
     tcp_segments,
     #[cfg(target_os = "linux")]
+    control_line,
+    #[cfg(target_os = "linux")]
     undo_file,
     #[cfg(target_os = "linux")]
     live_packets,

@@ -123,7 +123,7 @@ pub(crate) fn read_changes(rates: &Rates, path: &Path) -> Result<Vec<Change>, Di
 }
 
 /// Reads `qdisc [down|up] TC` or `rate [down|up] RATE`.
-fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
+pub(crate) fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
     let (order, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let (directions, text) = directions(rest);
     let read = |direction: Direction| match order {

@@ -3,7 +3,7 @@
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
 //! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; Linux 3.14
 //! with voice beside loads, and Linux 3.2 with loads; single flows of all three kernels and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
-//! packet. Each says
+//! packet; ns-3.44 on WiFi channels. Each says
 //! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
 //!
 //! **When a figure agrees.** Within two standard deviations of the reference's seeds (of load transients, of which the
@@ -17,6 +17,7 @@ pub mod flow;
 mod linux;
 mod packets;
 mod single;
+mod wifi;
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,7 @@ enum Kind {
     LongFlows(articles::LongFlows),
     Single(single::Flows),
     Packets(packets::Recording),
+    Wifi(wifi::Channel),
 }
 
 /// A figure of the reference: its unit, its mean, its standard deviation over seeds (0: not known).
@@ -108,6 +110,7 @@ impl SetUp {
             Kind::LongFlows(experiment) => experiment.measure()?,
             Kind::Single(flows) => flows.measure()?.into(),
             Kind::Packets(recording) => recording.measure()?.into(),
+            Kind::Wifi(channel) => channel.measure()?.into(),
         };
         let row = |(name, Figure(unit, mean, sd)): (&String, &Figure)| {
             let simulated = found.get(name).copied();
@@ -151,6 +154,7 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     read(include_str!("../reference/linux-3.2.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;
     read(include_str!("../reference/ns2-long-flows.json"), Kind::LongFlows, &mut all)?;
+    read(include_str!("../reference/ns3-wifi.json"), Kind::Wifi, &mut all)?;
     for text in [
         include_str!("../reference/flows.json"),
         include_str!("../reference/flows-3.14.json"),

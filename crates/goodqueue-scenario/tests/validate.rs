@@ -48,6 +48,21 @@ fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
 }
 
 #[test]
+fn a_wifi_channel_carries_as_much_as_in_ns3_and_tcp_over_it_waits_as_long() {
+    let names = [
+        "wifi/alone/mcs7-short",
+        "wifi/anomaly/up-single",
+        "wifi/loss/5-mcs7-single",
+        "wifi/tcp/100-packets",
+    ];
+    let rows = rows(&names);
+    assert_eq!(rows.len(), 1 + 2 + 1 + 3);
+    for row in rows {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
 fn codels_delays_under_load_transients_are_those_of_ns2() {
     let delays = |row: &Row| row.figure.starts_with("queuing delay");
     for row in rows(&["transients/codel_B"]).iter().filter(|row| delays(row)) {

@@ -1,4 +1,4 @@
-//! `goodqueue validate`: set-ups that were run on the Linux kernel and on ns-2, simulated, side by side.
+//! `goodqueue validate`: set-ups that were run on the Linux kernel, on ns-2 and on ns-3, simulated, side by side.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,11 +10,12 @@ use goodqueue_scenario::validate::{self, Row};
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// Compare with what the Linux kernel and ns-2 did on the same set-ups.
+/// Compare with what the Linux kernel, ns-2 and ns-3 did on the same set-ups.
 ///
 /// Every set-up of the references is simulated, and each of its figures shown beside the recorded one: goodput and induced
 /// latency of RRUL loads under seven disciplines and of 82 lines that no article has, loss of voice packets,
-/// round-trip-time fairness, TCP-LP, single flows every 20 ms, and two articles' experiments in ns-2. A figure agrees
+/// round-trip-time fairness, TCP-LP, single flows every 20 ms, two articles' experiments in ns-2, and WiFi channels in
+/// ns-3. A figure agrees
 /// within two standard deviations of the reference's seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever
 /// is wider.
 ///
@@ -23,6 +24,7 @@ use crate::output::{self, Outputs};
 #[command(after_help = "Examples:
   goodqueue validate --set-up flow
   goodqueue validate --set-up lines
+  goodqueue validate --set-up wifi
   goodqueue validate --set-up rrul-10-1 --set-up transients/codel_B
   goodqueue validate --json validation.json
 

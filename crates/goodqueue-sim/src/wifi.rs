@@ -205,10 +205,10 @@ impl<P: Packet + Flow> Medium<P> {
         let radios = |direction: Direction| {
             config.clients.iter().map(move |client| (client.radio[direction.index()], client.weight))
         };
-        let station = |node: Node, mac: &MacConfig, radios: &[(RadioConfig, u32)], stream: u64| {
+        let station = |node: Node, mac: &MacConfig, peers: &[(RadioConfig, u32)], stream: u64| {
             let side = usize::from(node != Node::AccessPoint);
             let seeds = (seed(stream), config.hash_keys[side]);
-            Station::new(Queues::new(node, mac, radios, config.framing, seeds), config.forming[side])
+            Station::new(Queues::new(node, mac, peers, config.framing, seeds), config.forming[side])
         };
         let down: Vec<_> = radios(Direction::Down).collect();
         let mut nodes = vec![station(Node::AccessPoint, &config.access_point, &down, 1)];
@@ -514,7 +514,7 @@ impl<P: Packet + Flow> Medium<P> {
         let link = &mut queues.peers[peer];
         let session = &mut link.sessions[category.index()];
         let (name, mut settled) = (queues.node, arrived.len());
-        let deliver = |packet, sink: &mut _| Sink::delivered(sink, now, direction, client, packet);
+        let deliver = |packet, to: &mut _| Sink::delivered(to, now, direction, client, packet);
         for number in arrived {
             session.acknowledged(number, &mut |packet| deliver(packet, sink));
         }

@@ -102,7 +102,7 @@ impl Memory {
         }
     }
 
-    /// Memory used, with so many `bytes` of packets queued.
+    /// Returns the memory that the queued packets use, whose lengths add up to `bytes`.
     #[inline]
     pub(crate) fn used(&self, bytes: u64) -> u64 {
         if self.buffers == Buffers::Bare { bytes } else { self.used }

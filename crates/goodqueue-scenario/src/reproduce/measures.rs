@@ -33,7 +33,7 @@ struct Checked<'m> {
 }
 
 impl<'m> Checked<'m> {
-    /// The size of the measure `name`, which stands so many levels below the outermost; nothing if there is none.
+    /// Returns the size of the measure `name` at the given depth of nesting; zero if no such measure exists.
     fn measure(&mut self, name: &str, level: usize) -> Result<Size, Diagnostic> {
         let Some((name, expression)) = self.measures.get_key_value(name) else { return Ok(Size::default()) };
         let size = match self.sizes.get(name.as_str()) {

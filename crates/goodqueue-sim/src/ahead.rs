@@ -1,42 +1,46 @@
-//! Memory fetched ahead: with thousands of flows the state of each is out of the cache when its next packet arrives. Which
-//! flows are next is known, as they wait in a delay line, so their state is asked for while others are served. Nothing
-//! that is computed depends on it.
+//! Memory prefetching for simulations with thousands of flows.
+//!
+//! With that many flows the state of each flow has left the cache when its next packet arrives.
+//! Packets wait in delay lines, so the simulator knows which flows are next and can prefetch their
+//! state while it serves other packets. Prefetching never changes a result.
 
 use prefetch_index::prefetch_index;
 
-/// Bytes that a cache fetches at a time.
+/// Bytes of a cache line.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// So much memory; lists of none mark where an aligned structure begins.
+/// One cache line of memory. A zero-length array of these aligns a structure to a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct CacheLine {
     _bytes: [u8; CACHE_LINE],
 }
 
-/// What is fetched of a flow, as far ahead as it says: each step needs what the one before has fetched.
+/// The steps of prefetching a flow. Each step needs the memory that the previous step fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ahead {
-    /// The memory that says how it goes on.
+    /// The fields that tell which end of the flow receives the packet.
     First,
-    /// The state of the end at which the packet will arrive.
+    /// The state of the receiving end.
     Second,
-    /// What that refers to.
+    /// The memory to which that state points.
     Last,
 }
 
 impl Ahead {
-    /// All steps, with how many packets ahead of its own each is made.
+    /// All steps, each with its lead: the number of packets between the packet served now and the
+    /// packet whose flow is prefetched.
     pub(crate) const STEPS: [(Self, usize); 3] = [(Self::First, 12), (Self::Second, 8), (Self::Last, 4)];
-    /// Packets ahead at which the entry of a flow in the tables is fetched.
+    /// Lead, in packets, for a flow's entry in the tables.
     pub(crate) const ENTRY: usize = 16;
-    /// Packets ahead at which a packet itself is fetched.
+    /// Lead, in packets, for the packet itself.
     pub(crate) const PACKET: usize = 24;
-    /// With fewer flows all of them fit a cache.
+    /// Number of flows up to which all flow state fits into the cache, so that prefetching only
+    /// costs time.
     pub(crate) const FLOWS: usize = 400;
 }
 
-/// Fetches the line that is `number` lines behind the beginning.
+/// Prefetches the cache line that holds element `number` of `beginning`.
 #[inline]
 pub(crate) fn fetch_line<T>(beginning: &[T], number: usize) {
     prefetch_index(beginning, number);

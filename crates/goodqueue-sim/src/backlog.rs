@@ -1,20 +1,22 @@
-//! How many bytes a queue held, and for how long more than a limit: asked for, because asking the discipline is dearer than
-//! counting packets.
+//! The number of bytes in a queue over time, and how long it exceeded given levels.
+//!
+//! Only runs that ask for it measure this, because asking a discipline for its backlog is more
+//! expensive than counting packets.
 
 use goodqueue::{Duration, Instant};
 
-/// Time for which a queue held more than so many bytes.
+/// Time during which a queue held more bytes than a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spike {
-    /// The queue held more bytes than these.
+    /// Level in bytes.
     pub above: u64,
-    /// The longest time without a break.
+    /// Longest uninterrupted time above the level.
     pub longest: Duration,
-    /// All such time.
+    /// Total time above the level.
     pub total: Duration,
 }
 
-/// The watch over one queue.
+/// The measurement of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct BacklogWatch {
     bytes: u64,
@@ -26,12 +28,12 @@ pub(crate) struct BacklogWatch {
 #[derive(Clone, Debug)]
 struct Level {
     spike: Spike,
-    /// The queue has been above the level since then.
+    /// Start of the present time above the level, if the queue is above it.
     begun: Option<Instant>,
 }
 
 impl BacklogWatch {
-    /// Watches for these levels, in bytes.
+    /// Starts a watch for these levels, in bytes.
     pub(crate) fn new(levels: &[u64]) -> Self {
         let level = |above: &u64| Level {
             spike: Spike { above: *above, longest: Duration::ZERO, total: Duration::ZERO },
@@ -40,7 +42,7 @@ impl BacklogWatch {
         Self { bytes: 0, area: 0, since: Instant::ZERO, levels: levels.iter().map(level).collect() }
     }
 
-    /// Forgets what was before `now`.
+    /// Discards everything measured before `now`.
     pub(crate) fn restart(&mut self, now: Instant) {
         (self.area, self.since) = (0, now);
         for level in &mut self.levels {
@@ -50,7 +52,7 @@ impl BacklogWatch {
         }
     }
 
-    /// From `now` on the queue holds `bytes`.
+    /// Records that the queue holds `bytes` from `now` on.
     #[inline]
     pub(crate) fn set(&mut self, now: Instant, bytes: u64) {
         self.area += u128::from(now.since(self.since).as_nanos()) * u128::from(self.bytes);
@@ -67,7 +69,8 @@ impl BacklogWatch {
         }
     }
 
-    /// Ends the watch, which began at `begin`: mean bytes queued, and the spikes.
+    /// Ends the watch, which began at `begin`. Returns the mean number of bytes queued, and the
+    /// spikes.
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub(crate) fn finish(mut self, begin: Instant, end: Instant) -> (f64, Vec<Spike>) {
         self.set(end, self.bytes);

@@ -1,7 +1,8 @@
-//! A queue below the discipline that the discipline does not see: the ring of a network device.
+//! The ring of a network device: a queue below the discipline, which the discipline does not see.
 //!
-//! A discipline can only manage what waits in it. A device that takes more than it can send at once builds a FIFO of its
-//! own, and its delay is added whatever the discipline does; byte queue limits (BQL, Linux 3.3) keep it short.
+//! A discipline controls only the packets that wait in the discipline. A device that takes more
+//! packets than it can send at once forms a FIFO, whose delay adds to that of the discipline. Byte
+//! queue limits (BQL, Linux 3.3) keep that FIFO short.
 
 use std::collections::VecDeque;
 
@@ -9,41 +10,44 @@ use goodqueue::{Count, Duration, Instant};
 
 use crate::packet::Packet;
 
-/// How much a device takes from its discipline: the packet that it is sending included.
+/// The limit of a device's ring. The packet in transmission counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Driver {
-    /// At most so many packets; 1 is a device without a queue.
+    /// At most this number of packets; 1 is a device without a queue.
     Packets(u32),
-    /// Another packet as long as fewer bytes than this are in the device.
+    /// Takes another packet while it holds fewer than this number of bytes.
     Bytes(u32),
-    /// Byte queue limits: as few bytes as keep the device busy.
+    /// Byte queue limits: the fewest bytes that keep the device busy.
     Bql,
 }
 
-/// The ring, running.
+/// A ring in operation.
 #[derive(Debug)]
 pub(crate) struct Ring {
     driver: Driver,
     packets: VecDeque<Packet>,
     bytes: u64,
-    /// Length of the packet that is being sent; 0: none is.
+    /// Length of the packet in transmission; 0 if there is none.
     sending: u32,
     bql: Bql,
 }
 
-/// The state of byte queue limits, after lib/dynamic_queue_limits.c of Linux: the limit grows by what was completed when
-/// the device ran dry although the discipline had more, and shrinks by what was left over at every completion of a second.
+/// The state of byte queue limits (Linux, lib/dynamic_queue_limits.c).
+///
+/// The limit grows by the completed bytes when the device ran empty while the discipline had more
+/// packets. It shrinks by the smallest number of bytes that was left over at the completions of one
+/// second.
 #[derive(Debug, Default)]
 struct Bql {
     limit: u64,
-    /// The limit, not the discipline, was why no more packets came.
+    /// True if the limit kept packets in the discipline.
     held_back: bool,
-    /// Least number of bytes left in the ring at a completion since `since`.
+    /// Smallest number of bytes left in the ring at a completion since `since`.
     slack: Option<u64>,
     since: Instant,
 }
 
-/// How long slack is watched before the limit shrinks (`slack_hold_time`, HZ in Linux).
+/// Time for which slack is watched before the limit shrinks (`slack_hold_time`, HZ in Linux).
 const HOLD: Duration = Duration::from_secs(1);
 
 impl Ring {
@@ -55,12 +59,12 @@ impl Ring {
         self.packets.is_empty()
     }
 
-    /// What waits in the ring, without the packet that is being sent.
+    /// Returns the packets that wait in the ring, without the one in transmission.
     pub(crate) fn held(&self) -> Count {
         Count { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
-    /// True if the device takes another packet now.
+    /// Returns true if the device takes another packet now.
     pub(crate) fn has_room(&self) -> bool {
         let inside = self.bytes + u64::from(self.sending);
         let packets = self.packets.len() + usize::from(self.sending > 0);
@@ -71,7 +75,7 @@ impl Ring {
         }
     }
 
-    /// The discipline has more, and there is no room for it.
+    /// Records whether the ring is full while the discipline has `more` packets.
     pub(crate) fn holds_back(&mut self, more: bool) {
         self.bql.held_back = more;
     }
@@ -81,7 +85,7 @@ impl Ring {
         self.packets.push_back(packet);
     }
 
-    /// The packet that was being sent is on its way.
+    /// Completes the transmission of the current packet.
     pub(crate) fn complete(&mut self, now: Instant) {
         if self.sending == 0 {
             return;
@@ -102,7 +106,7 @@ impl Ring {
         }
     }
 
-    /// The next packet to send.
+    /// Removes the next packet and begins its transmission.
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.len);
@@ -122,7 +126,7 @@ mod tests {
         Packet { queued_at: Instant::ZERO, flow: 0, connection: 0, len, ends: Ends::default(), payload }
     }
 
-    /// Packets that the device takes at once when more wait than it wants.
+    /// Fills the ring and returns the number of packets in it.
     fn taken(ring: &mut Ring) -> u64 {
         while ring.has_room() {
             ring.push(packet(1514));

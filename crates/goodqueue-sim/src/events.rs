@@ -1,15 +1,19 @@
-//! The event queue: two 4-ary implicit heaps with one total order, by time and then by insertion.
+//! The event queue: two 4-ary implicit heaps that share one total order, by time and then by
+//! insertion.
 //!
-//! One heap is for what follows from packets on their way: as many events as there are links and delay lines, however many
-//! flows there are. The other is for timers and appointments, of which there may be one or more per flow. A packet's events
-//! then do not pass through the timers of ten thousand flows.
+//! One heap holds the events of packets. Its size is the number of links and delay lines, however
+//! many flows there are. The other heap holds timers, of which there may be several per flow.
+//! Because they are separate, a packet's events do not sift through the timers of ten thousand
+//! flows.
 
 use goodqueue::Instant;
 
-/// Events that are due at some instant, in order. `what` is the caller's: at most 24 bits.
+/// Scheduled events in the order in which they are due. An event is a number (`what`) of at most 24
+/// bits, whose meaning the caller defines.
 ///
-/// An entry is 16 bytes and compares as one 128-bit integer: time, then the running number of its insertion, so that
-/// two events at the same instant happen in the order in which they were scheduled.
+/// An entry has 16 bytes and compares as one 128-bit integer: the time, then the running number of
+/// its insertion. Two events at the same instant therefore happen in the order in which they were
+/// scheduled.
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
     soon: Heap,
@@ -20,8 +24,8 @@ pub struct EventQueue {
 #[derive(Clone, Debug, Default)]
 struct Heap {
     entries: Vec<u128>,
-    /// The root has been taken and not been filled again: most events schedule another, which then takes its place with
-    /// one sift instead of two.
+    /// True after the root was taken and before it is refilled. Most events schedule another event,
+    /// which then fills the root with one sift instead of two.
     has_hole: bool,
 }
 
@@ -29,18 +33,18 @@ struct Heap {
 const WHAT_BITS: u32 = 24;
 
 impl EventQueue {
-    /// Largest `what`.
+    /// Largest value of `what`.
     pub const MAX_WHAT: u32 = (1 << WHAT_BITS) - 1;
 
-    /// Schedules `what` at `when`. Bits of `what` beyond the 24th are lost.
+    /// Schedules `what` at `when`. Bits of `what` above the 24th are discarded.
     #[inline]
     pub fn push(&mut self, when: Instant, what: u32) {
         let entry = self.entry(when, what);
         self.soon.push(entry);
     }
 
-    /// The same, for what may stand in the queue for long among many others: timers. The order of events does not depend
-    /// on which of the two was used.
+    /// Schedules a timer: an event that may stay in the queue for a long time among many others.
+    /// The order of events does not depend on the choice between this method and [`Self::push`].
     #[inline]
     pub fn push_timer(&mut self, when: Instant, what: u32) {
         let entry = self.entry(when, what);
@@ -49,13 +53,13 @@ impl EventQueue {
 
     #[inline]
     fn entry(&mut self, when: Instant, what: u32) -> u128 {
-        // 2^40 insertions are 10^12 events: weeks of running.
+        // 2^40 insertions are 10^12 events, which take weeks to run.
         let order = (self.inserted << WHAT_BITS) | u64::from(what & Self::MAX_WHAT);
         self.inserted += 1;
         (u128::from(when.as_nanos()) << 64) | u128::from(order)
     }
 
-    /// Takes the event that is due first.
+    /// Removes and returns the event that is due first.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, u32)> {
         self.pop_before(Instant::MAX).or_else(|| {
@@ -65,7 +69,7 @@ impl EventQueue {
         })
     }
 
-    /// Takes the event that is due first, if it is due before `end`.
+    /// Removes and returns the event that is due first, if it is due before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, u32)> {
         let first = self.first()?;
@@ -77,7 +81,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// The least entry of both heaps.
+    /// Returns the smallest entry of both heaps.
     #[inline]
     fn first(&mut self) -> Option<u128> {
         let (soon, later) = (self.soon.first(), self.later.first());
@@ -87,27 +91,27 @@ impl EventQueue {
         }
     }
 
-    /// Takes the root that is `first`, as found just before.
+    /// Removes `first`, which must be the entry that [`Self::first`] just returned.
     #[inline]
     fn take(&mut self, first: u128) {
         let heap = if self.soon.entries.first() == Some(&first) { &mut self.soon } else { &mut self.later };
         heap.has_hole = true;
     }
 
-    /// When the next event is due.
+    /// Returns the time at which the next event is due.
     #[must_use]
     pub fn next_time(&self) -> Option<Instant> {
         let least = [self.soon.peek(), self.later.peek()].into_iter().flatten().min()?;
         Some(decode(least).0)
     }
 
-    /// Events pending.
+    /// Returns the number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.soon.len() + self.later.len()
     }
 
-    /// True if no event is pending.
+    /// Returns true if no event is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -126,7 +130,7 @@ impl Heap {
         }
     }
 
-    /// The root.
+    /// Returns the root, refilled if necessary.
     #[inline]
     fn first(&mut self) -> Option<u128> {
         if self.has_hole {
@@ -135,9 +139,9 @@ impl Heap {
         self.entries.first().copied()
     }
 
-    /// What the root is, or will be.
+    /// Returns the root without refilling it.
     fn peek(&self) -> Option<u128> {
-        // The hole is the root; the least of its children is next.
+        // The hole is at the root, so the smallest of its children is next.
         if self.has_hole {
             return self.entries.get(1..).and_then(least_of_four).map(|(_, least)| least);
         }
@@ -171,7 +175,7 @@ impl Heap {
         self.entries[at] = entry;
     }
 
-    /// Puts `entry` where the root was.
+    /// Sifts `entry` down from the root.
     #[inline]
     fn sift_down(&mut self, entry: u128) {
         let heap = &mut self.entries[..];
@@ -189,7 +193,8 @@ impl Heap {
     }
 }
 
-/// The least of the first four entries and its position; of fewer, if there are no more.
+/// Returns the smallest of the first four entries and its position; with fewer than four, the
+/// smallest of all.
 #[inline]
 fn least_of_four(entries: &[u128]) -> Option<(usize, u128)> {
     let lesser = |a: (usize, u128), b: (usize, u128)| if b.1 < a.1 { b } else { a };
@@ -233,7 +238,8 @@ mod tests {
         let mut sorted: Vec<(u64, u64, u32)> = Vec::new();
         let (mut order, mut now) = (0, 0);
         for step in 0..200_000_u32 {
-            // Bimodal increments with many ties, as serialization and propagation delays make them.
+            // Bimodal increments with many ties, as serialization and propagation delays produce
+            // them.
             let increment =
                 if random.below(4) == 0 { u64::from(random.below(1000)) } else { u64::from(random.below(3)) };
             let when = Instant::from_nanos(now + increment);

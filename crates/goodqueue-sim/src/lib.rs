@@ -1,12 +1,15 @@
-//! A deterministic packet-level simulator of a bottleneck: queue disciplines, links, TCP and other traffic.
+//! A deterministic packet-level simulator of a bottleneck: queue disciplines, links, TCP and other
+//! traffic.
 //!
-//! The network is a path with one bottleneck of two directions, and further links in series with it where a question
-//! needs them, or a WiFi channel. Every flow has its own round-trip time. Time is integer nanoseconds; events at the same instant happen in
-//! the order in which they were scheduled; all randomness comes from the seed. Equal configurations give equal outcomes,
-//! bit for bit, on every platform.
+//! The network is a path with one bottleneck in each direction. Further links in series and a WiFi
+//! channel are optional. Every flow has its own round-trip time.
+//!
+//! Time is integer nanoseconds. Events at the same instant happen in the order in which they were
+//! scheduled. All randomness comes from the seed, so equal configurations give equal outcomes, bit
+//! for bit, on every platform.
 
 #![forbid(unsafe_code)]
-// A shadowed variable once delivered the wrong packet (mahimahi codel_packet_queue).
+// A shadowed variable once delivered the wrong packet (mahimahi's codel_packet_queue).
 #![cfg_attr(not(test), warn(clippy::shadow_unrelated))]
 
 pub mod ahead;

@@ -1,4 +1,5 @@
-//! One direction of the bottleneck: a queue discipline in front of a rate, a schedule of rates, or a recorded trace.
+//! One direction of a hop: a queue discipline in front of a rate, a schedule of rates, or a
+//! recorded trace.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -12,19 +13,21 @@ use crate::observer::{Fate, Note};
 use crate::packet::Packet;
 use crate::work::{self, Wire, Work};
 
-/// What a link can carry.
+/// The capacity of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Capacity {
-    /// Always the same.
+    /// A constant rate.
     Constant(Rate),
-    /// From each instant on, the rate beside it; before the first one, the first rate. Rate 0: blocked.
+    /// The rate from each instant on, in order of time. The first rate also holds before its
+    /// instant. Rate 0 blocks the link.
     Schedule(Vec<(Instant, Rate)>),
     /// Delivery opportunities of a recorded link.
     Trace(Arc<Opportunities>),
 }
 
 impl Capacity {
-    /// What a link of this capacity could send between two instants, if it never was in the middle of a packet.
+    /// Returns the work that a link of this capacity could send between two instants if no packet
+    /// were in transmission at either.
     #[must_use]
     pub fn between(&self, begin: Instant, end: Instant) -> Work {
         match self {
@@ -45,21 +48,21 @@ impl Capacity {
     }
 }
 
-/// The instants at which a recorded link could deliver, as a Mahimahi trace has them.
+/// The delivery opportunities of a recorded link, as in a Mahimahi trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Opportunities {
-    /// Four bytes each, and no room for more: a trace may have millions.
+    /// Times in ms. Four bytes each without spare capacity, because a trace may have millions.
     at_ms: Box<[u32]>,
 }
 
-/// Bytes of one delivery opportunity: Mahimahi's `PACKET_SIZE`, an IP packet of 1500 bytes and the 4 bytes that its TUN
-/// device puts in front.
+/// Bytes of one delivery opportunity (Mahimahi's `PACKET_SIZE`): an IP packet of 1500 bytes and the
+/// 4-byte header of its TUN device.
 pub const OPPORTUNITY_BYTES: u32 = 1504;
-/// Bytes that Mahimahi counts per packet beside the IP packet.
+/// Bytes that Mahimahi adds to each IP packet.
 const TUN_HEADER: u32 = 4;
 
 impl Opportunities {
-    /// Opportunities at these milliseconds, repeated for ever with the last one as the period.
+    /// Returns opportunities at these milliseconds, which repeat with the last one as the period.
     ///
     /// `None` if there are none, if they decrease, or if the period is 0.
     #[must_use]
@@ -69,19 +72,19 @@ impl Opportunities {
         (ordered && at_ms.last().is_some_and(|&period| period > 0)).then_some(Self { at_ms })
     }
 
-    /// The milliseconds of the first period.
+    /// Returns the milliseconds of the first period.
     #[must_use]
     pub fn at_ms(&self) -> &[u32] {
         &self.at_ms
     }
 
-    /// Opportunities in one period.
+    /// Returns the number of opportunities in one period.
     #[must_use]
     pub fn count(&self) -> usize {
         self.at_ms.len()
     }
 
-    /// How long one period is.
+    /// Returns the length of one period.
     #[must_use]
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms())
@@ -91,18 +94,18 @@ impl Opportunities {
         self.at_ms.last().map_or(1, |&period| u64::from(period))
     }
 
-    /// The number of opportunities before `end`.
+    /// Returns the number of opportunities before `end`.
     #[must_use]
     pub fn count_before(&self, end: Instant) -> u64 {
         self.first_not_before(end)
     }
 
-    /// The running number of the first opportunity at or after `now`.
+    /// Returns the running number of the first opportunity at or after `now`.
     fn first_not_before(&self, now: Instant) -> u64 {
         let now_ms = now.as_nanos().div_ceil(1_000_000);
         let period_ms = self.period_ms().max(1);
         let count = self.at_ms.len() as u64;
-        // An opportunity at exactly the period belongs to the period that it ends.
+        // An opportunity exactly at the end of a period belongs to that period.
         let (cycle, within) =
             if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
         cycle * count + self.at_ms.partition_point(|&at| u64::from(at) < within) as u64
@@ -117,21 +120,23 @@ impl Opportunities {
     }
 }
 
-/// What a link is made from.
+/// The configuration of one direction of a hop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkConfig {
-    /// What it carries.
+    /// Capacity of the link.
     pub capacity: Capacity,
-    /// The discipline in front of it.
+    /// Discipline in front of the link.
     pub qdisc: AnyConfig,
-    /// A queue of the device between them; `None`: the device takes a packet when it can send it.
+    /// Ring of the device between discipline and link; `None`: the device takes a packet only when
+    /// it can send it.
     pub driver: Option<Driver>,
-    /// Changes the salt of the discipline's hash, beside the seed of the run: with another key, other flows collide.
+    /// Change to the salt of the discipline's hash, in addition to the run's seed. Another key
+    /// makes other flows collide.
     pub hash_key: u32,
 }
 
 impl LinkConfig {
-    /// A link whose device has no queue of its own.
+    /// Returns a link whose device has no ring.
     #[must_use]
     pub const fn new(capacity: Capacity, qdisc: AnyConfig) -> Self {
         Self { capacity, qdisc, driver: None, hash_key: 0 }
@@ -141,23 +146,23 @@ impl LinkConfig {
 /// A rate at which packets take no time.
 pub const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
 
-/// One direction of the bottleneck, running.
+/// One direction of a hop, in operation.
 #[derive(Debug)]
 pub(crate) struct Link {
     qdisc: AnyQdisc<Packet>,
     server: Server,
-    /// When the link asks the queue again; `None`: an arrival wakes it.
+    /// Time at which the link asks its queue next; `None` until an arrival wakes it.
     ask_at: Option<Instant>,
-    /// The link became free at this time and has not found the queue empty yet.
+    /// Time at which the link became free without having asked its queue yet.
     free_at: Option<Instant>,
     framing: u32,
     ring: Option<Box<Ring>>,
     /// Packets given to the discipline.
     entered: Count,
-    /// Why the last of the packets went that an arrival cost.
+    /// Reason of the last drop that an arrival caused.
     last_drop: Option<DropReason>,
     pub(crate) monitor: LinkMonitor,
-    /// What was seen since somebody last took it away, if anybody looks on.
+    /// Events noted since they were last collected; `None` without an observer.
     pub(crate) notes: Option<Vec<Note>>,
 }
 
@@ -169,20 +174,20 @@ enum Server {
     },
     Trace {
         opportunities: Arc<Opportunities>,
-        /// The running number of the opportunity to use next.
+        /// Running number of the next opportunity to use.
         next: u64,
-        /// Bytes of that opportunity not used yet, if some are used.
+        /// Unused bytes of that opportunity, if some were used.
         left: Option<u32>,
-        /// A packet that did not fit into the last opportunity, and its bytes still to carry.
+        /// A packet that did not fit into the last opportunity, and its remaining bytes.
         in_transit: Option<(Packet, u32)>,
     },
 }
 
-/// What a link does next.
+/// The result of serving a link.
 pub(crate) struct Progress {
-    /// A packet whose last bit is on the wire at the instant beside it.
+    /// A packet, and the time at which its last bit is on the wire.
     pub(crate) sent: Option<(Instant, Packet)>,
-    /// When to call [`Link::serve`] again, if that has not been asked for yet.
+    /// Time at which to call [`Link::serve`] again, unless that call was requested before.
     pub(crate) call_at: Option<Instant>,
 }
 
@@ -221,7 +226,7 @@ impl Link {
         }
     }
 
-    /// When the rate changes, in order.
+    /// Returns the times at which the rate changes, in order.
     pub(crate) fn change_times(&self) -> Vec<Instant> {
         match &self.server {
             Server::Rate { changes, .. } => changes.iter().map(|change| change.0).collect(),
@@ -229,7 +234,8 @@ impl Link {
         }
     }
 
-    /// The rate of the schedule at `now` comes into force. The packet on the wire ends at the old rate.
+    /// Applies the rate that the schedule has at `now`. The packet in transmission keeps the old
+    /// rate.
     pub(crate) fn change_rate(&mut self, now: Instant) -> Option<Instant> {
         if let Server::Rate { wire, changes } = &mut self.server {
             let due = changes.iter().rev().find(|change| change.0 <= now);
@@ -242,7 +248,8 @@ impl Link {
         None
     }
 
-    /// Offers a packet; returns when to call [`Self::serve`], if that has not been asked for yet.
+    /// Offers a packet. Returns the time at which to call [`Self::serve`], unless that call was
+    /// requested before.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
@@ -252,12 +259,14 @@ impl Link {
     ) -> Option<Instant> {
         if let Some(free_at) = self.free_at
             && self.ask_at.is_none()
-            // What comes at the very end of a packet was on its way before that one was sent.
+            // A packet that arrives exactly at the end of a transmission departed before that
+            // transmission began.
             && free_at < now
-            // With packets queued it did not go to sleep: it is blocked (rate 0).
+            // With packets queued the link did not become idle; it is blocked (rate 0).
             && self.is_idle()
         {
-            // The link became idle in the meantime: it asked then and found nothing, which the discipline may care for.
+            // The link became idle in the meantime. It asked the empty discipline then, which may
+            // change the discipline's state.
             self.free_at = None;
             let nothing = self.qdisc.dequeue(free_at, &mut |_, _| ());
             debug_assert!(nothing.is_none(), "the link only goes to sleep on an empty queue");
@@ -282,7 +291,7 @@ impl Link {
             dropped(&lost);
         });
         if let (Some(notes), Some((place, before))) = (notes, seen_before) {
-            // Before what became of them.
+            // The copies precede the fates of the packets.
             let copies = all_of(&self.qdisc).saturating_sub(before + 1);
             notes.insert(place, Note::Copied(copies));
         }
@@ -291,7 +300,8 @@ impl Link {
         if self.ring.is_some() {
             self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
         }
-        // A link that waits for a shaper or a delay is free all the same: what came may be sent now.
+        // A link that waits for a shaper or a delay is free, so the packet that arrived may be sent
+        // now.
         let waits = self.free_at.is_none()
             && matches!(&self.server, Server::Rate { .. })
             && self.ask_at.is_some_and(|ask| ask > now);
@@ -303,18 +313,20 @@ impl Link {
         when
     }
 
-    /// Packets that the discipline did not take. It adds them up over all its classes: not for every packet.
+    /// Returns the packets that the discipline did not take. The discipline adds this up over its
+    /// classes, so the call is too expensive for every packet.
     pub(crate) fn not_taken(&self) -> u64 {
         self.qdisc.stats().dropped_before.packets
     }
 
-    /// If the discipline did not take the packet that came last: true if there was no room. An AQM that drops what comes took
-    /// it, as Linux's RED, CHOKe and SFB say (`NET_XMIT_CN`).
+    /// Returns true if the discipline had no room for the last packet that it dropped. An AQM that
+    /// drops an arrival counts as having taken it, as in Linux's RED, CHOKe and SFB
+    /// (`NET_XMIT_CN`).
     pub(crate) const fn had_no_room(&self) -> bool {
         !matches!(self.last_drop, Some(DropReason::Congested | DropReason::Lost))
     }
 
-    /// When the server can take a packet, at `now` or later.
+    /// Returns the time, `now` or later, at which the server can take a packet.
     #[inline]
     fn next_service(&mut self, now: Instant) -> Option<Instant> {
         match &mut self.server {
@@ -327,7 +339,8 @@ impl Link {
         }
     }
 
-    /// True if a packet offered at `now` would go on the wire at once: the caller may serve without an event.
+    /// Returns true if a packet offered at `now` would be sent at once. The caller may then serve
+    /// the link without an event.
     #[inline]
     pub(crate) fn serves_at(&self, now: Instant) -> bool {
         self.ask_at == Some(now)
@@ -337,7 +350,7 @@ impl Link {
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
         if self.ask_at != Some(now) {
-            // Asked for before a change of rate made it superfluous.
+            // A change of rate has made this call superfluous.
             return Progress { sent: None, call_at: None };
         }
         self.ask_at = None;
@@ -348,7 +361,7 @@ impl Link {
                 }
                 let Some(packet) = self.take(now, dropped) else {
                     self.free_at = None;
-                    // An event that is due already must not stop time.
+                    // An event that is already due must not stop time.
                     let later = now + Duration::from_nanos(1);
                     self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
                     return Progress { sent: None, call_at: self.ask_at };
@@ -365,7 +378,7 @@ impl Link {
         }
     }
 
-    /// When a packet ends that begins now.
+    /// Returns the end of a packet whose transmission begins now.
     #[inline]
     fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
         match &mut self.server {
@@ -374,11 +387,11 @@ impl Link {
         }
     }
 
-    /// What the link has done until `now`.
+    /// Returns the state of the link's work at `now`.
     pub(crate) fn progress(&self, now: Instant) -> work::Progress {
         match &self.server {
             Server::Rate { wire, .. } => wire.progress(now),
-            // A trace counts what its opportunities carry: nothing is half sent.
+            // A trace counts the bytes that its opportunities carry, so no packet is half sent.
             Server::Trace { opportunities, .. } => {
                 let capacity = Capacity::Trace(Arc::clone(opportunities)).between(Instant::ZERO, now);
                 work::Progress { unsent: Work::ZERO, capacity }
@@ -386,8 +399,11 @@ impl Link {
         }
     }
 
-    /// Mahimahi's rule: an opportunity carries 1504 bytes; a packet may need several, several may share one, and what is
-    /// not used is lost. One packet is handed out per call; the rest of the opportunity is used by the next call.
+    /// Uses a delivery opportunity by Mahimahi's rule.
+    ///
+    /// An opportunity carries 1504 bytes. A packet may need several opportunities, and several
+    /// packets may share one. Unused bytes are lost. Each call returns at most one packet; the next
+    /// call uses the rest of the opportunity.
     fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
         let (mut in_transit_before, mut budget) = match &mut self.server {
             Server::Trace { left, in_transit, .. } => {
@@ -406,10 +422,12 @@ impl Link {
                 return Progress { sent: None, call_at: None };
             };
             let Some((packet, bytes)) = carried else {
-                // The rest of this opportunity is lost, and those that pass before the next packet comes.
+                // The rest of this opportunity is lost, as are those that pass before the next
+                // packet arrives.
                 *next += 1;
                 self.free_at = None;
-                // What a shaper or a delay holds back is asked for at every opportunity.
+                // A discipline that holds packets back (a shaper, a delay) is asked at every
+                // opportunity.
                 self.ask_at = (!is_idle).then(|| opportunities.time_of(*next));
                 return Progress { sent: None, call_at: self.ask_at };
             };
@@ -440,17 +458,17 @@ impl Link {
         }
     }
 
-    /// Fetches a packet that probably is sent soon.
+    /// Prefetches a packet that will probably be sent soon.
     #[inline]
     pub(crate) fn fetch_upcoming(&self) {
         if let Some(place) = self.qdisc.upcoming() {
-            // It lies in two cache lines.
+            // A packet lies in two cache lines.
             fetch_line(from_ref(place), 0);
             fetch_line(from_ref(place), 1);
         }
     }
 
-    /// The packet to send next: from the device's ring, if it has one, which then is filled again.
+    /// Returns the next packet to send. With a ring it comes from the ring, which is then refilled.
     #[inline]
     fn take(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
         if self.ring.is_none() {
@@ -462,7 +480,7 @@ impl Link {
         packet
     }
 
-    /// Moves packets from the discipline into the device's ring as long as that has room.
+    /// Moves packets from the discipline into the device's ring while the ring has room.
     fn fill_ring(&mut self, now: Instant, has_sent: bool, dropped: &mut impl FnMut(&Packet)) {
         let Some(ring) = &mut self.ring else { return };
         if has_sent {
@@ -479,13 +497,13 @@ impl Link {
         ring.holds_back(!self.monitor.is_empty());
     }
 
-    /// True if neither the discipline nor the device holds a packet that waits.
+    /// Returns true if no packet waits in the discipline or in the device.
     #[inline]
     fn is_idle(&self) -> bool {
         self.monitor.is_empty() && self.ring.as_ref().is_none_or(|ring| ring.is_empty())
     }
 
-    /// What waits here: in the discipline, in the device, or half sent on a trace.
+    /// Returns the packets that wait in the discipline, in the device, or half sent on a trace.
     pub(crate) fn held(&self) -> Count {
         let mut held = Count { packets: self.qdisc.len() as u64, bytes: self.qdisc.backlog() };
         if let Some(ring) = &self.ring {
@@ -498,7 +516,7 @@ impl Link {
         held
     }
 
-    /// What the discipline made itself: the copies of a path that duplicates. Counted in debug builds only.
+    /// Returns the packets that the discipline made itself (`netem duplicate`). Debug builds only.
     pub(crate) fn copies(&self) -> Count {
         let stats = self.qdisc.stats();
         let (dropped, queued) = (stats.dropped(), self.qdisc.len() as u64);
@@ -513,14 +531,14 @@ impl Link {
     }
 }
 
-/// Out of the way of runs that nobody looks on at.
+/// Adds a note. Kept out of line, for runs without an observer.
 #[cold]
 #[inline(never)]
 fn note(notes: &mut Vec<Note>, note: Note) {
     notes.push(note);
 }
 
-/// All packets that ever were in a discipline, those included that it made.
+/// Returns the number of all packets that were ever in a discipline, including its own copies.
 #[cold]
 fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
     let stats = qdisc.stats();

@@ -1,28 +1,30 @@
-//! Who loses packets when: how the drops of a flow follow each other, and whether flows lose together.
+//! Loss statistics: how the drops of one flow cluster, and whether flows lose packets at the same
+//! time.
 
 use goodqueue::{Duration, Instant};
 
 use crate::packet::Direction;
 
-/// How the packets of a flow were dropped, of those in the direction of its data.
+/// The drops of one flow in the direction of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowLosses {
     /// Packets dropped.
     pub packets: u64,
-    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348 §5.2).
+    /// Loss events: all drops within one base round-trip time of an event's first drop are one
+    /// event (RFC 5348 §5.2).
     pub events: u64,
     /// Time between the first event and the last.
     pub span: Duration,
 }
 
-/// What is remembered of a flow.
+/// The properties of a flow that loss statistics need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Watched {
-    /// Where its data goes.
+    /// Direction of the flow's data.
     pub(crate) direction: Direction,
-    /// Its base round-trip time.
+    /// Base round-trip time.
     pub(crate) rtt: Duration,
-    /// It is one of those that are expected to slow down together: TCP without end.
+    /// True for TCP without end: the flows that are expected to slow down together.
     pub(crate) is_bulk: bool,
 }
 
@@ -32,27 +34,30 @@ struct Flow {
     losses: FlowLosses,
     first: Instant,
     event: Instant,
-    /// The last congestion period in which it lost something.
+    /// Last congestion period in which the flow lost a packet.
     period: u64,
     active: bool,
 }
 
-/// Bulk flows of one direction. A congestion period begins with a drop and lasts for the longest of their round-trip times.
+/// The bulk flows of one direction. A congestion period begins with a drop and lasts for the
+/// longest round-trip time of these flows.
 #[derive(Clone, Copy, Default, Debug)]
 struct Together {
     active: u32,
     longest_rtt: Duration,
-    /// Number of the period, from 1, and when it began.
+    /// Number of the present period, from 1; 0 before the first.
     period: u64,
+    /// Start of the present period.
     begun: Instant,
-    /// Flows that have lost something in it.
+    /// Flows that have lost a packet in the present period.
     hit: u32,
-    /// Sum of the shares of flows hit, over the periods that are over, and their number.
+    /// Sum, over the completed periods, of the share of flows that lost a packet.
     shares: f64,
+    /// Number of completed periods.
     periods: u64,
 }
 
-/// The watch over all drops of a run.
+/// The drops of all flows in a run.
 #[derive(Debug)]
 pub(crate) struct Losses {
     flows: Vec<Flow>,
@@ -78,7 +83,7 @@ impl Losses {
         Self { flows, together }
     }
 
-    /// A flow begins or ends.
+    /// Records that a flow begins or ends.
     pub(crate) fn set_active(&mut self, flow: u32, active: bool) {
         let flow = &mut self.flows[flow as usize];
         if flow.watched.is_bulk && flow.active != active {
@@ -88,7 +93,7 @@ impl Losses {
         }
     }
 
-    /// A packet of `flow` was dropped on its way in `direction`.
+    /// Counts a packet of `flow` that was dropped on its way in `direction`.
     pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: u32) {
         let flow = &mut self.flows[flow as usize];
         if flow.watched.direction != direction {
@@ -118,7 +123,7 @@ impl Losses {
         }
     }
 
-    /// Forgets what was lost so far: the warm-up is over.
+    /// Discards the drops counted so far, at the end of the warm-up.
     pub(crate) fn restart(&mut self) {
         for flow in &mut self.flows {
             flow.losses = FlowLosses::default();
@@ -132,8 +137,11 @@ impl Losses {
         self.flows[flow].losses
     }
 
-    /// Mean share of the bulk flows of a direction that lose packets in the same congestion period, from `1/n` to 1;
-    /// `None` if there was no period with two flows or more. The last period, which may not be over, counts.
+    /// Returns, per direction, the mean share of bulk flows that lose packets in the same
+    /// congestion period: `1/n` to 1.
+    ///
+    /// `None` if no period had at least two active flows. The last period counts even if it has not
+    /// ended.
     pub(crate) fn synchronization(&self) -> [Option<f64>; 2] {
         self.together.map(|mut all| {
             all.end_period();
@@ -147,7 +155,8 @@ impl Losses {
 impl Together {
     fn end_period(&mut self) {
         if self.hit > 0 && self.active > 1 {
-            // A flow that ended in the meantime may have been hit.
+            // A flow that has ended in the meantime may be among those hit, so the share is limited
+            // to 1.
             self.shares += (f64::from(self.hit) / f64::from(self.active)).min(1.0);
             self.periods += 1;
         }
@@ -188,7 +197,8 @@ mod tests {
     #[test]
     fn flows_that_lose_in_the_same_period_are_synchronized() {
         let mut losses = flows(5);
-        // All four; then one; the fifth has not begun.
+        // All four flows lose a packet in the first period, one in the second. The fifth flow has
+        // not begun.
         for flow in [0, 1, 1, 2, 3, 4] {
             losses.dropped(at(10), Direction::Down, flow);
         }

@@ -1,4 +1,5 @@
-//! Measurement: counters, histograms and series, kept so that a packet costs a few additions.
+//! Measurement of a queue: counters, histograms and time series. A packet costs only a few
+//! additions.
 
 use goodqueue::gauge::Observation;
 use goodqueue::{DropReason, Duration, Instant, Stats};
@@ -7,84 +8,95 @@ use hdrhistogram::Histogram;
 use crate::backlog::{BacklogWatch, Spike};
 use crate::work::{Progress, Work};
 
-/// What is measured at one queue.
+/// The measurements of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMonitor {
     sojourn: Histogram<u64>,
     sojourn_sum: u128,
     drops: [u64; DropReason::ALL.len()],
-    /// Bytes that the link has begun to send since its beginning.
+    /// Bytes whose transmission the link has begun since the start of the run.
     sent_bytes: u64,
-    /// What it had sent, and could have sent, when the measurement began; and what it had sent when the step began.
+    /// Work sent before the measurement began.
     sent_before: Work,
+    /// Work that the link could have sent before the measurement began.
     capacity_before: Work,
+    /// Work sent before the current step of the series began.
     sent_before_step: Work,
+    /// Packets queued now.
     length: usize,
+    /// Largest number of packets queued.
     length_max: usize,
+    /// Integral of the queue length over time, in packet nanoseconds.
     length_area: u128,
+    /// Time up to which `length_area` is complete.
     last: Instant,
+    /// Start of the measurement.
     begin: Instant,
+    /// The current step of the series.
     bin: Bin,
     backlog: Option<Box<BacklogWatch>>,
 }
 
-/// What one step of the series collects of a queue.
+/// The measurements of one queue in one step of the time series.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Bin {
     /// Packets that left the queue.
     pub packets: u64,
-    /// Sum of their sojourn times, in nanoseconds.
+    /// Sum of the sojourn times of these packets, in nanoseconds.
     pub sojourn_sum: u64,
-    /// Longest of them.
+    /// Longest of these sojourn times.
     pub sojourn_max: Duration,
-    /// What was sent.
+    /// Work sent by the link.
     pub sent: Work,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets queued at the end.
+    /// Packets queued at the end of the step.
     pub queue_packets: u64,
 }
 
-/// What one queue did in the time measured.
+/// The results of one queue for the measured time.
 #[derive(Clone, Debug)]
 pub struct LinkOutcome {
-    /// The discipline's own counters, over the time measured.
+    /// Counters of the discipline for the measured time.
     pub stats: Stats,
-    /// What there was to be seen of the discipline at the end, with its counters since the beginning.
+    /// State of the discipline at the end of the run, with its counters since the start of the run.
     pub seen: Observation,
     /// Sojourn times of transmitted packets, in nanoseconds.
     pub sojourn: Histogram<u64>,
-    /// Their exact mean in seconds.
+    /// Exact mean of the sojourn times, in seconds.
     pub sojourn_mean: Option<f64>,
     /// Dropped packets by reason, in the order of [`DropReason::ALL`].
     pub drops: [u64; DropReason::ALL.len()],
-    /// What was sent: a packet counts bit by bit. On a trace, what its opportunities carried; in the air, what arrived.
+    /// Work sent, counted bit by bit. For a trace: the work that its opportunities carried. For a
+    /// WiFi channel: the packets that arrived.
     pub sent: Work,
-    /// What the link could have sent. A packet on the wire keeps its rate when that of the link changes, and so does this.
-    /// Nothing in the air.
+    /// Work that the link could have sent; 0 for a WiFi channel. A packet in transmission keeps its
+    /// rate when the link's rate changes, and the capacity follows it.
     pub capacity: Work,
-    /// Packets queued, mean over time.
+    /// Mean number of packets queued, over time.
     pub queue_mean: f64,
-    /// Packets queued at most.
+    /// Largest number of packets queued.
     pub queue_max: u64,
-    /// Bytes queued, mean over time, if that was watched.
+    /// Mean number of bytes queued, over time; `None` if bytes were not watched.
     pub backlog_mean: Option<f64>,
-    /// Time for which the queue held more than so many bytes, for each level that was asked for.
+    /// Time above each level of [`crate::Config::spikes`].
     pub spikes: Vec<Spike>,
 }
 
-/// Three significant figures from a microsecond to an hour: 0.1 % of error at most, about 200 KiB.
+/// Returns a histogram with three significant digits from 1 µs to 1 h: an error of at most 0.1 % in
+/// about 200 KiB.
 pub(crate) fn delay_histogram() -> Histogram<u64> {
     const LOWEST: u64 = 1_000;
     const HIGHEST: u64 = 3_600_000_000_000;
-    // The bounds are constants that the crate accepts; `new` with automatic growth stands in if that should change.
+    // The bounds are constants that the crate accepts. `new`, which grows as needed, is the
+    // fallback.
     Histogram::new_with_bounds(LOWEST, HIGHEST, 3)
         .or_else(|_| Histogram::new(3))
         .unwrap_or_else(|_| unreachable!("3 is a valid number of figures"))
 }
 
 impl LinkMonitor {
-    /// With a `backlog` watch, if bytes matter.
+    /// Starts a measurement, with a `backlog` watch if bytes are to be measured.
     pub(crate) fn new(backlog: Option<BacklogWatch>) -> Self {
         Self {
             backlog: backlog.map(Box::new),
@@ -104,7 +116,8 @@ impl LinkMonitor {
         }
     }
 
-    /// Forgets what was measured before `now`, when the link has come so far: the warm-up is over.
+    /// Discards everything measured before `now`, at the end of the warm-up. `link` is the link's
+    /// progress at `now`.
     pub(crate) fn restart(&mut self, now: Instant, link: Progress) {
         let mut backlog = self.backlog.take();
         if let Some(watch) = &mut backlog {
@@ -125,12 +138,12 @@ impl LinkMonitor {
         };
     }
 
-    /// What a link has sent since its beginning that has come so far.
+    /// Returns the work that the link has sent since the start of the run, given its progress.
     const fn work_sent(&self, link: Progress) -> Work {
         Work::of_bytes(self.sent_bytes).minus(link.unsent)
     }
 
-    /// The number of packets queued has not changed until `now`.
+    /// Accounts for the time up to `now`, in which the queue length has not changed.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) {
         self.length_area += u128::from(now.since(self.last).as_nanos()) * self.length as u128;
@@ -143,7 +156,7 @@ impl LinkMonitor {
         self.length_max = self.length_max.max(packets);
     }
 
-    /// Watches the backlog, which `bytes` tells, if that is wanted.
+    /// Records the backlog, if it is watched. `bytes` is called only then.
     #[inline]
     pub(crate) fn backlog_is(&mut self, now: Instant, bytes: impl FnOnce() -> u64) {
         if let Some(watch) = &mut self.backlog {
@@ -151,7 +164,8 @@ impl LinkMonitor {
         }
     }
 
-    /// True if no packet is queued, as [`Self::length_is`] was told last: asking the discipline is dearer.
+    /// Returns true if no packet is queued. This uses the length last given to [`Self::length_is`],
+    /// because asking the discipline is more expensive.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.length == 0
@@ -173,13 +187,13 @@ impl LinkMonitor {
         self.bin.sojourn_max = self.bin.sojourn_max.max(sojourn);
     }
 
-    /// The link begins to send so many bytes.
+    /// Counts a packet of this length whose transmission begins.
     #[inline]
     pub(crate) fn sent(&mut self, bytes: u32) {
         self.sent_bytes += u64::from(bytes);
     }
 
-    /// Ends a step of the series, when the link has come so far.
+    /// Ends the current step of the series. `link` is the link's progress at this moment.
     pub(crate) fn take_bin(&mut self, link: Progress) -> Bin {
         let sent = self.work_sent(link);
         let bin =
@@ -189,8 +203,8 @@ impl LinkMonitor {
         bin
     }
 
-    /// Ends the measurement at `end`, when the link has come so far. `before` are the discipline's counters at its beginning, `seen` is what there is to be
-    /// seen of it now.
+    /// Ends the measurement at `end`. `link` is the link's progress at that time, `before` the
+    /// discipline's counters at the start of the measurement, `seen` its state at the end.
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub(crate) fn finish(
         mut self,

@@ -1,5 +1,7 @@
-//! Whether the packets of a probe wait in one queue with those of another flow, although the discipline keeps flows apart: the
-//! delays that the probe measures are then not those of a flow by itself.
+//! Detection of hash collisions between a probe and another flow.
+//!
+//! When the packets of a probe share a hashed queue with another flow, the probe does not measure
+//! the delay of a flow that has a queue of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,23 +9,23 @@ use goodqueue::{AnyQdisc, Qdisc as _};
 
 use crate::packet::Packet;
 
-/// What the packets of one probe found in the queues that a hash chose for them at one link.
+/// The collisions of one probe with other flows at one link.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Meetings {
-    /// Packets of the probe that came.
+    /// Packets of the probe that arrived.
     pub packets: u64,
-    /// Of them, those that found a packet of another flow in their queue.
+    /// Packets of the probe that found a packet of another flow in their queue.
     pub met: u64,
-    /// The flows whose packets these were.
+    /// Flows whose packets were found.
     pub with: BTreeSet<u32>,
 }
 
-/// The watch over all probes.
+/// The collisions of all probes.
 #[derive(Default, Debug)]
 pub(crate) struct Neighbours {
-    /// Of each flow, whether it is a probe; empty if none is.
+    /// For each flow, whether it is a probe; empty if no flow is.
     probes: Vec<bool>,
-    /// By link and flow.
+    /// Collisions by link and flow.
     met: BTreeMap<(u32, u32), Meetings>,
 }
 
@@ -38,7 +40,7 @@ impl Neighbours {
         self.probes.get(flow as usize).is_some_and(|probe| *probe)
     }
 
-    /// A probe's packet comes to the discipline of `link`.
+    /// Examines the queue that `qdisc` chooses for a probe's packet at `link`.
     #[cold]
     pub(crate) fn look(&mut self, link: u32, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
         let meetings = self.met.entry((link, packet.flow)).or_default();
@@ -49,12 +51,12 @@ impl Neighbours {
         }
     }
 
-    /// Forgets what was seen so far: the warm-up is over.
+    /// Discards the collisions seen so far, at the end of the warm-up.
     pub(crate) fn restart(&mut self) {
         self.met.clear();
     }
 
-    /// By link and flow, where there was a meeting.
+    /// Returns the collisions by link and flow; entries without a collision are left out.
     pub(crate) fn finish(self) -> impl Iterator<Item = ((u32, u32), Meetings)> {
         self.met.into_iter().filter(|(_, meetings)| meetings.met > 0)
     }

@@ -1,17 +1,18 @@
-//! The path: hops in series, each with a link and a queue discipline per direction, and delay lines between and behind
-//! them.
+//! The path: hops in series, each with a link and a queue discipline per direction, with delay
+//! lines between and behind them.
 //!
 //! ```text
-//! servers --access--> [ hop 0 ] --delay--> [ hop 1 ] ... [ hop n ] --the rest of the flow's delay--> clients    down
-//! servers <--rest---- [ hop 0 ] <--delay-- [ hop 1 ] ... [ hop n ] <--access------------------------ clients    up
+//! servers --access--> [ hop 0 ] --delay--> [ hop 1 ] ... [ hop n ] --rest of delay--> clients  down
+//! servers <--rest---- [ hop 0 ] <--delay-- [ hop 1 ] ... [ hop n ] <--access--------- clients  up
 //! ```
 //!
-//! A WiFi channel, if there is one, lies between the last hop (and the delay behind it) and the clients.
+//! An optional WiFi channel lies between the last hop and the clients.
 //!
-//! A server may join behind the first hop, or further along: what it sends enters there, what is sent to it leaves there.
+//! A server may attach at a later hop. Its packets enter the path there, and packets for it leave
+//! the path there.
 //!
-//! A flow's packets wait for its access delay before the first link, for the delay of each hop that they leave, and for
-//! what then is left of half the flow's round-trip time behind the last one.
+//! A packet waits for its flow's access delay before the first link, and for the delay of each hop
+//! that it leaves. The rest of half the flow's round-trip time follows behind the last link.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
@@ -26,25 +27,29 @@ use crate::neighbours::Neighbours;
 use crate::packet::{Direction, Ends, Packet, Payload};
 use crate::wifi::WifiHop;
 
-/// Everything that packets travel through. Traffic sources send into it and ask it to be woken.
+/// The queues, links and delays of a run. Traffic sources send packets into the network and ask it
+/// to wake them.
 #[derive(Debug)]
 pub struct Network {
     events: EventQueue,
-    /// Of hop `n`: down at `2 n`, up at `2 n + 1`.
+    /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`.
     links: Vec<Link>,
-    /// Where packets go that leave each link, if not to their hosts.
+    /// The delay line behind each link; `None` if packets go from there to their hosts.
     onward: Vec<Option<u32>>,
-    /// The first link of each direction.
+    /// The first link in each direction.
     entry: [u32; 2],
-    /// The first link of each flow's way down, where its way up ends; empty if it is the first of the path for all.
+    /// The first link of each flow's way down, where its way up ends; empty if every flow begins at
+    /// the first hop.
     joins: Vec<u32>,
     lines: Vec<DelayLine>,
-    /// The delay lines of each flow, per direction: behind the last link; one entry if they are the same for all.
+    /// The delay lines of each flow behind the last link, per direction; one entry if all flows
+    /// share them.
     line_of: Vec<[u32; 2]>,
     flows: Vec<FlowPath>,
-    /// Before the first link; empty if no flow has an access delay, or a link of its own.
+    /// The delay lines of each flow before the first link; empty if no flow has an access delay or
+    /// an access link.
     access_of: Vec<[Option<u32>; 2]>,
-    /// The hosts of each flow and the marking of its packets; empty if all are the same.
+    /// The hosts and the DSCP of each flow; empty if all flows have the default.
     ends_of: Vec<Ends>,
     pub(crate) losses: Losses,
     pub(crate) neighbours: Neighbours,
@@ -53,43 +58,43 @@ pub struct Network {
     wifi: Option<Box<Wifi>>,
 }
 
-/// What is known of a flow.
+/// The state of a flow that the network keeps.
 #[derive(Clone, Copy, Debug)]
 struct FlowPath {
-    /// When it will be woken; [`Instant::MAX`]: not at all.
+    /// Time at which the flow will be woken; [`Instant::MAX`] for never.
     wake_at: Instant,
-    /// Down, up.
+    /// Fates of the flow's packets: down, up.
     fates: [Fates; 2],
 }
 
-/// The channel to the clients.
+/// The WiFi channel to the clients.
 #[derive(Debug)]
 struct Wifi {
     hop: WifiHop,
-    /// The line without delay through which its packets reach the clients.
+    /// The delay line of zero length through which packets reach the clients.
     line: u32,
-    /// When it will be looked at; [`Instant::MAX`]: not at all.
+    /// Time of the channel's next event; [`Instant::MAX`] for none.
     event_at: Instant,
-    /// Bytes of a flow that may wait at its client.
+    /// Bytes of a flow that may wait at its client (TCP small queues).
     small_queue: Option<u32>,
     /// Bytes of each flow that wait at its client; empty without a limit.
     waiting: Vec<u32>,
 }
 
-/// Packets in flight that all need the same time: they arrive in the order in which they left, so one event, for the
-/// first of them, is enough.
+/// Packets in flight that all have the same delay. They arrive in the order in which they left, so
+/// one event for the first of them is enough.
 #[derive(Debug)]
 struct DelayLine {
     delay: Duration,
     packets: VecDeque<(Instant, Packet)>,
     end: End,
-    /// The host's own link in front of it: its rate, and when it has sent what it has.
+    /// The host's access link in front of the line: its rate, and the time at which it becomes
+    /// free.
     host: Option<(Rate, Instant)>,
     ticks: Option<Ticks>,
 }
 
-/// The clock of an emulator of delays, which lets packets out at its ticks only: the time from one to the next, and that
-/// of one of them.
+/// The clock of a delay emulator, which releases packets at its ticks only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     pub(crate) every: Duration,
@@ -97,7 +102,8 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// When what comes at `from` is let out, after the whole ticks of `delay` from the tick before on.
+    /// Returns the time at which the emulator releases a packet that arrives at `from`: the whole
+    /// ticks of `delay`, counted from the last tick before.
     #[inline]
     fn end(self, from: Instant, delay: Duration) -> Instant {
         let every = self.every.as_nanos().max(1);
@@ -108,7 +114,7 @@ impl Ticks {
 }
 
 impl DelayLine {
-    /// When the last bit of a packet that is sent at `now` is on the line.
+    /// Returns the time at which the last bit of a packet sent at `now` is on the line.
     #[inline]
     fn begin(&mut self, now: Instant, bytes: u32) -> Instant {
         let Some((rate, free_at)) = &mut self.host else { return now };
@@ -116,57 +122,59 @@ impl DelayLine {
         *free_at
     }
 
-    /// When what is on the line from `from` on is at its end.
+    /// Returns the time at which a packet that is on the line from `from` reaches the end.
     #[inline]
     fn arrival(&self, from: Instant) -> Instant {
         self.ticks.map_or(from + self.delay, |ticks| ticks.end(from, self.delay))
     }
 }
 
-/// What is at the end of a delay line.
+/// The end of a delay line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum End {
-    /// The host that packets of this direction go to.
+    /// The host to which packets of this direction go.
     Host(Direction),
-    /// A link.
+    /// The queue of a link.
     Link(u32),
     /// The WiFi channel, in this direction.
     Wifi(Direction),
 }
 
-/// How far a flow's hosts are from the path, and how they mark its packets.
+/// The place of a flow's hosts, and the properties of its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hosts {
-    /// Base round-trip time, hops and access included.
+    /// Base round-trip time, including hops and access.
     pub(crate) rtt: Duration,
-    /// Time between a host and the first link that its packets enter, in either direction.
+    /// One-way delay between a host and the first link that its packets enter.
     pub(crate) access: Duration,
-    /// Rate of the link by which each of its hosts sends; `None`: it takes no time.
+    /// Rate of the access link on which each of the flow's hosts sends; `None` for no such link.
     pub(crate) access_rate: Option<Rate>,
-    /// Number of the hop in front of which the server is.
+    /// Index of the hop at which the server attaches.
     pub(crate) joins: u32,
-    /// Which hosts they are, and the marking of the packets both ways.
+    /// Numbers of the hosts, and the DSCP of the packets in both directions.
     pub(crate) ends: Ends,
-    /// How its losses are looked at.
+    /// Properties for the loss statistics.
     pub(crate) watched: Watched,
-    /// It measures delays.
+    /// True if the flow measures delays.
     pub(crate) is_probe: bool,
 }
 
-/// What happened to a flow's packets that travelled in one direction. Copies that a queue makes (`netem duplicate`) count in
-/// nothing: each packet that was sent has arrived, was dropped, or is on its way.
+/// The fates of a flow's packets in one direction.
+///
+/// Copies that a queue makes (`netem duplicate`) are not counted. Every packet sent has arrived,
+/// was dropped, or is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fates {
-    /// Sent into the network.
+    /// Packets sent into the network.
     pub sent: u64,
-    /// Arrived at the other host.
+    /// Packets that arrived at the other host.
     pub arrived: u64,
-    /// Dropped by a queue, or lost in the air.
+    /// Packets dropped by a queue or lost in the air.
     pub dropped: u64,
 }
 
 impl Fates {
-    /// What has happened since `before`.
+    /// Returns the difference from an earlier state.
     pub(crate) const fn since(&self, before: &Self) -> Self {
         Self {
             sent: self.sent - before.sent,
@@ -176,7 +184,7 @@ impl Fates {
     }
 }
 
-/// What went into the network and came out of it, to find out that nothing was lost or made on the way. Kept in debug
+/// Counts of all packets that entered and left the network, for the conservation check. Debug
 /// builds only.
 #[derive(Clone, Copy, Default, Debug)]
 struct Books {
@@ -208,7 +216,7 @@ impl Books {
     }
 }
 
-/// Something that is due.
+/// A scheduled event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A link may take its next packet.
@@ -223,11 +231,12 @@ pub(crate) enum Event {
     Start(u32),
     /// A flow ends.
     Stop(u32),
-    /// Something happens on the WiFi channel.
+    /// The WiFi channel has something to do.
     Wifi,
 }
 
-/// The largest number of flows: an event holds 21 bits of index, and a flow has up to four delay lines of its own.
+/// Largest number of flows. An event has 21 bits for an index, and a flow has up to four delay
+/// lines.
 pub const MAX_FLOWS: usize = 1 << 19;
 
 impl Event {
@@ -258,8 +267,9 @@ impl Event {
 }
 
 impl Network {
-    /// A path of hops (their links down and up, and the delay to the next one), and perhaps of a WiFi channel behind them,
-    /// for flows between these hosts; what is left of their delays behind the last link ends at `ticks`.
+    /// Builds a path from `hops` (links down and up, and the delay to the next hop) and an optional
+    /// WiFi channel behind them, for the given flows. The delays behind the last link end at
+    /// `ticks`.
     pub(crate) fn new(
         hops: Vec<([Link; 2], Duration)>,
         wifi: Option<(WifiHop, Option<u32>)>,
@@ -314,7 +324,8 @@ impl Network {
         number(self.lines.len() - 1)
     }
 
-    /// Gives each flow its delay lines; those of equal delay share one, unless the host has a link of its own.
+    /// Gives each flow its delay lines. Flows with equal delays share a line, unless their hosts
+    /// have access links.
     fn connect(&mut self, flows: &[Hosts], delays: &[Duration]) {
         let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
@@ -328,7 +339,8 @@ impl Network {
         for (number, flow) in (0_u32..).zip(flows) {
             let passed = delays.iter().skip(flow.joins as usize);
             let on_the_way = passed.fold(Duration::ZERO, |sum, delay| sum + *delay);
-            // Half of the round-trip time each way; of an odd nanosecond the way down takes the larger half.
+            // Each direction gets half of the round-trip time. With an odd number of nanoseconds,
+            // down gets the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
             let down = flow.rtt.saturating_sub(up);
             let mut line = |network: &mut Self, delay, end| {
@@ -364,26 +376,26 @@ impl Network {
         }
     }
 
-    /// Schedules what is not a packet's: a flow's start, a change of rate.
+    /// Schedules an event that no packet causes: the start of a flow, or a change of rate.
     pub(crate) fn schedule(&mut self, when: Instant, event: Event) {
         self.events.push_timer(when, event.encode());
     }
 
-    /// The next event that is due before `end`.
+    /// Removes and returns the next event that is due before `end`.
     #[inline]
     pub(crate) fn next_event(&mut self, end: Instant) -> Option<(Instant, Event)> {
         let (when, what) = self.events.pop_before(end)?;
         Some((when, Event::decode(what)))
     }
 
-    /// Sends a packet of `flow`, `bytes` long at the IP layer, on its way in `direction`.
+    /// Sends a packet of `flow` in `direction`. `bytes` is its length at the IP layer.
     #[inline]
     pub fn send(&mut self, now: Instant, direction: Direction, flow: u32, bytes: u32, payload: Payload) {
         self.send_on(now, direction, (flow, 0), bytes, payload);
     }
 
-    /// Sends a packet of one of a flow's connections. Connections `2 n` and `2 n + 1` are two halves of one: queues
-    /// take their packets for one flow.
+    /// Sends a packet of one of the flow's connections. Connections `2 n` and `2 n + 1` are the two
+    /// halves of one connection, which queues treat as one flow.
     #[inline]
     pub fn send_on(
         &mut self,
@@ -425,7 +437,7 @@ impl Network {
         self.leave_wifi(now);
     }
 
-    /// The link into which the host of `flow` sends in this direction.
+    /// Returns the link into which the host of `flow` sends in this direction.
     pub(crate) fn first_link(&self, flow: u32, direction: Direction) -> &Link {
         &self.links[self.first_of(flow, direction) as usize]
     }
@@ -438,7 +450,8 @@ impl Network {
         }
     }
 
-    /// True if the host at which `flow` begins takes more of it now. If not, the flow is woken when it does.
+    /// Returns true if the sending host of `flow` has room for more of its packets. If not, the
+    /// flow is woken when there is room.
     #[inline]
     pub fn has_room(&self, direction: Direction, flow: u32) -> bool {
         match (&self.wifi, direction) {
@@ -450,7 +463,7 @@ impl Network {
         }
     }
 
-    /// A packet of `flow` has left its client, in the air or by a drop.
+    /// Records that a packet of `flow` has left its client, through the air or by a drop.
     fn left_client(&mut self, now: Instant, flow: u32, bytes: u32) {
         let Some(wifi) = &mut self.wifi else { return };
         let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow as usize)) else {
@@ -463,10 +476,11 @@ impl Network {
         }
     }
 
-    /// Lets happen on the WiFi channel what is due.
+    /// Handles everything due on the WiFi channel.
     pub(crate) fn serve_wifi(&mut self, now: Instant) {
         if let Some(wifi) = &mut self.wifi {
-            // An event that an earlier one made superfluous asks for no other.
+            // Some events have been made superfluous by an earlier one; these do not clear
+            // `event_at`.
             if wifi.event_at <= now {
                 wifi.event_at = Instant::MAX;
             }
@@ -475,7 +489,7 @@ impl Network {
         self.leave_wifi(now);
     }
 
-    /// Sends on their way what has left the channel, and asks to be called when something happens there next.
+    /// Forwards the packets that have left the channel, and schedules the channel's next event.
     fn leave_wifi(&mut self, now: Instant) {
         let Some(wifi) = &mut self.wifi else { return };
         let line = wifi.line;
@@ -504,7 +518,7 @@ impl Network {
         }
     }
 
-    /// Bytes of a packet at the IP layer.
+    /// Returns the length of a packet at the IP layer, in bytes.
     pub(crate) const fn ip_bytes(&self, packet: &Packet) -> u32 {
         packet.len.saturating_sub(self.framing)
     }
@@ -530,9 +544,12 @@ impl Network {
         }
     }
 
-    /// Puts a packet that starts at `from` on a delay line. One event stands for all packets of a line; but what comes from a host's
-    /// own link is scheduled packet by packet, so that an arrival at the very instant at which the link behind becomes free
-    /// comes first if it set out before that transmission did, as in ns-2.
+    /// Puts a packet on a delay line from `from` on.
+    ///
+    /// One event serves all packets of a line, except behind a host's access link. There each
+    /// packet has an event of its own, as in ns-2: a packet that arrives at the very instant at
+    /// which the next link becomes free then comes first if it departed before that transmission
+    /// began.
     #[inline]
     fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
         let line = &mut self.lines[index as usize];
@@ -543,7 +560,8 @@ impl Network {
         }
     }
 
-    /// Wakes `flow` at `when`, unless it will be woken before that: who is woken too early asks again.
+    /// Wakes `flow` at `when`, unless it will be woken earlier. A flow that is woken too early asks
+    /// again.
     #[inline]
     pub fn wake(&mut self, flow: u32, when: Instant) {
         let wake_at = &mut self.flows[flow as usize].wake_at;
@@ -553,7 +571,7 @@ impl Network {
         }
     }
 
-    /// True if the wake-up of `flow` at `now` is the one last asked for.
+    /// Returns true if the wake-up of `flow` at `now` is the latest one requested.
     #[inline]
     pub(crate) fn wakes(&mut self, now: Instant, flow: u32) -> bool {
         let wake_at = &mut self.flows[flow as usize].wake_at;
@@ -590,8 +608,8 @@ impl Network {
         }
     }
 
-    /// Takes the packet at the end of a delay line. If that is a host: the packet, and the direction in which it
-    /// travelled.
+    /// Takes the first packet from a delay line. If the line ends at a host, returns the packet and
+    /// the direction in which it travelled.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Instant, index: u32) -> Option<(Packet, Direction)> {
         let line = &mut self.lines[index as usize];
@@ -619,18 +637,19 @@ impl Network {
         }
     }
 
-    /// Fetches the packet that is so many behind the first of a delay line.
+    /// Prefetches the packet that is `behind` positions behind the first one of a delay line.
     #[inline]
     pub(crate) fn fetch_packet(&self, index: u32, behind: usize) {
         if let Some((when, packet)) = self.lines[index as usize].packets.get(behind) {
-            // It lies in two cache lines, or three.
+            // A packet lies in two or three cache lines.
             fetch_line(from_ref(when), 0);
             fetch_line(from_ref(&packet.flow), 0);
             fetch_line(from_ref(&packet.payload), 0);
         }
     }
 
-    /// The flow whose packet is so many behind the first of a delay line to hosts, and where it goes.
+    /// Returns the flow and the direction of the packet that is `behind` positions behind the first
+    /// one; `None` if the line does not end at a host.
     #[inline]
     pub(crate) fn upcoming(&self, index: u32, behind: usize) -> Option<(u32, Direction)> {
         let line = &self.lines[index as usize];
@@ -638,7 +657,7 @@ impl Network {
         line.packets.get(behind).map(|(_, packet)| (packet.flow, direction))
     }
 
-    /// Fetches a packet that waits for a link.
+    /// Prefetches a packet that waits for a link.
     #[inline]
     pub(crate) fn fetch_upcoming(&self, link: u32) {
         if let Some(link) = self.links.get(link as usize) {
@@ -646,13 +665,13 @@ impl Network {
         }
     }
 
-    /// Fetches what the path knows of a flow.
+    /// Prefetches the network's state of a flow.
     #[inline]
     pub(crate) fn fetch(&self, flow: u32) {
         fetch_line(&self.flows, flow as usize);
     }
 
-    /// The links, each hop's down before its up.
+    /// Returns the links, each hop's down link before its up link.
     pub(crate) fn links_mut(&mut self) -> &mut [Link] {
         &mut self.links
     }
@@ -661,22 +680,22 @@ impl Network {
         self.wifi.as_mut().map(|wifi| &mut wifi.hop)
     }
 
-    /// The links, the WiFi channel, and what probes met.
+    /// Returns the links, the WiFi channel and the collisions of probes.
     pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, Neighbours) {
         (self.links, self.wifi.map(|wifi| wifi.hop), self.neighbours)
     }
 
-    /// Counters of all disciplines, in the order of the links.
+    /// Returns the counters of all disciplines, in the order of the links.
     pub(crate) fn stats(&self) -> Vec<Stats> {
         self.links.iter().map(|link| link.qdisc().stats()).collect()
     }
 
-    /// What became of a flow's packets: down, up.
+    /// Returns the fates of a flow's packets: down, up.
     pub(crate) fn fates(&self, flow: usize) -> [Fates; 2] {
         self.flows[flow].fates
     }
 
-    /// Packets and bytes that are on their way: queued, being sent, or in a delay line.
+    /// Returns the packets and bytes in flight: queued, in transmission, or in a delay line.
     pub(crate) fn in_flight(&self) -> Count {
         let mut count = Count::default();
         for link in &self.links {
@@ -693,7 +712,7 @@ impl Network {
         count
     }
 
-    /// How many packets these are, without looking at each.
+    /// Returns the number of these packets without visiting each of them.
     pub(crate) fn packets_held(&self) -> u64 {
         let queued: u64 = self.links.iter().map(|link| link.held().packets).sum();
         let on_wifi = self.wifi.as_ref().map_or(0, |wifi| wifi.hop.held().packets);
@@ -701,7 +720,8 @@ impl Network {
         queued + on_wifi + delayed as u64
     }
 
-    /// True if everything that was sent, and every copy that a queue made, has arrived, was dropped, or is on its way.
+    /// Returns true if every packet sent, and every copy made by a queue, has arrived, was dropped,
+    /// or is in flight.
     pub(crate) fn is_balanced(&self) -> bool {
         let Books { sent, arrived, dropped } = self.books;
         let on_wifi = self.wifi.as_ref().map(|wifi| wifi.hop.copies());
@@ -714,7 +734,7 @@ impl Network {
     }
 }
 
-/// A packet was dropped on its way in `direction`.
+/// Counts a packet that was dropped on its way in `direction`.
 fn count_drop(
     now: Instant,
     direction: Direction,
@@ -728,7 +748,7 @@ fn count_drop(
     }
 }
 
-/// An index as an event holds it.
+/// Converts an index to the form used in events.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -1,7 +1,8 @@
-//! Who looks on at the packets of the bottleneck, one by one.
+//! Observation of single packets at the bottleneck.
 //!
-//! A link notes what it sees, the run hands it on after every event: a run that nobody looks on at pays for one comparison.
-//! Which packet it was is found out here, by when it came and what it carries, so that packets need no number of their own.
+//! A link notes its events, and the run reports them to the observer after each event. A run
+//! without an observer pays one comparison per event. The observer's register identifies a packet
+//! by its arrival time and contents, so packets carry no identity of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,60 +10,62 @@ use goodqueue::{DropReason, Instant, Packet as _};
 
 use crate::packet::{Direction, Packet, Payload};
 
-/// Is told of every packet that comes to one of the two queues of the bottleneck, and of what becomes of it, in the order in
-/// which things happen.
+/// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
+/// in which they happen.
 pub trait Observer {
-    /// A packet has come to its queue; [`Visit::packet`] is as it came.
+    /// Reports that a packet has arrived at its queue. [`Visit::packet`] is the packet as it
+    /// arrived.
     fn arrived(&mut self, visit: &Visit);
 
-    /// It is there no more: this became of it, at this time. [`Visit::packet`] is as it left.
+    /// Reports the packet's fate and the time at which it left the queue. [`Visit::packet`] is the
+    /// packet as it left.
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate);
 
-    /// False to end the run soon: nobody will use what comes.
+    /// Returns false to end the run soon, when no further reports are needed.
     fn goes_on(&self) -> bool {
         true
     }
 }
 
-/// A packet at a queue.
+/// The stay of a packet at a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit {
-    /// Counts the packets that came to either queue, from 0. A copy that the queue made itself (`netem duplicate`) has a
-    /// number of its own, and nobody is told that it came.
+    /// Running number, from 0, of the packets that arrived at either queue. A copy made by the
+    /// queue (`netem duplicate`) gets a number of its own, but its arrival is not reported.
     pub number: u64,
-    /// The number of the packet that it is a copy of, if it is one.
+    /// Number of the original, if the packet is a copy.
     pub copy_of: Option<u64>,
-    /// Which of the two queues.
+    /// Queue at which the packet is.
     pub direction: Direction,
-    /// TOS byte with which it came: code point and ECN.
+    /// TOS byte with which the packet arrived: DSCP and ECN.
     pub tos: u8,
-    /// What it is; it came at `packet.queued_at`.
+    /// The packet; it arrived at `packet.queued_at`.
     pub packet: Packet,
 }
 
-/// What became of a packet.
+/// The fate of a packet at a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It left the discipline, towards the link or the device's ring.
+    /// Left the discipline, towards the link or the device's ring.
     Sent,
-    /// The discipline dropped it.
+    /// Dropped by the discipline.
     Dropped(DropReason),
-    /// It was still there when the run ended.
+    /// Still queued when the run ended.
     Queued,
 }
 
-/// What a link has noted.
+/// An event that a link has noted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Note {
-    /// A packet came.
+    /// A packet arrived.
     Arrived(Packet),
-    /// The queue made so many copies of the packet that came last.
+    /// The queue made this number of copies of the packet that arrived last.
     Copied(u64),
-    /// This became of a packet.
+    /// A packet left the queue.
     Ended(Packet, Fate),
 }
 
-/// Finds out which packet is which.
+/// Matches the notes of the links with visits, and reports them.
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
     next: u64,
@@ -71,7 +74,8 @@ pub(crate) struct Register<'a> {
     present: [BTreeMap<Mark, VecDeque<Visit>>; 2],
 }
 
-/// By what a packet is known again. What one queue cannot tell apart it may give back in either order.
+/// The properties that identify a packet. Packets that are equal in all of them may be confused
+/// with each other.
 type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
@@ -83,7 +87,7 @@ impl<'a> Register<'a> {
         self.observer.goes_on()
     }
 
-    /// Hands on what the link of `direction` noted at `now`.
+    /// Reports the notes that the link of `direction` made at `now`.
     pub(crate) fn take(&mut self, now: Instant, direction: Direction, notes: &mut Vec<Note>) {
         for note in notes.drain(..) {
             match note {
@@ -121,7 +125,7 @@ impl<'a> Register<'a> {
         visit
     }
 
-    /// The run has ended: tells of what is still queued, in the order in which it came.
+    /// Reports the packets still queued at the end of the run, in the order of their arrival.
     pub(crate) fn finish(self, now: Instant) {
         let mut left: Vec<Visit> = self.present.into_iter().flatten().flat_map(|(_, same)| same).collect();
         left.sort_unstable_by_key(|visit| visit.number);
@@ -140,7 +144,7 @@ fn mark(packet: &Packet) -> Mark {
 }
 
 impl Packet {
-    /// The TOS byte: code point and ECN.
+    /// Returns the TOS byte: DSCP and ECN.
     #[must_use]
     pub fn tos(&self) -> u8 {
         self.ends.dscp() << 2 | self.ecn().bits()

@@ -4,7 +4,7 @@ use goodqueue::random::mix_64;
 use goodqueue::{Ecn, Flow, Instant, TcpAck};
 use goodqueue_tcp::{Flags, Segment};
 
-/// Towards the client or away from it.
+/// The direction in which a packet travels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Direction {
     /// From the server to the client: a download's data.
@@ -14,10 +14,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both.
+    /// Both directions, in the order of their indices.
     pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
 
-    /// The other one.
+    /// Returns the opposite direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -26,13 +26,13 @@ impl Direction {
         }
     }
 
-    /// 0 for down, 1 for up.
+    /// Returns 0 for down and 1 for up.
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The word used in results.
+    /// Returns the word used in results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,100 +42,103 @@ impl Direction {
     }
 }
 
-/// A packet on its way.
+/// A packet in the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it came to the queue that it is in.
+    /// Time at which the packet entered its present queue.
     pub queued_at: Instant,
-    /// The flow that it belongs to, by its number in the scenario.
+    /// Index of the packet's flow in the configuration.
     pub flow: u32,
-    /// Which of the flow's connections, times two; the two halves of a connection differ in the last bit.
+    /// Twice the number of the connection within the flow; the lowest bit tells the two halves of a
+    /// connection apart.
     pub connection: u32,
-    /// Bytes as the queue counts them, link header included.
+    /// Length in bytes as queues count it, link header included.
     pub len: u32,
-    /// Who sent it to whom, and how it is marked.
+    /// Sender, receiver, DSCP and direction.
     pub ends: Ends,
-    /// What it carries.
+    /// Contents of the packet.
     pub payload: Payload,
 }
 
-/// The hosts of a packet and its marking, in four bytes.
+/// The two hosts of a packet, its DSCP and its direction, packed into four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ends {
     /// Number of the client.
     pub client: u16,
     /// Number of the server.
     pub server: u8,
-    /// The code point, and above it the direction, and whether it is a copy.
+    /// Bits 0 to 5: DSCP; bit 6: direction; bit 7: copy.
     marks: u8,
 }
 
 impl Ends {
-    /// Of packets between these two that travel down, with this Differentiated Services code point (RFC 2474), whose low six
-    /// bits are taken.
+    /// Describes packets that travel down between these two hosts. Only the low six bits of `dscp`
+    /// (RFC 2474) are used.
     #[must_use]
     pub const fn new(client: u16, server: u8, dscp: u8) -> Self {
         Self { client, server, marks: dscp & DSCP }
     }
 
-    /// The same, in this direction.
+    /// Returns the same hosts and DSCP with this direction.
     #[must_use]
     #[inline]
     pub const fn towards(self, direction: Direction) -> Self {
         Self { marks: (self.marks & DSCP) | (direction as u8) << 6, ..self }
     }
 
-    /// The code point.
+    /// Returns the DSCP.
     #[must_use]
     pub const fn dscp(self) -> u8 {
         self.marks & DSCP
     }
 
-    /// The same, with code point 0.
+    /// Returns the same hosts and direction with DSCP 0.
     #[must_use]
     pub const fn without_dscp(self) -> Self {
         Self { marks: self.marks & !DSCP, ..self }
     }
 
-    /// True if the client is the sender.
+    /// Returns true if the client is the sender.
     #[must_use]
     pub const fn is_up(self) -> bool {
         self.marks & UP != 0
     }
 
-    /// True if a queue made it as a copy of another packet.
+    /// Returns true if a queue made this packet as a copy of another one (`netem duplicate`).
     #[must_use]
     #[inline]
     pub const fn is_copy(self) -> bool {
         self.marks & COPY != 0
     }
 
-    /// The sender and the receiver, each by a number among all hosts.
+    /// Returns the sender and the receiver, numbered among all hosts.
     #[must_use]
     pub fn hosts(self) -> (u32, u32) {
         (self.host(self.is_up()), self.host(!self.is_up()))
     }
 }
 
-/// In [`Ends::marks`].
+/// DSCP bits of [`Ends::marks`].
 const DSCP: u8 = 63;
+/// Direction bit of [`Ends::marks`]: set if the client is the sender.
 const UP: u8 = 64;
+/// Copy bit of [`Ends::marks`].
 const COPY: u8 = 128;
 
 const _: () = assert!(size_of::<Packet>() <= 88, "a packet is moved often");
 
-/// What a packet carries.
+/// The contents of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// A TCP segment; its ECN field is the packet's.
+    /// A TCP segment, which also holds the packet's ECN field.
     Tcp(Segment),
     /// A datagram.
     Datagram {
-        /// When the sender sent it; an echo keeps it.
+        /// Time at which the sender sent it; an echo reply keeps the value of its request.
         sent_at: Instant,
-        /// Its number in the flow.
+        /// Sequence number of the datagram in its flow.
         number: u64,
-        /// Its ECN field.
+        /// ECN field.
         ecn: Ecn,
     },
 }
@@ -176,7 +179,7 @@ impl Flow for Packet {
     #[inline]
     fn flow_hash(&self, salt: u32) -> u32 {
         let hash_of_flow = hash(salt, self.flow);
-        // The only connection of most flows costs nothing more.
+        // Most flows have a single connection, which needs only one hash.
         if self.connection < 2 { hash_of_flow } else { hash(hash_of_flow, self.connection >> 1) }
     }
 
@@ -193,7 +196,7 @@ impl Flow for Packet {
     }
 
     fn nodes(&self) -> Option<(u32, u32)> {
-        // As a script for ns-2 makes them: two routers, then the sender and the receiver of each flow.
+        // ns-2 scripts create two routers first, then a sender and a receiver for each flow.
         let sender = 2_u32.wrapping_add(self.flow.wrapping_mul(2));
         Some((sender, sender.wrapping_add(1)))
     }
@@ -215,19 +218,20 @@ impl Flow for Packet {
 }
 
 impl Ends {
-    /// The client, or the server, among all hosts.
+    /// Returns the number of the client or of the server among all hosts.
     fn host(self, client: bool) -> u32 {
         if client { 1 + u32::from(self.client) } else { u32::from(self.server) << 17 }
     }
 }
 
-/// Of a flow's or a host's number.
+/// Returns the salted hash of a flow's or a host's number.
 pub(crate) fn hash(salt: u32, number: u32) -> u32 {
     let mixed = mix_64((u64::from(salt) << 32) | u64::from(number));
     u32::try_from(mixed >> 32).unwrap_or(0)
 }
 
-/// What an ACK filter sees of a segment: the low 32 bits of its 64-bit numbers, as in a TCP header.
+/// Returns the fields that an ACK filter reads from a segment; 64-bit numbers are cut to 32 bits,
+/// as in a TCP header.
 fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
     let has = |flag| segment.flags.contains(flag);
     if !has(Flags::ACK) || has(Flags::SYN) {

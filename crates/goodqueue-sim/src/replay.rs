@@ -1,64 +1,67 @@
-//! Fixed arrivals into a discipline on an ideal serial link: what becomes of each packet, and when.
+//! Fixed arrivals into a discipline on an ideal serial link. The result is the fate of each packet
+//! and its time.
 //!
-//! This is the set-up in which the kernel's disciplines were recorded: one packet in flight, no ring, no batching; the
-//! next packet is taken at the instant at which the last one's bits end.
+//! The kernel's disciplines were recorded in this set-up: one packet in transmission, no ring, no
+//! batching. The link takes the next packet at the instant at which the last packet's bits end.
 
 use goodqueue::random::mix_64;
 use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate, TcpAck};
 
 use crate::packet;
 
-/// A packet that arrives.
+/// A packet that arrives at the discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// When.
+    /// Time of the arrival.
     pub at: Instant,
-    /// Its number; part of the answer.
+    /// Number of the packet, which identifies it in [`Fate`].
     pub seq: u64,
-    /// Its flow, from 0.
+    /// Index of the flow, from 0.
     pub flow: u32,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u32,
-    /// Its TOS byte, the ECN field in the low two bits.
+    /// TOS byte, with the ECN field in the low two bits.
     pub tos: u8,
-    /// What the flow's number means to a discipline.
+    /// How the discipline classifies the packet.
     pub priority: Priority,
-    /// What a firewall marked it with; 0: nothing.
+    /// Firewall mark; 0 for none.
     pub mark: u32,
-    /// The hosts that it comes from and goes to; `None`: those that all packets without share.
+    /// Source and destination host; `None`: all packets without hosts share the same two.
     pub hosts: Option<(u32, u32)>,
-    /// What it acknowledges, if it is a TCP segment that does.
+    /// TCP acknowledgement, if the packet is one.
     pub ack: Option<TcpAck>,
-    /// What the recorder's hashes made of it; `None`: hashes of our own.
+    /// Recorded hashes; `None`: computed from `flow` and `hosts`.
     pub hashes: Option<Hashes>,
 }
 
-/// Hashes of a packet's headers as somebody else took them, whatever the salt.
+/// Hashes of a packet's headers that were recorded elsewhere. They do not depend on the salt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hashes {
-    /// Of its flow.
+    /// Hash of the flow.
     pub flow: u32,
-    /// Of the host that it comes from, and of the one that it goes to.
+    /// Hashes of the source and the destination host.
     pub hosts: Option<(u32, u32)>,
 }
 
-/// What was in the kernel's `skb->priority` of a packet of flow `f`.
+/// The meaning of a flow's number `f` to a discipline (the kernel's `skb->priority`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priority {
-    /// The class `f + 1` of the discipline, which disciplines that hash flows take too.
+    /// The class `f + 1` of the discipline. Disciplines that hash flows use it too.
     Class,
     /// The plain number `f + 1`, which `prio` looks up in its `priomap`.
     Number,
-    /// Nothing: flows are told apart by their headers.
+    /// None: flows are told apart by their headers.
     None,
-    /// What Linux's routers make of the TOS byte ([`Flow::priority`]), as on the live path.
+    /// The priority that Linux routers derive from the TOS byte ([`Flow::priority`]), as on the
+    /// live path.
     Tos,
-    /// The same, and flows and hosts are hashed as in the simulator: the packets were simulated.
+    /// As [`Self::Tos`], with the flow and host hashes of the simulator: the packets were
+    /// simulated.
     Simulated,
 }
 
 impl Priority {
-    /// What the header of a recording says.
+    /// Reads the value from the header of a recording.
     #[must_use]
     pub fn of_recording(said: Option<&str>) -> Self {
         match said {
@@ -71,33 +74,33 @@ impl Priority {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It left the discipline and its first bit went on the link.
+    /// Left the discipline, and its first bit went on the link.
     Sent {
-        /// When.
+        /// Time of departure.
         at: Instant,
-        /// Its number.
+        /// Number of the packet.
         seq: u64,
-        /// Its length.
+        /// Length in bytes.
         bytes: u32,
-        /// Its TOS byte, with CE if it was marked.
+        /// TOS byte, with CE if the packet was marked.
         tos: u8,
     },
-    /// It was dropped.
+    /// Dropped by the discipline.
     Dropped {
-        /// When.
+        /// Time of the drop.
         at: Instant,
-        /// Its number.
+        /// Number of the packet.
         seq: u64,
-        /// Why.
+        /// Reason of the drop.
         why: DropReason,
     },
 }
 
 impl Fate {
-    /// When.
+    /// Returns the time of the departure or the drop.
     #[must_use]
     pub const fn at(&self) -> Instant {
         match self {
@@ -127,8 +130,9 @@ impl goodqueue::Packet for Arrival {
         Some(*self)
     }
 
-    /// Of the bytes only TOS is there: behind the header of Ethernet, the second one of IP's. Packets of our own recordings have
-    /// none, as when they were recorded.
+    /// Only the TOS byte of a recorded packet exists; it follows the Ethernet header and the first
+    /// byte of the IP header. Packets of our own recordings have no bytes, as when they were
+    /// recorded.
     fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
         if matches!(self.priority, Priority::Tos | Priority::Simulated) {
             return false;
@@ -153,7 +157,7 @@ impl Flow for Arrival {
         match self.priority {
             Priority::Number => u8::try_from((self.flow & 15) + 1).unwrap_or(0) & 15,
             Priority::Class | Priority::None => 0,
-            // tc-prio(8).
+            // tc-prio(8), table of the TOS values.
             Priority::Tos | Priority::Simulated => match self.tos >> 3 & 3 {
                 1 => 2,
                 2 => 6,
@@ -185,7 +189,7 @@ impl Flow for Arrival {
         self.ack
     }
 
-    /// Recorded hashes may be those of hosts, which several flows share.
+    /// Recorded hashes may be hashes of hosts, which several flows share.
     fn same_flow(&self, other: &Self) -> bool {
         (self.flow, self.hosts) == (other.flow, other.hosts)
     }
@@ -200,7 +204,8 @@ impl Flow for Arrival {
 }
 
 impl Arrival {
-    /// The mark of a packet of `flow` in a recording whose header says this of marks: `flow+1<<24`, or nothing.
+    /// Returns the firewall mark of a packet of `flow`, given the header's description of marks:
+    /// `flow+1<<24`, or none.
     #[must_use]
     pub fn mark_of_recording(said: Option<&str>, flow: u32) -> u32 {
         if said == Some("flow+1<<24") { flow.wrapping_add(1) << 24 } else { 0 }
@@ -209,18 +214,20 @@ impl Arrival {
     fn hash(&self, number: u32, salt: u32) -> u32 {
         match self.priority {
             Priority::Simulated => packet::hash(salt, number),
-            // Not 0 for flow 0: hashes of real headers hardly ever are.
+            // Flow 0 must not hash as the number 0, because hashes of real headers hardly ever do.
             _ => u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(number) + 1)) >> 32).unwrap_or(0),
         }
     }
 }
 
-/// Where the TOS byte is in a frame.
+/// Position of the TOS byte in an Ethernet frame.
 const TOS_AT: u32 = 15;
 
-/// Feeds `arrivals` (in order of time) to `qdisc` on a link of `rate`, and reports each packet's fate, in the order in
-/// which things happen, until the queue is empty. `origin` is added to every time that the discipline is told: the
-/// kernel's own clock at the start of a recording.
+/// Feeds `arrivals` (in order of time) to `qdisc` on a link of `rate` until the queue is empty, and
+/// reports each packet's fate in the order in which things happen.
+///
+/// `origin` is added to every time that the discipline receives. It is the kernel's clock at the
+/// start of a recording.
 pub fn replay<Q: Qdisc<Arrival>>(
     qdisc: &mut Q,
     rate: Rate,
@@ -235,25 +242,28 @@ pub fn replay<Q: Qdisc<Arrival>>(
     link.run_until(qdisc, Instant::MAX, &mut report);
 }
 
-/// An ideal serial link: one packet at a time, the next is taken at the instant at which the last one's bits end.
+/// An ideal serial link: it sends one packet at a time and takes the next packet at the instant at
+/// which the last one's bits end.
 #[derive(Clone, Debug)]
 pub struct SerialLink {
     rate: Rate,
     origin: Duration,
-    /// When the last bit of the packet on the link ends.
+    /// End of the packet in transmission.
     busy_until: Instant,
-    /// When to ask the discipline next; `None` once it has said that only an arrival can help.
+    /// Time at which to ask the discipline next; `None` if only an arrival can change its answer.
     ask_at: Option<Instant>,
 }
 
 impl SerialLink {
-    /// An idle link of `rate`; `origin` is added to every time that the discipline is told.
+    /// Returns an idle link of `rate`; `origin` is added to every time that the discipline
+    /// receives.
     #[must_use]
     pub const fn new(rate: Rate, origin: Duration) -> Self {
         Self { rate, origin, busy_until: Instant::ZERO, ask_at: None }
     }
 
-    /// Lets `arrival` come, after all that is due before it, and takes a packet if the link is idle.
+    /// Handles everything due before `arrival`, then enqueues it, and takes a packet if the link is
+    /// idle.
     pub fn arrive<Q: Qdisc<Arrival>>(
         &mut self,
         qdisc: &mut Q,
@@ -261,8 +271,9 @@ impl SerialLink {
         report: &mut impl FnMut(Fate),
     ) {
         let now = arrival.at;
-        // At one instant packets come before the link takes one. In a simulated run all of them do, if the link was busy; an
-        // idle one has asked before.
+        // At the same instant, packets arrive before the link takes one. In a recording of a
+        // simulated run this holds only while the link is busy; an idle link asked before the
+        // arrival.
         let simulated = arrival.priority == Priority::Simulated;
         let asked_before = Duration::from_nanos(u64::from(simulated && qdisc.len() == 0));
         self.run_until(qdisc, now + asked_before, report);
@@ -275,8 +286,9 @@ impl SerialLink {
         }
     }
 
-    /// Changes the discipline at `now`, after all that is due before. What it drops is reported by number: it goes all
-    /// at once. The link asks again when it would have asked.
+    /// Changes the configuration of the discipline at `now`, after everything that is due before.
+    /// Packets that it drops are reported in the order of their numbers. The link asks the
+    /// discipline again at the time already planned.
     pub fn reconfigure<Q: Qdisc<Arrival>>(
         &mut self,
         qdisc: &mut Q,
@@ -294,7 +306,7 @@ impl SerialLink {
         }
     }
 
-    /// Takes packets that are due before `end`.
+    /// Takes the packets that are due before `end`.
     pub fn run_until<Q: Qdisc<Arrival>>(
         &mut self,
         qdisc: &mut Q,
@@ -343,7 +355,8 @@ mod tests {
             mark: 0,
         };
         let mut fates = Vec::new();
-        // 125 bytes take 1 ms at 1 Mbit/s: the first goes on the link, the second waits, the third is too many.
+        // A packet of 125 bytes takes 1 ms at 1 Mbit/s. The first packet goes on the link, the
+        // second waits, the third exceeds the limit.
         let arrivals = [arrival(0, 0), arrival(10, 1), arrival(20, 2), arrival(1_000_001, 3)];
         replay(&mut queue, Rate::from_bps(1_000_000), Duration::ZERO, arrivals, |fate| {
             fates.push(match fate {

@@ -1,4 +1,4 @@
-//! A run: flows over a bottleneck for some time.
+//! A simulation run: flows that cross a path with one bottleneck for a given time.
 
 use core::fmt;
 
@@ -19,76 +19,79 @@ use crate::packet::{Direction, Ends};
 use crate::traffic::{AnySource, OneWay, RoundTrip, Showing, Source, Tally, Traffic, Transfer};
 use crate::wifi::{MediumConfig, WifiHop, WifiOutcome};
 
-/// Everything that determines a run. Equal configurations give equal outcomes, bit for bit.
+/// The complete description of a run. Equal configurations give equal outcomes, bit for bit.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Simulated time.
     pub duration: Duration,
-    /// Time at the beginning that is not measured.
+    /// Time at the start of the run that is not measured.
     pub warmup: Duration,
-    /// The two directions of the bottleneck: down, up.
+    /// The two links of the bottleneck: down, up.
     pub links: [LinkConfig; 2],
-    /// Further hops between the servers and the bottleneck, in this order.
+    /// Hops between the servers and the bottleneck, in this order.
     pub before: Vec<HopConfig>,
-    /// Further hops between the bottleneck and the clients, in this order.
+    /// Hops between the bottleneck and the clients, in this order.
     pub after: Vec<HopConfig>,
-    /// A WiFi channel between all of them and the clients, which it tells apart by [`FlowConfig::client`]; its seed and its
-    /// framing are the run's.
+    /// A WiFi channel between the last hop and the clients. [`FlowConfig::client`] selects the
+    /// client; seed and framing of the channel are those of the run.
     pub wifi: Option<MediumConfig>,
-    /// An emulator adds the flows' delays behind the last link and knows but ticks so far apart, as dummynet does: a packet is let
-    /// out after the whole ticks of its delay, from the last one before it came on. When the first one is, depends on the seed.
-    /// `None`: to the nanosecond.
+    /// Tick of a delay emulator such as dummynet; `None` for exact delays.
+    ///
+    /// The emulator adds the part of a flow's delay behind the last link. It releases a packet at a
+    /// tick: the whole ticks of the delay count from the last tick before the packet arrived. The
+    /// seed determines the time of the first tick.
     pub delay_tick: Option<Duration>,
     /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
     pub framing: u32,
     /// The flows.
     pub flows: Vec<FlowConfig>,
-    /// Seed of all that is random.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// Step of the time series, if they are wanted.
+    /// Step of the time series; `None` for no time series.
     pub series_step: Option<Duration>,
-    /// For each of these numbers of bytes, how long the queues hold more is measured.
+    /// Levels in bytes. The run measures how long the queues exceed each of them.
     pub spikes: Vec<u64>,
 }
 
-/// A hop beside the bottleneck: another link in series, with a discipline of its own in each direction.
+/// A hop beside the bottleneck: a link in series, with its own discipline in each direction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HopConfig {
-    /// Down, up.
+    /// The links: down, up.
     pub links: [LinkConfig; 2],
-    /// Propagation delay between this hop and the next one towards the bottleneck, each way. It is a part of the flows'
-    /// round-trip time.
+    /// Propagation delay, each way, between this hop and its neighbour towards the bottleneck. It
+    /// is part of the flows' round-trip time.
     pub delay: Duration,
 }
 
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// What it does.
+    /// What the flow sends.
     pub traffic: Traffic,
-    /// Its round-trip time when nothing queues.
+    /// Round-trip time without queueing.
     pub rtt: Duration,
-    /// The part of it, each way, that lies between a host and the first queue that its packets come to.
+    /// Part of the one-way delay that lies between a host and the first queue of its packets.
     pub access: Duration,
-    /// Rate of the link of its own by which each of its hosts sends; `None`: it takes no time.
+    /// Rate of the access link on which each of the flow's hosts sends; `None` for no such link.
     pub access_rate: Option<Rate>,
-    /// Number, from the servers on, of the hop in front of which its server is: its packets pass those before it neither way.
-    /// One that does not exist is taken for the last.
+    /// Index of the hop (0 = nearest the servers) at which this flow's server attaches. The flow's
+    /// packets pass only the hops from there on. An index beyond the last hop means the last hop.
     pub joins: u32,
-    /// Differentiated Services code point of its packets, 0 to 63.
+    /// DSCP of the flow's packets, 0 to 63.
     pub dscp: u8,
-    /// The client at its end: disciplines that isolate hosts tell clients apart by this number.
+    /// Number of the client. Disciplines that isolate hosts tell clients apart by it.
     pub client: u16,
-    /// The server at its other end, likewise.
+    /// Number of the server, used likewise.
     pub server: u8,
-    /// When it begins.
+    /// Time at which the flow begins.
     pub start: Instant,
-    /// When it ends, if before the run does.
+    /// Time at which the flow ends; `None` for the end of the run.
     pub stop: Option<Instant>,
 }
 
 impl Config {
-    /// A run over one bottleneck (down, up): everything is measured, seed 1, Ethernet framing, no time series.
+    /// Returns a run over one bottleneck (down, up) that measures everything, with seed 1, Ethernet
+    /// framing and no time series.
     #[must_use]
     pub const fn new(links: [LinkConfig; 2], flows: Vec<FlowConfig>, duration: Duration) -> Self {
         Self {
@@ -107,8 +110,10 @@ impl Config {
         }
     }
 
-    /// The least time that a packet of `flow` and its answer take: the round-trip time, or what an emulator's ticks make of
-    /// it, from a packet that comes just before a tick to an answer that comes just after one.
+    /// Returns the shortest time that a packet of `flow` and its answer can take.
+    ///
+    /// This is the round-trip time. With [`Self::delay_tick`] it is the time of a packet that
+    /// arrives just before a tick, whose answer arrives just after one.
     #[must_use]
     pub fn base_rtt(&self, flow: &FlowConfig) -> Duration {
         let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
@@ -121,7 +126,7 @@ impl Config {
 }
 
 impl FlowConfig {
-    /// A flow for the whole run.
+    /// Returns a flow that lasts for the whole run.
     #[must_use]
     pub const fn new(traffic: Traffic, rtt: Duration) -> Self {
         Self {
@@ -139,88 +144,92 @@ impl FlowConfig {
     }
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The time measured: without the warm-up, and until the run was stopped if it was.
+    /// Measured time: without the warm-up, and up to the time at which the run was stopped.
     pub measured: Duration,
     /// The two queues of the bottleneck: down, up.
     pub links: [LinkOutcome; 2],
-    /// Those of the further hops, first the ones before the bottleneck.
+    /// The queues of the other hops; those before the bottleneck come first.
     pub hops: Vec<[LinkOutcome; 2]>,
-    /// The WiFi channel, if there is one.
+    /// The WiFi channel, if the run has one.
     pub wifi: Option<WifiOutcome>,
     /// The flows, in the order of the configuration.
     pub flows: Vec<FlowOutcome>,
-    /// Time series, if they were wanted; they begin at 0, warm-up included.
+    /// Time series, if requested. They begin at time 0, before the warm-up ends.
     pub series: Option<Series>,
     /// Events handled in the whole run.
     pub events: u64,
-    /// Packets that left the two queues in the whole run.
+    /// Packets that left the bottleneck's two queues in the whole run.
     pub bottleneck_packets: u64,
-    /// What was queued or on its way at the end.
+    /// Packets queued or in flight at the end of the run.
     pub in_flight: Count,
-    /// Share of the TCP flows without end that lose packets in the same congestion period, mean over the periods: down, up.
-    /// A period begins with a drop and lasts for the longest round-trip time of these flows; `None`: there was none, or
-    /// fewer than two such flows.
+    /// Share of the bulk TCP flows that lose packets in the same congestion period, as a mean over
+    /// the periods: down, up.
+    ///
+    /// A period begins with a drop and lasts for the longest round-trip time of these flows. `None`
+    /// if there was no period, or fewer than two such flows.
     pub synchronization: [Option<f64>; 2],
-    /// Probes whose packets waited in one queue with those of another flow, in the time measured.
+    /// Probes whose packets shared a queue with another flow during the measured time.
     pub shared_queues: Vec<SharedQueue>,
 }
 
-/// A probe that a hash put into one queue with another flow.
+/// A probe that shared a hashed queue with another flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedQueue {
-    /// The probe.
+    /// Index of the probe's flow.
     pub flow: u32,
-    /// Its place in [`Outcome::hops`]; `None`: the bottleneck.
+    /// Index in [`Outcome::hops`]; `None` for the bottleneck.
     pub hop: Option<usize>,
-    /// Which of the two queues there.
+    /// Direction of the queue.
     pub direction: Direction,
-    /// What its packets found there.
+    /// The collisions that the probe's packets had there.
     pub meetings: Meetings,
 }
 
-/// What one flow did.
+/// The result of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// In the time measured; `completed_at` is absolute.
+    /// Counters for the measured time; `completed_at` is an absolute time.
     pub tally: Tally,
-    /// What became of its packets, down and up, in the time measured.
+    /// Fates of the flow's packets in the measured time: down, up.
     pub fates: [Fates; 2],
-    /// Drops of packets in the direction of its data, in the time measured; `None` if nobody watched.
+    /// Drops in the direction of the flow's data in the measured time; `None` if they were not
+    /// watched.
     pub losses: Option<FlowLosses>,
-    /// When its receiver got the first byte; absolute, and known for single TCP connections only.
+    /// Absolute time at which the receiver got the first byte; known for single TCP connections
+    /// only.
     pub first_delivery: Option<Instant>,
-    /// How much of the time measured the flow was active.
+    /// Part of the measured time during which the flow was active.
     pub active: Duration,
-    /// Probes sent in the time measured.
+    /// Probes sent in the measured time.
     pub round_trips: Vec<RoundTrip>,
-    /// Packets sent in the time measured whose delay one way the flow took.
+    /// One-way delays of the packets sent in the measured time, for flows that measure them.
     pub one_way: Vec<OneWay>,
-    /// Transfers begun in the time measured.
+    /// Transfers begun in the measured time.
     pub transfers: Vec<Transfer>,
-    /// What a viewer of adaptive video saw, warm-up included.
+    /// Playback of an adaptive video, from the start of the run.
     pub showing: Option<Showing>,
 }
 
-/// Time series with one value for each step.
+/// Time series with one value per step.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Length of a step.
     pub step: Duration,
-    /// The two queues: down, up.
+    /// The two queues of the bottleneck: down, up.
     pub queues: [Vec<Bin>; 2],
-    /// Payload delivered per step, per flow.
+    /// Payload bytes delivered in each step, per flow.
     pub delivered: Vec<Vec<u64>>,
 }
 
-/// Why a run has no outcome.
+/// The reason why a run has no outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunError {
-    /// A TCP configuration is refused.
+    /// A TCP configuration is invalid.
     Config(ConfigError),
-    /// More than [`MAX_PACKETS`] are queued or on their way at this time.
+    /// More than [`MAX_PACKETS`] are queued or in flight at this time.
     TooManyPackets(Instant),
 }
 
@@ -245,23 +254,25 @@ impl From<ConfigError> for RunError {
     }
 }
 
-/// Packets that all queues and delays of a run hold together. Queues take their memory as packets come, whatever their
-/// limits say, so this bounds the memory of a run. Linux would need 9 GB for so many full frames (2,304 bytes each).
+/// Largest number of packets that the queues and delays of a run hold together.
+///
+/// Queues take memory as packets arrive, whatever their limits are, so this number bounds the
+/// memory of a run. Linux would need 9 GB for as many full frames of 2,304 bytes.
 pub const MAX_PACKETS: u64 = 4_000_000;
 
-/// Events between two counts of the packets. Few events add more than one.
+/// Number of events between two checks of [`MAX_PACKETS`]. Few events add more than one packet.
 const COUNT_EVERY: u64 = 1 << 16;
 
 /// Runs `config` to its end.
 ///
 /// # Errors
-/// A TCP configuration is refused, or there are more than [`MAX_PACKETS`].
+/// A TCP configuration is invalid, or the run holds more than [`MAX_PACKETS`].
 pub fn run(config: &Config) -> Result<Outcome, RunError> {
     run_watched(config, |_| true)
 }
 
-/// Runs `config`; `watch` is told the simulated time now and then (some hundred times a run) and ends the run by
-/// answering false.
+/// Runs `config` and calls `watch` with the simulated time, some hundred times per run. The run
+/// ends when `watch` returns false.
 ///
 /// # Errors
 /// As [`run`].
@@ -271,7 +282,8 @@ pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Resul
     Ok(simulation.finish())
 }
 
-/// The same, with an `observer` who is told of every packet of the bottleneck, warm-up included. The outcome is the same.
+/// Runs `config` as [`run_watched`] does, and reports every packet of the bottleneck to `observer`,
+/// warm-up included. The outcome is the same as without an observer.
 ///
 /// # Errors
 /// As [`run`].
@@ -294,7 +306,7 @@ struct Simulation<'a> {
     config: &'a Config,
     network: Network,
     sources: Vec<AnySource>,
-    /// Index of the bottleneck's down link; the up link is the next.
+    /// Index of the bottleneck's down link; its up link follows.
     bottleneck: usize,
     now: Instant,
     end: Instant,
@@ -313,7 +325,7 @@ struct Baseline {
     fates: Vec<[Fates; 2]>,
 }
 
-/// How often a run looks up from its work.
+/// Number of times that a run calls its `watch`.
 const WATCHES: u64 = 400;
 
 impl<'a> Simulation<'a> {
@@ -337,7 +349,8 @@ impl<'a> Simulation<'a> {
             })
             .collect();
         let wifi = config.wifi.as_ref().map(|wifi| {
-            // Streams from 2^32 on are the flows', those below the links'; this one is neither.
+            // The random streams of flows begin at 2^32, those of links at 0. This stream is
+            // neither.
             let seed = Xoshiro256PlusPlus::stream(config.seed, u64::MAX).next_u64();
             let hop = WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() });
             (hop, wifi.small_queue)
@@ -349,7 +362,7 @@ impl<'a> Simulation<'a> {
         let mut network = Network::new(hops(config), wifi, &hosts, ticks, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
-            // Streams from 2^32 on are the flows'; those below are the links'.
+            // The random streams of flows begin at 2^32, those of links at 0.
             let generator = Xoshiro256PlusPlus::stream(config.seed, (1 << 32) | u64::from(number));
             sources.push(flow.traffic.source(number, generator)?);
             network.schedule(flow.start, Event::Start(number));
@@ -382,7 +395,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// The two links of the bottleneck: down, up.
+    /// Returns the two links of the bottleneck: down, up.
     fn bottleneck(&mut self) -> &mut [Link] {
         &mut self.network.links_mut()[self.bottleneck..self.bottleneck + 2]
     }
@@ -398,7 +411,8 @@ impl<'a> Simulation<'a> {
         let mut step_end = self.series.as_ref().map_or(Instant::MAX, |series| Instant::ZERO + series.step);
         let mut is_warm = self.config.warmup.is_zero();
         loop {
-            // Everything up to the next appointment of the run itself happens without looking up.
+            // The next time at which the run itself must act: the end, a step of the series, the
+            // end of the warm-up, or a call of `watch`.
             let warm_at = if is_warm { Instant::MAX } else { warm };
             let pause = self.end.min(step_end).min(warm_at).min(watched_at + watch_step);
             self.run_until(pause, register.as_deref_mut())?;
@@ -424,7 +438,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Handles every event that is due before `pause`: a step of a series, and the run, is half open.
+    /// Handles every event before `pause`. Runs and steps of a series do not include their end.
     fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) -> Result<(), RunError> {
         let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
@@ -577,7 +591,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Fetches what the next packets of a delay line will need when they arrive.
+/// Prefetches the state that the next packets of a delay line need on arrival.
 #[inline]
 fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
     network.fetch_packet(line, Ahead::PACKET);
@@ -592,7 +606,7 @@ fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
     }
 }
 
-/// Tells of what the links of the bottleneck have noted. Out of the way of runs that nobody looks on at.
+/// Reports the notes of the bottleneck's links. Kept out of line, for runs without an observer.
 #[cold]
 #[inline(never)]
 fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mut Register<'_>) {
@@ -604,13 +618,13 @@ fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mu
     }
 }
 
-/// The hops in the order from the servers to the clients, each with the delay to the next one.
+/// Returns the hops from the servers to the clients, each with the delay to the next one.
 fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
     let bottleneck = config.before.len();
     let build = |streams: u64, links: &[LinkConfig; 2]| {
         Direction::BOTH.map(|direction| {
             let link = &links[direction.index()];
-            // One stream of random numbers per queue, for its salt and its draws.
+            // Each queue has one random stream, for its salt and its draws.
             let mut generator =
                 Xoshiro256PlusPlus::stream(config.seed, 2 * streams + direction.index() as u64);
             let salt = generator.next_u32() ^ link.hash_key;
@@ -620,7 +634,8 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
             Link::new(link, qdisc, config.framing, LinkMonitor::new(backlog))
         })
     };
-    // The bottleneck has the first streams, wherever it stands: a hop more changes nothing in it.
+    // The bottleneck has the first streams wherever it is, so that another hop does not change its
+    // draws.
     let mut hops: Vec<_> = config.before.iter().map(|hop| (&hop.links, hop.delay)).collect();
     hops.push((&config.links, config.after.first().map_or(Duration::ZERO, |hop| hop.delay)));
     let behind = config.after.iter().skip(1).map(|hop| hop.delay).chain([Duration::ZERO]);

@@ -39,76 +39,79 @@ use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// A flow's end points, both of them: it is told what arrives and sends through the network.
+/// Both end points of a flow. The source receives the packets that arrive and sends through the
+/// network.
 pub trait Source {
-    /// The flow begins.
+    /// Starts the flow.
     fn start(&mut self, now: Instant, network: &mut Network);
 
-    /// The flow ends: it sends nothing of its own any more.
+    /// Ends the flow: it sends no new data.
     fn stop(&mut self, now: Instant);
 
-    /// A packet of this flow arrives, having travelled in `direction`.
+    /// Handles a packet of this flow that arrives after travelling in `direction`.
     fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network);
 
-    /// A packet of this flow will arrive soon, having travelled in `direction`: an occasion to fetch what that will need.
+    /// Prefetches the memory for a packet of this flow that will arrive soon after travelling in
+    /// `direction`.
     #[inline]
     fn fetch(&self, direction: Direction, ahead: Ahead) {
         let _ = (direction, ahead);
     }
 
-    /// The flow asked to be woken about now.
+    /// Handles the wake-up that the flow requested. It may come early.
     fn on_wake(&mut self, now: Instant, network: &mut Network);
 
-    /// Payload delivered to the receiving application, in order, since the start.
+    /// Returns the payload bytes delivered to the receiving application, in order, since the start.
     fn delivered(&self) -> u64;
 
-    /// What the flow has done since its start.
+    /// Returns the flow's counters since its start.
     fn tally(&self) -> Tally;
 
-    /// When the first byte came to the receiving application; only single connections know.
+    /// Returns the time at which the first byte reached the receiving application. Only single
+    /// connections know it.
     fn first_delivery(&self) -> Option<Instant> {
         None
     }
 
-    /// Round trips that it measured; only probes do.
+    /// Returns the measured round trips. Only probes measure them.
     fn round_trips(&self) -> &[RoundTrip] {
         &[]
     }
 
-    /// Delays one way that it measured; only flows that care for them do.
+    /// Returns the measured one-way delays. Only some flows measure them.
     fn one_way(&self) -> &[OneWay] {
         &[]
     }
 
-    /// What it transferred piece by piece: files, pages, web responses.
+    /// Returns the transfers: files, pages, web responses.
     fn transfers(&self) -> &[Transfer] {
         &[]
     }
 
-    /// What its viewer saw; only adaptive video knows.
+    /// Returns the playback. Only adaptive video has one.
     fn showing(&self) -> Option<&Showing> {
         None
     }
 }
 
-/// What a source is made from.
+/// The settings from which a source is made.
 pub trait Settings {
-    /// What results call such a flow: `tcp`, `ping`, ...
+    /// The word for such a flow in results: `tcp`, `ping`, ...
     const KIND: &'static str;
 
-    /// Where its data goes; of a ping, its requests.
+    /// Returns the direction of the flow's data; for a ping, of its requests.
     fn direction(&self) -> Direction;
 
-    /// The congestion control of its connections, if it has any.
+    /// Returns the congestion control of the flow's connections, if it has any.
     fn congestion_control(&self) -> Option<&'static str> {
         None
     }
 
-    /// True if it is there to measure delays.
+    /// True if the flow measures delays.
     const IS_PROBE: bool = false;
 }
 
-/// What a flow has done.
+/// Counters of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
     /// Payload delivered in order, in bytes.
@@ -119,82 +122,82 @@ pub struct Tally {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// When everything that the flow had to send was acknowledged.
+    /// Time at which everything that the flow had to send was acknowledged.
     pub completed_at: Option<Instant>,
 }
 
-/// One probe: when it was sent, and how long its answer took.
+/// A probe and its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrip {
-    /// When the probe was sent.
+    /// Time at which the probe was sent.
     pub sent_at: Instant,
-    /// Time until the answer came; `None`: it has not come.
+    /// Time until the answer arrived; `None` if it has not arrived.
     pub time: Option<Duration>,
 }
 
-/// One packet: when it was sent, and how long it took to the other end.
+/// A packet whose one-way delay is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OneWay {
-    /// When it was sent.
+    /// Time at which the packet was sent.
     pub sent_at: Instant,
-    /// Time until it arrived; `None`: it has not arrived.
+    /// Time until it arrived; `None` if it has not arrived.
     pub delay: Option<Duration>,
 }
 
-/// One piece of work, from its beginning to the last byte.
+/// A transfer, from its first packet to its last byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// When it began: the first packet that had to be sent for it.
+    /// Time at which the first packet for it was sent.
     pub begun_at: Instant,
-    /// When it was complete; `None`: it is not.
+    /// Time at which it was complete; `None` if it is not.
     pub ended_at: Option<Instant>,
-    /// Its payload in bytes.
+    /// Payload in bytes.
     pub bytes: u64,
 }
 
-/// Writes the enums over all sources and over what each is made from, and their dispatch.
+/// Defines the enums over all sources and over their settings, and the dispatch to them.
 macro_rules! sources {
     ($($(#[$about:meta])* $name:ident($settings:ident)),+ $(,)?) => {
-        /// What a flow does.
+        /// What a flow sends.
         #[derive(Clone, Debug)]
         pub enum Traffic {
             $($(#[$about])* $name($settings)),+
         }
 
         impl Traffic {
-            /// The source that does it, as flow number `flow`, with randomness of its own.
+            /// Creates the source for flow number `flow` with its own random stream.
             pub(crate) fn source(&self, flow: u32, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
                 Ok(match self {
                     $(Self::$name(settings) => AnySource::$name(Box::new($name::new(flow, settings, random)?))),+
                 })
             }
 
-            /// What results call such a flow: `tcp`, `ping`, ...
+            /// Returns the word for such a flow in results: `tcp`, `ping`, ...
             #[must_use]
             pub const fn kind(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$settings as Settings>::KIND),+ }
             }
 
-            /// True if it is there to measure delays.
+            /// Returns true if the flow measures delays.
             #[must_use]
             pub const fn is_probe(&self) -> bool {
                 match self { $(Self::$name(_) => <$settings as Settings>::IS_PROBE),+ }
             }
 
-            /// Where its data goes; of a ping, its requests.
+            /// Returns the direction of the flow's data; for a ping, of its requests.
             #[must_use]
             pub fn direction(&self) -> Direction {
                 match self { $(Self::$name(settings) => settings.direction()),+ }
             }
 
-            /// The congestion control of its connections, if it has any.
+            /// Returns the congestion control of the flow's connections, if it has any.
             #[must_use]
             pub fn congestion_control(&self) -> Option<&'static str> {
                 match self { $(Self::$name(settings) => settings.congestion_control()),+ }
             }
         }
 
-        /// Any traffic source. A list of ten thousand of them fits a cache, which finds each quickly.
+        /// Any traffic source, boxed so that a list of ten thousand sources fits into the cache.
         #[derive(Debug)]
         pub enum AnySource {
             $($(#[$about])* $name(Box<$name>)),+
@@ -244,27 +247,27 @@ macro_rules! sources {
 }
 
 sources! {
-    /// A TCP connection with data one way.
+    /// A TCP connection with data in one direction.
     Tcp(TcpSettings),
     /// Echo requests from the client.
     Ping(PingSettings),
     /// Datagrams at a constant rate.
     Cbr(CbrSettings),
-    /// Sized transfers with think times between them.
+    /// Transfers of given sizes with think times between them.
     Transfers(TransfersSettings),
-    /// Voice one way.
+    /// A voice call in one direction.
     Voip(VoipSettings),
     /// Datagrams in bursts.
     OnOff(OnOffSettings),
-    /// Datagrams at random.
+    /// Datagrams with random gaps.
     Poisson(PoissonSettings),
-    /// Datagrams as recorded.
+    /// Datagrams with recorded times and lengths.
     Capture(CaptureSettings),
-    /// Web connections of many users.
+    /// The web connections of many users.
     PackMime(PackMimeSettings),
-    /// A TCP sender that is silent at times.
+    /// A TCP sender that alternates between sending and silence.
     TcpOnOff(TcpOnOffSettings),
-    /// A browser that fetches a page again and again.
+    /// A browser that fetches a page repeatedly.
     Web(WebSettings),
     /// A viewer of adaptive video.
     Video(VideoSettings),

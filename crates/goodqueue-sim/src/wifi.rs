@@ -1,35 +1,46 @@
 //! WiFi: an access point and its clients on one channel of IEEE 802.11n.
 //!
 //! # What it does
-//! Each node has a queue per receiver and access category, under a queue discipline and a driver's buffer ([`driver`]) or
-//! in the MAC itself ([`fq_mac`], [`airtime`]); aggregates of the packets (A-MPDU), formed ahead or at channel access
-//! ([`forming`]), that contend for the channel ([`contention`]); retransmission and reordering under block acknowledgement
-//! ([`block_ack`]); and air times to the microsecond ([`phy`]).
+//! * **Queueing.** Each node has a queue per receiver and access category. It is either a queue
+//!   discipline with a driver's buffer below it ([`driver`]), or part of the MAC ([`fq_mac`],
+//!   [`airtime`]).
+//! * **Aggregation.** Packets are joined to A-MPDUs, ahead of channel access or at channel access
+//!   ([`forming`]).
+//! * **Contention.** Aggregates contend for the channel ([`contention`]).
+//! * **Retransmission.** Block acknowledgement retransmits and reorders ([`block_ack`]).
+//! * **Airtime** is exact to the microsecond ([`phy`]).
 //!
 //! # Reference
-//! IEEE 802.11-2012 §9 and §20; Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function",
-//! IEEE JSAC 18(3), 2000; Heusse et al., "Performance Anomaly of 802.11b", INFOCOM 2003; Høiland-Jørgensen et al.,
-//! "Ending the Anomaly", USENIX ATC 2017. Later editions of the standard have other TXOP limits ([`contention::Edca`]) and
-//! begin the contention window anew one failure later ([`contention::SHORT_RETRY_LIMIT`]); the time for which a sender waits
-//! for an answer is that of the edition of 2016 ([`phy::ANSWER_TIMEOUT`]). Where hardware decides, the defaults are those of
-//! ath9k: [`forming::Forming`], [`order::Order`], [`RadioConfig::new`].
+//! IEEE 802.11-2012 §9 and §20; Bianchi, "Performance Analysis of the IEEE 802.11 Distributed
+//! Coordination Function", IEEE JSAC 18(3), 2000; Heusse et al., "Performance Anomaly of 802.11b",
+//! INFOCOM 2003; Høiland-Jørgensen et al., "Ending the Anomaly", USENIX ATC 2017.
+//!
+//! Later editions of the standard have other TXOP limits ([`contention::Edca`]) and reset the
+//! contention window one failure later ([`contention::SHORT_RETRY_LIMIT`]). The time for which a
+//! sender waits for an answer is that of the 2016 edition ([`phy::ANSWER_TIMEOUT`]). Where the
+//! hardware decides, the defaults are those of ath9k: [`forming::Forming`], [`order::Order`],
+//! [`RadioConfig::new`].
 //!
 //! # Assumptions
-//! * All nodes hear each other, and there is no other network on the channel: no hidden nodes, no RTS/CTS, no capture.
-//! * MPDUs are lost independently, with a probability that is given for each client and direction. Answers, beacons and
-//!   management frames are neither lost nor sent.
-//! * The modulation of each client and direction is fixed: there is no rate control.
-//! * A transmission opportunity is one PPDU, kept within the TXOP limit of its access category.
-//! * An MPDU is handed up with the symbol that carries its last bit, if all before it have been (IEEE 802.11-2012 §9.21.7.6).
-//! * After frames that collide every other node waits EIFS: it could read none of them. ns-3 has such nodes detect no
-//!   preamble when the frames are equally strong, and wait AIFS.
-//! * A packet of a small queue ([`MediumConfig::small_queue`]) counts until it arrives, not until its answer does.
+//! * All nodes hear each other, and no other network uses the channel. There are no hidden nodes,
+//!   no RTS/CTS and no capture.
+//! * MPDUs are lost independently, with a probability given for each client and direction. Answers
+//!   are never lost. Beacons and management frames are not sent.
+//! * The modulation of each client and direction is fixed; there is no rate control.
+//! * A transmission opportunity is one PPDU within the TXOP limit of its access category.
+//! * The receiver delivers an MPDU with the symbol that carries its last bit, once all earlier
+//!   MPDUs have been delivered (IEEE 802.11-2012 §9.21.7.6).
+//! * After a collision every other node waits EIFS, because it could read none of the frames. In
+//!   ns-3 such nodes detect no preamble if the frames are equally strong, and wait AIFS.
+//! * A packet counts against a small queue ([`MediumConfig::small_queue`]) until it arrives, not
+//!   until its answer arrives.
 //! * The access category follows from the DSCP. Voice is never aggregated, as with minstrel_ht.
-//! * Clients talk to hosts behind the access point, not to each other.
+//! * Clients communicate with hosts behind the access point, not with each other.
 //!
 //! # Contract
-//! [`Medium::enqueue`] and [`Medium::advance`] are told the time; [`Medium::next_event`] says when `advance` must be
-//! called next. Calls that come late catch up. Equal calls give equal outcomes.
+//! [`Medium::enqueue`] and [`Medium::advance`] receive the time. [`Medium::next_event`] returns the
+//! time of the next necessary call of `advance`. A late call catches up. Equal calls give equal
+//! outcomes.
 
 pub mod airtime;
 pub mod block_ack;
@@ -59,23 +70,24 @@ use phy::{ANSWER_TIMEOUT, EIFS_EXTRA, Modulation};
 use queues::{Mac, Queues};
 use station::Station;
 
-/// What a channel and its nodes are made from.
+/// The configuration of a channel and its nodes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MediumConfig {
     /// Queueing at the access point.
     pub access_point: MacConfig,
     /// The clients.
     pub clients: Vec<ClientConfig>,
-    /// When the access point forms its aggregates, and when the clients do.
+    /// Aggregation at the access point and at the clients.
     pub forming: [Forming; 2],
-    /// Bytes of a TCP transfer, headers included, that may wait in its client's queue, air included: beyond them the client's
-    /// TCP waits with more (TCP small queues). `None`: as many as the window allows.
+    /// Bytes of a TCP flow, headers included, that may wait at its client, those in the air
+    /// included (TCP small queues). Above this limit the client's TCP waits. `None` for no limit.
     pub small_queue: Option<u32>,
-    /// Bytes of link header in the length of packets, which are not sent over the air.
+    /// Bytes of link header in the length of packets. They are not sent over the air.
     pub framing: u32,
     /// Seed of back-offs, losses and disciplines.
     pub seed: u64,
-    /// Changes the salts of the hashes of the access point and of the clients, as [`crate::LinkConfig::hash_key`] does.
+    /// Changes to the hash salts of the access point and of the clients, as
+    /// [`crate::LinkConfig::hash_key`].
     pub hash_keys: [u32; 2],
 }
 
@@ -84,85 +96,87 @@ pub struct MediumConfig {
 pub struct ClientConfig {
     /// Queueing at the client.
     pub mac: MacConfig,
-    /// From the access point to the client, and from the client: [`Direction::index`].
+    /// Radio link from the access point to the client and back, by [`Direction::index`].
     pub radio: [RadioConfig; 2],
-    /// Its weight in the airtime of the access point; [`airtime::DEFAULT_WEIGHT`] is usual.
+    /// Weight in the access point's airtime; [`airtime::DEFAULT_WEIGHT`] is usual.
     pub weight: u32,
 }
 
-/// How frames go one way between the access point and a client.
+/// One direction of the radio link between the access point and a client.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RadioConfig {
     /// Modulation of the data.
     pub modulation: Modulation,
-    /// Most MPDUs in an aggregate, 1 to 64; 1: no aggregation.
+    /// Largest number of MPDUs in an aggregate, 1 to 64; 1 for no aggregation.
     pub aggregate: u32,
     /// Longest PPDU of more than one MPDU (ath9k: 4 ms; the standard: [`phy::MAX_PPDU`]).
     pub longest: Duration,
     /// Probability that an MPDU is lost.
     pub error: f64,
-    /// Transmissions of an MPDU at most.
+    /// Largest number of transmissions of an MPDU.
     pub attempts: u32,
 }
 
 impl RadioConfig {
-    /// An error-free radio with ath9k's limits: 32 MPDUs, 4 ms (`ATH_AMPDU_SUBFRAME_DEFAULT`), 30 attempts
-    /// (`ATH_MAX_SW_RETRIES`).
+    /// Returns an error-free radio link with ath9k's limits: 32 MPDUs, 4 ms
+    /// (`ATH_AMPDU_SUBFRAME_DEFAULT`), 30 attempts (`ATH_MAX_SW_RETRIES`).
     #[must_use]
     pub const fn new(modulation: Modulation) -> Self {
         Self { modulation, aggregate: 32, longest: Duration::from_millis(4), error: 0.0, attempts: 30 }
     }
 }
 
-/// How a node queues.
+/// Queueing at a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MacConfig {
     /// A queue discipline above a driver with a buffer of its own.
     Driver(Box<DriverConfig>),
-    /// Flow queueing and airtime fairness in the MAC, no discipline.
+    /// Flow queueing and airtime fairness in the MAC, without a discipline.
     Fq(FqMacConfig),
 }
 
-/// Who gets what comes out.
+/// Receives the packets that leave the channel, and its measurements.
 pub trait Sink<P> {
-    /// `packet` arrived at the other end of `client`'s radio link.
+    /// Reports that `packet` arrived at the other end of `client`'s radio link.
     fn delivered(&mut self, now: Instant, direction: Direction, client: usize, packet: P);
 
-    /// `packet` will not arrive: its queue dropped it, or the air lost it for good ([`DropReason::Lost`]).
+    /// Reports that `packet` will not arrive: its queue dropped it, or the air lost it for good
+    /// ([`DropReason::Lost`]).
     fn dropped(&mut self, now: Instant, node: Node, packet: P, why: DropReason);
 
-    /// `packet` left the queue that a discipline, or the MAC in its stead, manages.
+    /// Reports that `packet` left the managed queue: the discipline's, or the MAC's.
     fn left_queue(&mut self, now: Instant, node: Node, packet: &P) {
         let _ = (now, node, packet);
     }
 
-    /// That queue now holds `packets`.
+    /// Reports that the managed queue now holds `packets`.
     fn queue_length(&mut self, now: Instant, node: Node, packets: usize) {
         let _ = (now, node, packets);
     }
 }
 
-/// One who sends.
+/// A sender on the channel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Node {
     /// The access point.
     AccessPoint,
-    /// The client of this number.
+    /// The client with this index.
     Client(usize),
 }
 
-/// What a client's radio link did in one direction.
+/// Counters of one direction of a client's radio link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RadioStats {
-    /// Time in the air: PPDUs and the answers to them, without waiting for the channel. Colliding PPDUs count for each.
+    /// Time in the air: PPDUs and their answers, without waiting for the channel. Colliding PPDUs
+    /// each count in full.
     pub airtime: Duration,
     /// PPDUs sent.
     pub ppdus: u64,
-    /// Of them, those that collided.
+    /// PPDUs that collided.
     pub collisions: u64,
     /// MPDUs sent, retransmissions included.
     pub mpdus: u64,
-    /// Of them, those that did not arrive.
+    /// MPDUs sent that did not arrive.
     pub lost: u64,
     /// MPDUs given up.
     pub given_up: u64,
@@ -175,30 +189,30 @@ pub struct Medium<P> {
     state: State<P>,
     random: Xoshiro256PlusPlus,
     now: Instant,
-    /// A discipline has asked to be woken at some time.
+    /// True once a discipline has asked to be woken.
     has_shaper: bool,
-    /// Per client: down, up.
+    /// Counters of each client: down, up.
     radio: Vec<[RadioStats; 2]>,
 }
 
 #[derive(Clone, Debug)]
 enum State<P> {
-    /// Nobody sends.
+    /// No node sends.
     Idle {
-        /// When somebody begins to, as things are.
+        /// Time at which a node begins to send, if nothing else happens.
         next: Option<Instant>,
     },
-    /// Somebody sends.
+    /// At least one node sends.
     Busy {
-        /// When all is over, answers included.
+        /// End of the transmissions, answers included.
         until: Instant,
-        /// What is in the air: one, or several that collide.
+        /// PPDUs in the air. Several of them collide.
         sent: Vec<Flight<P>>,
     },
 }
 
 impl<P: Packet + Flow> Medium<P> {
-    /// A quiet channel.
+    /// Creates an idle channel.
     #[must_use]
     pub fn new(config: &MediumConfig) -> Self {
         let seed = |node: u64| Xoshiro256PlusPlus::stream(config.seed, node).next_u64();
@@ -226,8 +240,9 @@ impl<P: Packet + Flow> Medium<P> {
         }
     }
 
-    /// Offers a packet to the queue of the access point ([`Direction::Down`]) or of `client`. `client_of` tells of any
-    /// packet sent down for which client it is, always the same.
+    /// Offers a packet to the queue of the access point ([`Direction::Down`]) or of `client`.
+    /// `client_of` returns the client to which a packet sent down goes; it must always return the
+    /// same client for a packet.
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -257,7 +272,8 @@ impl<P: Packet + Flow> Medium<P> {
         self.prepare(now, node, category, client_of, sink);
     }
 
-    /// When [`Self::advance`] must be called next; `None`: after the next packet.
+    /// Returns the time at which to call [`Self::advance`]; `None` if only another packet can make
+    /// it necessary.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         let channel = match &self.state {
@@ -272,7 +288,7 @@ impl<P: Packet + Flow> Medium<P> {
         self.next_wake().map(|(when, ..)| when).into_iter().chain(channel).min()
     }
 
-    /// Lets everything happen that is due at `now`.
+    /// Handles everything that is due at `now`.
     pub fn advance(&mut self, now: Instant, client_of: &impl Fn(&P) -> usize, sink: &mut impl Sink<P>) {
         while let Some(due) = self.next_event()
             && due <= now
@@ -299,13 +315,14 @@ impl<P: Packet + Flow> Medium<P> {
         self.now = self.now.max(now);
     }
 
-    /// What `client`'s radio link did: down, up.
+    /// Returns the counters of `client`'s radio link: down, up.
     #[must_use]
     pub fn radio_stats(&self, client: usize) -> [RadioStats; 2] {
         self.radio.get(client).copied().unwrap_or_default()
     }
 
-    /// Tells of each transmission in the air which radio link it is on, and how much of its airtime has passed at `now`.
+    /// Calls `tell` for each PPDU in the air with its radio link and the airtime that has passed at
+    /// `now`.
     pub(crate) fn for_each_in_air(&self, now: Instant, mut tell: impl FnMut(usize, Direction, Duration)) {
         let State::Busy { sent, .. } = &self.state else { return };
         for flight in sent {
@@ -314,25 +331,25 @@ impl<P: Packet + Flow> Medium<P> {
         }
     }
 
-    /// What happened in the queue that a discipline of `node`, or the MAC in its stead, manages.
+    /// Returns the counters of `node`'s managed queue: the discipline's, or the MAC's.
     #[must_use]
     pub fn queue_stats(&self, node: Node) -> Stats {
         self.queues(node).map(|queues| queues.mac.stats()).unwrap_or_default()
     }
 
-    /// Packets in that queue.
+    /// Returns the packets in that queue.
     #[must_use]
     pub fn queue_len(&self, node: Node) -> usize {
         self.queues(node).map_or(0, |queues| queues.mac.len())
     }
 
-    /// What waits in the queues that disciplines, or the MACs in their stead, manage.
+    /// Returns the packets that wait in all managed queues.
     #[must_use]
     pub fn queued(&self) -> Count {
         self.nodes.iter().map(|station| station.queues.mac.queued()).fold(Count::default(), Count::plus)
     }
 
-    /// All that was offered and has neither arrived nor been dropped.
+    /// Returns all packets that have neither arrived nor been dropped.
     #[must_use]
     pub fn held(&self) -> Count {
         let mut count = self.queued();
@@ -368,7 +385,8 @@ impl<P: Packet + Flow> Medium<P> {
         wakes.min_by_key(|(when, ..)| *when)
     }
 
-    /// Lets an access category take what it may from its queue, and contend if it has something to send now.
+    /// Moves packets of an access category from its queue, and starts to contend if there is
+    /// something to send now.
     fn prepare(
         &mut self,
         now: Instant,
@@ -400,7 +418,7 @@ impl<P: Packet + Flow> Medium<P> {
         }
     }
 
-    /// The channel becomes busy.
+    /// Starts the transmissions that are due; the channel becomes busy.
     fn begin(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         let Self { nodes, random, .. } = self;
         let mut sent: Vec<Flight<P>> = Vec::new();
@@ -408,7 +426,7 @@ impl<P: Packet + Flow> Medium<P> {
         for (node, station) in nodes.iter_mut().enumerate() {
             let Station { idle_from, queues, access } = station;
             let mut sends = false;
-            // The most urgent category of a node wins within the node (§9.19.2.3).
+            // Within a node, the most urgent category wins (§9.19.2.3).
             for category in AccessCategory::ALL.into_iter().rev() {
                 let access = &mut access[category.index()];
                 if access.sends_at(*idle_from).is_none_or(|when| when > now) {
@@ -427,7 +445,7 @@ impl<P: Packet + Flow> Medium<P> {
             }
         }
         if sent.is_empty() {
-            // Those whose turn it was found that their queue had dropped all that it held.
+            // The queues of the nodes whose turn it was dropped everything they held.
             return self.rest();
         }
         for (node, station) in nodes.iter_mut().enumerate() {
@@ -446,7 +464,7 @@ impl<P: Packet + Flow> Medium<P> {
         self.state = State::Busy { until, sent };
     }
 
-    /// Hands up the frames that have come by now, as far as they are in order.
+    /// Delivers the frames that have arrived by now, as far as they are in order.
     fn arrive(&mut self, now: Instant, flight: &mut Flight<P>, sink: &mut impl Sink<P>) {
         let queues = &mut self.nodes[flight.node].queues;
         let (client, direction) = queues.radio_link(flight.peer);
@@ -456,7 +474,7 @@ impl<P: Packet + Flow> Medium<P> {
         });
     }
 
-    /// The channel becomes idle.
+    /// Ends the transmissions; the channel becomes idle.
     fn end(
         &mut self,
         now: Instant,
@@ -473,11 +491,13 @@ impl<P: Packet + Flow> Medium<P> {
         let heard_until = if answered { now } else { now + EIFS_EXTRA };
         self.nodes.iter_mut().for_each(|station| station.idle_from = heard_until);
         for &(node, end) in done.iter().filter(|_| !answered) {
-            // Who sends does not hear what collides with it, but knows only then that no answer comes.
+            // A sender does not hear the frames that collide with its own. It learns of the
+            // collision when no answer comes.
             self.nodes[node].idle_from = now.max(end + ANSWER_TIMEOUT);
         }
         for (node, _) in done {
-            // Limits of airtime are a node's, not a category's: what ended may have held up another one.
+            // Airtime limits apply to a node, so the end of one category's PPDU may unblock another
+            // category.
             for category in AccessCategory::ALL.into_iter().rev() {
                 self.prepare(now, node, category, client_of, sink);
             }
@@ -485,14 +505,14 @@ impl<P: Packet + Flow> Medium<P> {
         self.rest();
     }
 
-    /// Nobody sends until the first contender does.
+    /// Waits for the first contender.
     fn rest(&mut self) {
         self.state = State::Idle { next: self.nodes.iter().filter_map(Station::sends_at).min() };
     }
 
-    /// Settles what one node sent.
+    /// Settles the PPDU of one node.
     fn complete(&mut self, now: Instant, mut flight: Flight<P>, sink: &mut impl Sink<P>) {
-        // The frames behind the last one that arrived have not been asked for.
+        // The frames after the last one that arrived are not yet accounted for.
         self.arrive(now, &mut flight, sink);
         let airtime = flight.airtime();
         let (count, losses, answered) = (flight.count(), flight.losses(), flight.is_answered());

@@ -1,10 +1,12 @@
-//! The work of a link: the bits that it has sent, and those that it could have sent, exact to a fraction of a bit.
+//! The work of a link: the bits that it sent and the bits that it could have sent, exact to a
+//! fraction of a bit.
 
 use goodqueue::{Duration, Instant, Rate};
 
 use crate::link::UNLIMITED;
 
-/// An amount of work, in units of what 1 bit/s sends in 1 ns: packets that are half sent need no rounding.
+/// An amount of work. The unit is the work of 1 bit/s in 1 ns, so a half-sent packet needs no
+/// rounding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Work(u128);
 
@@ -12,33 +14,33 @@ impl Work {
     /// No work.
     pub const ZERO: Self = Self(0);
 
-    /// The work of so many bytes.
+    /// Returns the work of this number of bytes.
     #[must_use]
     pub const fn of_bytes(bytes: u64) -> Self {
         Self(bytes as u128 * 8_000_000_000)
     }
 
-    /// The work of `rate` in `span`.
+    /// Returns the work of `rate` in `span`.
     #[must_use]
     pub const fn at(rate: Rate, span: Duration) -> Self {
         Self(rate.as_bps() as u128 * span.as_nanos() as u128)
     }
 
-    /// The work in bits.
+    /// Returns the work in bits.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub const fn bits(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Bits per second, if this is the work of `span`; 0 for no time.
+    /// Returns the rate in bits per second that does this work in `span`; 0 if `span` is zero.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub const fn per_second(self, span: Duration) -> f64 {
         if span.is_zero() { 0.0 } else { self.0 as f64 / span.as_nanos() as f64 }
     }
 
-    /// The work as a share of `whole`; `None` if that is none.
+    /// Returns the work as a share of `whole`; `None` if `whole` is zero.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub fn share_of(self, whole: Self) -> Option<f64> {
@@ -54,27 +56,30 @@ impl Work {
     }
 }
 
-/// What a link knows of its work at some instant, beside the bytes that it has begun to send.
+/// The state of a link's work at some instant, in addition to the bytes whose transmission it has
+/// begun.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Progress {
-    /// The part of the begun bytes that is still to be sent.
+    /// Part of those bytes that is still to be sent.
     pub(crate) unsent: Work,
-    /// What the link could have sent since the beginning.
+    /// Work that the link could have sent since the start of the run.
     pub(crate) capacity: Work,
 }
 
-/// The clock of a link that has a rate.
+/// The transmission clock of a link that has a rate.
 #[derive(Debug)]
 pub(crate) struct Wire {
     rate: Rate,
-    /// When the last packet ended.
+    /// End of the last packet.
     ended: Instant,
-    /// The work by which the last packet really ended later: packets back to back take as long as their bits in all.
+    /// Work by which the last packet ends later than `ended`, so that back-to-back packets together
+    /// take exactly the time of their bits.
     carry: u64,
-    /// What the link could have sent until `settled`.
+    /// Work that the link could have sent until `settled`.
     capacity: Work,
+    /// Time up to which `capacity` is complete.
     settled: Instant,
-    /// The rate of the packet that ends at `settled`, if that is still to come.
+    /// Rate of the packet that ends at `settled`, if that is in the future.
     kept: Rate,
 }
 
@@ -95,8 +100,8 @@ impl Wire {
         self.rate
     }
 
-    /// When a packet ends that begins now. A 64-byte packet at 400 Gbit/s takes 1.28 ns: the fraction is carried over to the
-    /// next one that follows without a gap.
+    /// Returns the end of a packet whose transmission begins now. A 64-byte packet at 400 Gbit/s
+    /// takes 1.28 ns; the fraction is carried over to the next packet if it follows without a gap.
     #[inline]
     pub(crate) fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
         if self.rate == UNLIMITED {
@@ -109,7 +114,7 @@ impl Wire {
         self.ended
     }
 
-    /// The link has another rate from now on. The packet on the wire ends at the old one.
+    /// Sets the rate from now on. The packet in transmission keeps the old rate.
     pub(crate) fn change_rate(&mut self, now: Instant, rate: Rate) {
         let until = self.ended.max(now);
         if until > self.settled {
@@ -117,13 +122,14 @@ impl Wire {
             (self.settled, self.kept) = (until, self.rate);
         }
         if self.ended >= now {
-            // A fraction of a nanosecond is not carried over to another rate: the link sends it beside what follows.
+            // A fraction of a nanosecond is not carried over to another rate. The link sends these
+            // bits in addition.
             self.capacity = self.capacity.plus(Work(u128::from(self.carry)));
         }
         (self.rate, self.carry) = (rate, 0);
     }
 
-    /// What the link has done until `now`.
+    /// Returns the state of the link's work at `now`.
     pub(crate) fn progress(&self, now: Instant) -> Progress {
         let keeps = self.settled > now;
         let capacity = if keeps {
@@ -151,7 +157,8 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
-    /// Bits sent and bits that could have been sent until so many microseconds, after `begun` bytes.
+    /// Returns the bits sent, and the bits that could have been sent, until `micros` after `begun`
+    /// bytes.
     fn seen(wire: &Wire, micros: u64, begun: u64) -> (f64, f64) {
         let Progress { unsent, capacity } = wire.progress(at(micros));
         (Work::of_bytes(begun).minus(unsent).bits(), capacity.bits())

@@ -1,4 +1,4 @@
-//! Datagrams of the lengths, and in the times, of packets that somebody recorded.
+//! Datagrams with the lengths and the send times of recorded packets.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What to send when.
+/// The settings of a sender that repeats a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CaptureSettings {
-    /// Where the datagrams go.
+    /// Direction of the datagrams.
     pub direction: Direction,
-    /// Time since the first packet, ascending, and bytes of the IP packet.
+    /// Time since the first packet, in ascending order, and length of the IP packet in bytes.
     pub packets: Arc<[(Duration, u32)]>,
-    /// Begin again with the first packet so long after it; `None`: end with the last.
+    /// Period after which the recording starts again; `None`: it is sent once.
     pub period: Option<Duration>,
-    /// The packets are ECN-capable, ECT(0).
+    /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
 }
 
@@ -31,21 +31,21 @@ impl Settings for CaptureSettings {
     }
 }
 
-/// A sender that does what was recorded.
+/// A sender that repeats a recording.
 #[derive(Debug)]
 pub struct Capture {
     flow: u32,
     settings: CaptureSettings,
     datagrams: Datagrams,
-    /// When the current repetition began.
+    /// Start of the current repetition.
     begun_at: Instant,
-    /// Packets of it that have been sent.
+    /// Packets of the current repetition that have been sent.
     next: usize,
     stopped: bool,
 }
 
 impl Capture {
-    /// A sender as flow number `flow`.
+    /// Creates the sender for flow number `flow`.
     ///
     /// # Errors
     /// Never.
@@ -55,10 +55,10 @@ impl Capture {
         Ok(Self { flow, settings: settings.clone(), datagrams, begun_at: Instant::ZERO, next: 0, stopped })
     }
 
-    /// When the next packet is due; `None`: there is none.
+    /// Returns the time at which the next packet is due; `None` if there is none.
     fn due(&mut self) -> Option<Instant> {
         if self.next == self.settings.packets.len() {
-            // A recording that takes no time must not stop it.
+            // A period of zero must not stop time.
             self.begun_at += self.settings.period?.max(Duration::from_nanos(1));
             self.next = 0;
         }

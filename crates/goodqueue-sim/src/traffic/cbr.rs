@@ -1,4 +1,4 @@
-//! Constant bit rate over UDP: datagrams at a fixed interval, whatever becomes of them.
+//! Constant bit rate over UDP: datagrams at a fixed interval, without any reaction to loss.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Instant, Rate};
@@ -8,16 +8,16 @@ use super::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What an unresponsive sender sends.
+/// The settings of a sender with a constant bit rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CbrSettings {
-    /// Where the datagrams go.
+    /// Direction of the datagrams.
     pub direction: Direction,
     /// Rate of the IP packets.
     pub rate: Rate,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
-    /// The packets are ECN-capable, ECT(0).
+    /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
 }
 
@@ -29,7 +29,7 @@ impl Settings for CbrSettings {
     }
 }
 
-/// An unresponsive sender.
+/// A sender with a constant bit rate.
 #[derive(Debug)]
 pub struct Cbr {
     flow: u32,
@@ -41,7 +41,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// A sender as flow number `flow`.
+    /// Creates the sender for flow number `flow`.
     ///
     /// # Errors
     /// Never.
@@ -72,7 +72,8 @@ impl Source for Cbr {
             return;
         }
         self.datagrams.send(now, self.bytes, network);
-        // From the start, not from the last datagram: roundings must not add up.
+        // The time counts from the start, not from the last datagram, so that rounding errors do
+        // not add up.
         let bits = u128::from(self.datagrams.sent()) * u128::from(self.bytes) * 8;
         let nanos = bits * 1_000_000_000 / u128::from(self.rate.as_bps());
         let due = self.started_at.as_nanos().saturating_add(u64::try_from(nanos).unwrap_or(u64::MAX));

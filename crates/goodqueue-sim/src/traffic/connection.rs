@@ -1,10 +1,15 @@
-//! A TCP connection with data both ways, opened by the end that asks: what requests and their answers travel over.
+//! A TCP connection with data in both directions, for requests and answers.
 //!
-//! It is two one-way transfers that share a handshake. The server's half begins when the client's ACK of the SYN/ACK
-//! arrives; its round-trip time is then known from the handshake. Two things differ from one full-duplex TCP: ACKs are
-//! never carried by data of the other direction, so that a request is acknowledged by a packet of its own, and each half
-//! has its own receive window. Both cost 52 bytes now and then on the way that has room. ns-2's FullTcp, which delays the
-//! ACK of what is less than a segment, lets data carry it, and its server closes when the client's FIN comes.
+//! The connection consists of two one-way transfers that share a handshake. The server's half
+//! begins when the client's ACK of the SYN/ACK arrives. The handshake then gives its round-trip
+//! time.
+//!
+//! Two things differ from a single full-duplex TCP. First, data never carries the ACKs of the other
+//! direction, so a request is acknowledged by a packet of its own. Second, each half has its own
+//! receive window. Both cost an occasional 52 bytes in the direction with spare capacity.
+//!
+//! The profile of ns-2's FullTcp differs: data does carry ACKs, the ACK of less than a segment is
+//! delayed, and the server closes when the client's FIN arrives.
 
 use std::sync::Arc;
 
@@ -18,14 +23,15 @@ use crate::packet::{Direction, Packet, Payload};
 #[derive(Debug)]
 pub(crate) struct Connection {
     flow: u32,
-    /// Times two, as packets have it.
+    /// Twice the number of the connection, as in [`Packet::connection`].
     number: u32,
-    /// Data down, data up.
+    /// The half with data down, and the half with data up.
     halves: [Half; 2],
-    /// Where the data of the end that opens it goes.
+    /// Direction of the SYN and of the client's data.
     asks: Direction,
     config: Arc<Config>,
-    /// When the SYN came to the server, until its half has begun.
+    /// Time at which the SYN reached the server.
+    /// True once the server's half has begun.
     answered_at: Option<Instant>,
     begun: bool,
 }
@@ -36,17 +42,20 @@ struct Half {
     receiver: Receiver,
 }
 
-/// What a connection's senders counted.
+/// Counters of a connection's senders.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
+    /// Segments sent.
     pub(crate) sent: u64,
+    /// Segments retransmitted.
     pub(crate) retransmits: u64,
+    /// Retransmission timeouts.
     pub(crate) timeouts: u64,
 }
 
 impl Connection {
-    /// A connection that is not open yet. `number` distinguishes it from the flow's others; `asks` is where the SYN and the data
-    /// of the end that opens it go.
+    /// Creates a connection that is not open yet. `number` tells it apart from the flow's other
+    /// connections; `asks` is the direction of the SYN and of the client's data.
     pub(crate) fn new(
         (flow, number): (u32, u32),
         asks: Direction,
@@ -64,24 +73,24 @@ impl Connection {
         Ok(Self { flow, number: number << 1, halves, asks, config, answered_at: None, begun: false })
     }
 
-    /// The client sends its SYN.
+    /// Sends the client's SYN.
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network) {
         self.halves[self.asks.index()].sender.open(now);
         self.transmit(now, network);
     }
 
-    /// The application at the end from which `direction` leads has `bytes` more to send.
+    /// Gives the sender of `direction` another `bytes` to send.
     pub(crate) fn write(&mut self, now: Instant, direction: Direction, bytes: u64, network: &mut Network) {
         self.halves[direction.index()].sender.write(bytes);
         self.transmit(now, network);
     }
 
-    /// The application at the end from which `direction` leads takes back what has not been sent.
+    /// Takes back the data that the sender of `direction` has not sent yet.
     pub(crate) fn take_back(&mut self, direction: Direction) {
         self.halves[direction.index()].sender.take_back();
     }
 
-    /// Neither end has more to send: FINs follow the data.
+    /// Closes both ends; FINs follow the data.
     pub(crate) fn close(&mut self, now: Instant, network: &mut Network) {
         for direction in Direction::BOTH {
             if direction == self.asks || !self.config.carries_acks() {
@@ -91,12 +100,12 @@ impl Connection {
         self.transmit(now, network);
     }
 
-    /// Payload that has arrived in order, having travelled in `direction`.
+    /// Returns the payload bytes that arrived in order in `direction`.
     pub(crate) fn delivered(&self, direction: Direction) -> u64 {
         self.halves[direction.index()].receiver.delivered()
     }
 
-    /// True once both ends have closed and know that the other end has everything.
+    /// Returns true once both ends have closed and know that the other end has everything.
     pub(crate) fn is_finished(&self) -> bool {
         self.halves.iter().all(|half| half.sender.is_finished())
     }
@@ -112,7 +121,7 @@ impl Connection {
         })
     }
 
-    /// A packet of this connection arrives.
+    /// Handles a packet of this connection.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
@@ -123,7 +132,7 @@ impl Connection {
         let Payload::Tcp(segment) = &packet.payload else { return };
         let number = packet.connection as usize & 1;
         let half = &mut self.halves[number];
-        // Data of a half travels in its own direction, its acknowledgements in the other.
+        // The data of a half travels in its own direction, its acknowledgements in the other.
         if direction.index() == number {
             half.receiver.on_segment(now, segment);
             if self.config.carries_acks() {
@@ -138,11 +147,12 @@ impl Connection {
         self.transmit(now, network);
     }
 
-    /// Data that travelled in `direction` carried an ACK of the other half; the client's FIN closes that, too.
+    /// Handles the ACK of the other half that data in `direction` carried. The client's FIN closes
+    /// the other half.
     fn take_carried(&mut self, now: Instant, direction: Direction, segment: &Segment) {
         let is_closed = direction == self.asks && self.halves[direction.index()].receiver.is_finished();
         let other = &mut self.halves[direction.reverse().index()].sender;
-        // As a duplicate it does not count.
+        // A carried ACK that acknowledges nothing new does not count as a duplicate.
         if segment.flags.contains(Flags::ACK) && segment.ack > other.acknowledged() {
             other.on_segment(now, &Segment { seq: 1, len: 0, flags: Flags::ACK, ..*segment });
         }
@@ -151,12 +161,12 @@ impl Connection {
         }
     }
 
-    /// Timers that are due at `now` run.
+    /// Runs the timers that are due at `now`.
     pub(crate) fn on_timer(&mut self, now: Instant, network: &mut Network) {
         self.transmit(now, network);
     }
 
-    /// When [`Self::on_timer`] has something to do.
+    /// Returns the time at which [`Self::on_timer`] has something to do.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         let [asking, answering] = [self.asks, self.asks.reverse()].map(|way| &self.halves[way.index()]);
         let answers = if self.begun { answering.sender.next_event() } else { None };
@@ -166,7 +176,8 @@ impl Connection {
             .min()
     }
 
-    /// The handshake as the server sees it: its own half is established with the round-trip time that it measured.
+    /// Establishes the server's half with the round-trip time that the server measured in the
+    /// handshake.
     fn begin_answering(&mut self, now: Instant) {
         let [down, up] = &mut self.halves;
         let (asking, answering) = match self.asks {
@@ -179,7 +190,7 @@ impl Connection {
         }
         self.begun = true;
         answering.sender.open(answered_at);
-        // Only the state of a handshake passes here; its packets were those of the client's half.
+        // The packets of this handshake were those of the client's half. This only sets the state.
         let Some(syn) = answering.sender.poll_transmit(answered_at) else { return };
         answering.receiver.on_segment(now, &syn);
         let Some(syn_ack) = answering.receiver.poll_transmit(now) else { return };

@@ -1,4 +1,4 @@
-//! The connections of a flow that has many, one after another and side by side.
+//! The connections of a flow that has several, one after another or in parallel.
 
 use std::sync::Arc;
 
@@ -11,20 +11,21 @@ use crate::events::EventQueue;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// Connections that come and go. A place is used again when its connection has ended; the number of a connection says
-/// place and generation, so that a late packet of an earlier one is not taken for its successor's.
+/// A table of connections. Each connection has a place, which is reused after the connection has
+/// ended. The number of a connection contains place and generation, so that a late packet of an
+/// earlier connection is not taken for one of its successor.
 #[derive(Debug)]
 pub(crate) struct Connections {
     flow: u32,
-    /// Where the data of the ends that open them goes.
+    /// Direction of the SYNs and of the clients' data.
     asks: Direction,
     config: Arc<Config>,
     congestion_control: AnyCongestionControl,
     places: Vec<Place>,
     free: Vec<u32>,
-    /// Timers: the place whose connection may have something to do.
+    /// Timers, by the place of the connection.
     timers: EventQueue,
-    /// Counters of connections that ended.
+    /// Counters of the connections that have ended.
     ended: Counts,
     delivered: [u64; 2],
 }
@@ -33,42 +34,43 @@ pub(crate) struct Connections {
 struct Place {
     generation: u32,
     connection: Option<Box<Connection>>,
-    /// When the timer queue will look at this place; [`Instant::MAX`]: not at all.
+    /// Time at which the timer queue will look at this place; `None` for never.
     timer: Option<Instant>,
 }
 
-/// The name of a connection, for as long as it is open.
+/// The identity of a connection while it is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Handle(u32);
 
 impl Handle {
-    /// Place in tables that the owner keeps beside the connections.
+    /// Returns the place of the connection, for tables that the owner keeps.
     pub(crate) const fn place(self) -> usize {
         self.place_number() as usize
     }
 
-    /// The same for an event.
+    /// Returns the place as the number of an event.
     pub(crate) const fn place_number(self) -> u32 {
         self.0 & PLACE_MASK
     }
 }
 
-/// Connections of one flow that can be open at a time.
+/// Largest number of open connections of a flow.
 pub(crate) const MAX_OPEN: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 17;
 const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
-/// A packet's connection has 32 bits, one of which says which half.
+/// [`Packet::connection`] has 32 bits; one of them tells the two halves of a connection apart.
 const GENERATION_MASK: u32 = (1 << (31 - PLACE_BITS)) - 1;
 
 impl Connections {
-    /// No connection yet; all will have these settings. `asks` is where the SYNs go.
+    /// Creates an empty table. All connections will have these settings; `asks` is the direction of
+    /// the SYNs.
     pub(crate) fn new(
         flow: u32,
         asks: Direction,
         config: Config,
         congestion_control: AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
-        // What is wrong with the settings is said now.
+        // Reports invalid settings now rather than at the first connection.
         let config = Arc::new(config);
         Connection::new((flow, 0), asks, &config, &congestion_control)?;
         Ok(Self {
@@ -84,7 +86,7 @@ impl Connections {
         })
     }
 
-    /// Opens one more: its SYN is sent. `None` if [`MAX_OPEN`] are open.
+    /// Opens a connection and sends its SYN. Returns `None` if [`MAX_OPEN`] connections are open.
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network) -> Option<Handle> {
         let place = match self.free.pop() {
             Some(place) => place,
@@ -103,7 +105,7 @@ impl Connections {
         Some(handle)
     }
 
-    /// The application sends `bytes` over a connection, in `direction`.
+    /// Gives the sender of `direction` another `bytes` to send.
     pub(crate) fn write(
         &mut self,
         now: Instant,
@@ -116,7 +118,7 @@ impl Connections {
         });
     }
 
-    /// The application takes back what has not been sent in `direction`.
+    /// Takes back the data that the sender of `direction` has not sent yet.
     pub(crate) fn take_back(
         &mut self,
         now: Instant,
@@ -127,12 +129,12 @@ impl Connections {
         self.with(now, handle, network, |connection, _| connection.take_back(direction));
     }
 
-    /// Both ends close; the connection is forgotten when everything has arrived.
+    /// Closes both ends. The connection is forgotten when everything has arrived.
     pub(crate) fn close(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         self.with(now, handle, network, |connection, network| connection.close(now, network));
     }
 
-    /// Forgets a connection at once, whatever is on its way.
+    /// Forgets a connection at once, with everything in flight.
     pub(crate) fn abort(&mut self, handle: Handle) {
         if self.get(handle).is_some() {
             self.forget(handle);
@@ -148,37 +150,38 @@ impl Connections {
         }
     }
 
-    /// Connections that are open, those included that close.
+    /// Returns the number of open connections, including those that are closing.
     pub(crate) fn count_open(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Payload of an open connection that has arrived in order in `direction`.
+    /// Returns the payload bytes of an open connection that arrived in order in `direction`.
     pub(crate) fn delivered(&self, handle: Handle, direction: Direction) -> u64 {
         self.get(handle).map_or(0, |connection| connection.delivered(direction))
     }
 
-    /// Payload of all connections that has arrived in order in `direction`.
+    /// Returns the payload bytes of all connections that arrived in order in `direction`.
     pub(crate) fn delivered_in_all(&self, direction: Direction) -> u64 {
         let open = self.places.iter().filter_map(|place| place.connection.as_ref());
         self.delivered[direction.index()]
             + open.map(|connection| connection.delivered(direction)).sum::<u64>()
     }
 
-    /// Counters of all connections.
+    /// Returns the counters of all connections.
     pub(crate) fn counts(&self) -> Counts {
         let open = self.places.iter().filter_map(|place| place.connection.as_ref());
         open.fold(self.ended, |sum, connection| add(sum, connection.counts()))
     }
 
-    /// What a flow that is these connections has done, its data travelling in `direction`.
+    /// Returns the counters of the flow that owns these connections and whose data travels in
+    /// `direction`.
     pub(crate) fn tally(&self, direction: Direction) -> Tally {
         let Counts { sent, retransmits, timeouts } = self.counts();
         let delivered = self.delivered_in_all(direction);
         Tally { delivered, sent, retransmits, timeouts, completed_at: None }
     }
 
-    /// A packet of the flow arrives. The connection that it belongs to, if that is still open.
+    /// Handles a packet of the flow. Returns its connection, if that is still open.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
@@ -194,7 +197,7 @@ impl Connections {
         Some(handle)
     }
 
-    /// Runs the timers that are due. To be called whenever the flow is woken.
+    /// Runs the timers that are due. The owner calls this whenever the flow is woken.
     pub(crate) fn on_wake(&mut self, now: Instant, network: &mut Network) {
         while let Some((_, place)) = self.timers.pop_before(Instant::from_nanos(now.as_nanos() + 1)) {
             let at = &mut self.places[place as usize];
@@ -220,7 +223,7 @@ impl Connections {
         place.connection.as_deref().filter(|_| is_current)
     }
 
-    /// Lets a connection act, and notes when it wants to act next.
+    /// Applies `act` to a connection, and schedules the connection's next event.
     fn with(
         &mut self,
         now: Instant,

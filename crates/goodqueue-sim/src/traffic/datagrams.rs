@@ -1,4 +1,4 @@
-//! What all senders of unanswered datagrams have in common: they number them and count what arrives.
+//! Numbering and counting of datagrams, shared by all senders of unanswered datagrams.
 
 use goodqueue::{Ecn, Instant};
 
@@ -6,7 +6,7 @@ use super::Tally;
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
-/// Both ends of a flow of datagrams one way.
+/// Both ends of a flow of datagrams in one direction.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     flow: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Datagrams {
     ecn: Ecn,
     sent: u64,
     delivered: u64,
-    /// A bit for each number: whether it has arrived.
+    /// One bit per number: whether the datagram has arrived.
     arrived: Vec<u64>,
 }
 
@@ -27,14 +27,14 @@ impl Datagrams {
         Self { flow, direction, ecn, sent: 0, delivered: 0, arrived: Vec::new() }
     }
 
-    /// Sends one, `bytes` long at the IP layer.
+    /// Sends a datagram. `bytes` is its length at the IP layer.
     pub(crate) fn send(&mut self, now: Instant, bytes: u32, network: &mut Network) {
         let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };
         self.sent += 1;
         network.send(now, self.direction, self.flow, bytes, payload);
     }
 
-    /// One arrives. Of several copies of one, which the path may make, the first counts.
+    /// Counts a datagram that arrives. Of several copies made by the path, only the first counts.
     pub(crate) fn on_packet(&mut self, packet: &Packet, network: &Network) {
         if let Payload::Datagram { number, .. } = packet.payload
             && self.is_new(number)
@@ -54,12 +54,12 @@ impl Datagrams {
         is_new
     }
 
-    /// How many were sent.
+    /// Returns the number of datagrams sent.
     pub(crate) const fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Payload that arrived, in bytes.
+    /// Returns the payload bytes that arrived.
     pub(crate) const fn delivered(&self) -> u64 {
         self.delivered
     }

@@ -1,41 +1,44 @@
-//! Distributions that traffic draws from. Values are computed with `libm`, so that they are the same on every platform.
+//! Random distributions of traffic. They are computed with `libm`, so values are the same on every
+//! platform.
 
 use goodqueue::Duration;
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 
-/// Where a number (seconds, bytes) comes from.
+/// The distribution of a quantity in seconds or bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Distribution {
-    /// Always this.
+    /// A constant.
     Constant(f64),
-    /// Uniform between the two.
+    /// Uniform between these bounds.
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
-    /// Pareto with this shape (above 0) and mean; for a shape of at most 1, which has no mean, with that least value.
+    /// Pareto. With a shape of at most 1 there is no mean, and `mean` is the smallest value.
     Pareto {
-        /// The exponent of the tail.
+        /// Exponent of the tail, above 0.
         shape: f64,
-        /// The mean.
+        /// Mean, or the smallest value.
         mean: f64,
     },
-    /// Log-normal: the logarithm has this mean and standard deviation.
+    /// Log-normal.
     LogNormal {
         /// Mean of the natural logarithm.
         mu: f64,
-        /// Its standard deviation.
+        /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
 }
 
 impl Distribution {
-    /// Log-normal with this median and this standard deviation of the natural logarithm.
+    /// Returns a log-normal distribution with this median and this standard deviation of the
+    /// natural logarithm.
     #[must_use]
     pub fn log_normal(median: f64, sigma: f64) -> Self {
         Self::LogNormal { mu: libm::log(median), sigma }
     }
 
-    /// Its mean; of a Pareto distribution with a shape of at most 1, which has none, its least value.
+    /// Returns the mean. A Pareto distribution with a shape of at most 1 has none; for it, returns
+    /// the smallest value.
     #[must_use]
     pub fn mean(&self) -> f64 {
         match *self {
@@ -46,7 +49,7 @@ impl Distribution {
         }
     }
 
-    /// Draws one, never below 0.
+    /// Draws a value, never below 0.
     pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let value = match *self {
             Self::Constant(value) => value,
@@ -61,7 +64,7 @@ impl Distribution {
         value.max(0.0)
     }
 
-    /// Draws a span of time; the distribution is of seconds.
+    /// Draws a span of time from a distribution in seconds.
     pub fn draw_time(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
         duration(self.draw(random))
     }
@@ -77,25 +80,27 @@ impl Distribution {
     }
 }
 
-/// So many seconds, none below 0.
+/// Converts seconds to a duration; negative values become zero.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates: below 0 to 0")]
 pub(super) fn duration(seconds: f64) -> Duration {
     Duration::from_nanos(libm::round(seconds * 1e9) as u64)
 }
 
-/// Uniform in [0, 1), with 53 random bits.
+/// Draws from the uniform distribution on [0, 1), with 53 random bits.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
 pub(super) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Normal with mean 0 and variance 1 (Box & Muller 1958; one of the two values is used).
+/// Draws from the normal distribution with mean 0 and variance 1 (Box & Muller 1958, one of the two
+/// values).
 pub(super) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - unit(random)));
     radius * libm::cos(2.0 * core::f64::consts::PI * unit(random))
 }
 
-/// Gamma with this shape, at least 1, and scale 1 (Marsaglia & Tsang 2000).
+/// Draws from the gamma distribution with this shape, at least 1, and scale 1 (Marsaglia & Tsang
+/// 2000).
 pub(super) fn gamma(shape: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();

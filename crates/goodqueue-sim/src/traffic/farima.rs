@@ -1,31 +1,37 @@
-//! Long-range dependent Gaussian noise: fractionally differenced noise, FARIMA(0, d, 0), with white noise added.
+//! Long-range dependent Gaussian noise: fractionally differenced noise, FARIMA(0, d, 0), plus white
+//! noise.
 //!
-//! The noise is drawn from its autoregressive form, whose coefficients the Durbin-Levinson recursion gives (Hosking,
-//! "Modeling persistence in hydrological time series using fractional differencing", Water Resources Research 20(12),
-//! 1984). The first draws use as many coefficients as there are draws before them, which is exact: there is nothing to
-//! wait for until the process is stationary. From some number of coefficients on they are kept.
+//! The noise comes from its autoregressive form. The Durbin-Levinson recursion gives the
+//! coefficients (Hosking, "Modeling persistence in hydrological time series using fractional
+//! differencing", Water Resources Research 20(12), 1984). The first draws use as many coefficients
+//! as there are previous draws. This is exact, so the process is stationary from its first value.
+//! The number of coefficients stops growing at a limit.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 
 use super::distribution::normal;
 
-/// Fractionally differenced noise: mean 0, innovations of variance 1.
+/// Fractionally differenced noise with mean 0 and innovations of variance 1.
 #[derive(Clone, Debug)]
 pub(super) struct Farima {
+    /// Parameter of the process, 0 <= d < 0.5.
     d: f64,
-    /// Coefficients kept.
+    /// Largest number of coefficients.
     terms: usize,
-    /// Coefficients of the draws before, the last one first.
+    /// Coefficients of the previous draws, the last draw first.
     phi: Vec<f64>,
-    /// Variance of what the coefficients do not explain.
+    /// Variance of the innovations that the coefficients leave unexplained.
     variance: f64,
-    /// The draws, from the last one backwards, begin at `newest`; twice as long as needed, so that they are moved seldom.
+    /// Previous draws from index `newest` on, the last draw first. The buffer has twice the needed
+    /// length, so that it is moved rarely.
     history: Vec<f64>,
+    /// Index of the last draw in `history`.
     newest: usize,
 }
 
 impl Farima {
-    /// A process with this parameter `d`, 0 <= d < 0.5, that keeps so many coefficients.
+    /// Creates a process with this parameter `d`, 0 <= d < 0.5, that keeps at most `terms`
+    /// coefficients.
     pub(super) fn new(d: f64, terms: usize) -> Self {
         let terms = terms.max(1);
         Self {
@@ -38,7 +44,7 @@ impl Farima {
         }
     }
 
-    /// The next value.
+    /// Draws the next value.
     pub(super) fn draw(&mut self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let known = self.phi.len();
         let value = dot(&self.phi, &self.history[self.newest..]) + self.variance.sqrt() * normal(random);
@@ -55,11 +61,12 @@ impl Farima {
         value
     }
 
-    /// One coefficient more.
+    /// Adds one coefficient.
     #[expect(clippy::cast_precision_loss, reason = "some thousands of coefficients")]
     fn learn(&mut self) {
         let last = self.d / ((self.phi.len() + 1) as f64 - self.d);
-        // Each pair from both ends needs the other one's former value.
+        // A pair of coefficients from both ends is updated together, because each needs the other's
+        // previous value.
         let count = self.phi.len();
         let (front, back) = self.phi.split_at_mut(count / 2);
         for (a, b) in front.iter_mut().zip(back.iter_mut().rev()) {
@@ -74,7 +81,8 @@ impl Farima {
     }
 }
 
-/// Sum of the products, in eight sums side by side that processors add at once. The order is fixed, and so is the result.
+/// Returns the scalar product. Eight partial sums let the processor add in parallel; their fixed
+/// order makes the result reproducible.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let b = &b[..a.len()];
@@ -89,24 +97,27 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Variance of the process: Γ(1-2d) / Γ(1-d)² (Hosking 1984).
+/// Returns the variance of the process: Γ(1-2d) / Γ(1-d)² (Hosking 1984).
 fn variance(d: f64) -> f64 {
     libm::exp(libm::lgamma(1.0 - 2.0 * d) - 2.0 * libm::lgamma(1.0 - d))
 }
 
-/// Standard normal values of which neighbours depend on each other, and those far apart still do: sums of two neighbours
-/// in fractionally differenced noise, and white noise (Cao et al. 2004).
+/// Standard normal values with short-range and long-range dependence: sums of two neighbours in
+/// fractionally differenced noise, plus white noise (Cao et al. 2004).
 #[derive(Clone, Debug)]
 pub(super) struct LongRange {
     noise: Farima,
+    /// Previous value of the noise.
     before: f64,
-    /// Weights of the dependent part and of the white noise.
+    /// Weight of the dependent part.
     dependent: f64,
+    /// Weight of the white noise.
     white: f64,
 }
 
 impl LongRange {
-    /// With the parameter `d`, of which so many coefficients are kept, and this share of the variance in white noise.
+    /// Creates a process with parameter `d`, at most `terms` coefficients, and this share of white
+    /// noise in the variance.
     pub(super) fn new(d: f64, terms: usize, share_of_white: f64, random: &mut Xoshiro256PlusPlus) -> Self {
         let mut noise = Farima::new(d, terms);
         let before = noise.draw(random);
@@ -120,7 +131,7 @@ impl LongRange {
         }
     }
 
-    /// The next value.
+    /// Draws the next value.
     pub(super) fn draw(&mut self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let value = self.noise.draw(random);
         let sum = value + core::mem::replace(&mut self.before, value);
@@ -138,7 +149,7 @@ mod tests {
         (0..len).map(|_| draw(&mut random)).collect()
     }
 
-    /// Mean of the products of values so far apart; the process has mean 0.
+    /// Returns the mean product of values that are `lag` apart. The process has mean 0.
     fn covariance(series: &[f64], lag: usize) -> f64 {
         let products = series.iter().zip(&series[lag..]).map(|(a, b)| a * b);
         products.sum::<f64>() / (series.len() - lag) as f64
@@ -146,7 +157,8 @@ mod tests {
 
     #[test]
     fn the_recursion_gives_the_coefficients_of_hosking() {
-        // φ(n, j) = -C(n, j) Γ(j-d) Γ(n-d-j+1) / (Γ(-d) Γ(n-d+1)), Hosking 1984; here for n = 2 and n = 3.
+        // φ(n, j) = -C(n, j) Γ(j-d) Γ(n-d-j+1) / (Γ(-d) Γ(n-d+1)), Hosking 1984; here for n = 2 and
+        // n = 3.
         let d = 0.3;
         let mut noise = Farima::new(d, 3);
         for expected in [vec![], vec![d / (1.0 - d)]] {
@@ -174,8 +186,9 @@ mod tests {
 
     #[test]
     fn fractional_noise_has_its_variance_and_correlations_from_the_first_draw_on() {
-        // γ(0) = Γ(1-2d)/Γ(1-d)², ρ(1) = d/(1-d), ρ(2) = d(1+d)/((1-d)(2-d)). Means of long-range dependent values
-        // converge slowly, so many short runs are taken: all are stationary.
+        // γ(0) = Γ(1-2d)/Γ(1-d)², ρ(1) = d/(1-d), ρ(2) = d(1+d)/((1-d)(2-d)). The mean of
+        // long-range dependent values converges slowly, so the test takes many short runs. Each run
+        // is stationary from its start.
         let d = 0.33;
         let (gamma, rho1) = (variance(d), d / (1.0 - d));
         let rho2 = d * (1.0 + d) / ((1.0 - d) * (2.0 - d));
@@ -196,8 +209,8 @@ mod tests {
 
     #[test]
     fn the_variance_of_means_decays_as_the_hurst_parameter_says() {
-        // Means over m values have a variance in proportion to m^(2d-1) = m^(2H-2), H = d + 1/2, where independent
-        // values have m^-1.
+        // The variance of a mean of m values is proportional to m^(2d-1) = m^(2H-2) with H = d +
+        // 1/2. For independent values it is proportional to m^-1.
         let slope = |series: &[f64]| {
             let of_means = |m: usize| {
                 let means: Vec<f64> =
@@ -220,7 +233,8 @@ mod tests {
         let mut noise = LongRange::new(d, 100, share, &mut Xoshiro256PlusPlus::new(1));
         let series = series(200_000, |random| noise.draw(random));
         assert!((covariance(&series, 0) - 1.0).abs() < 0.03, "{}", covariance(&series, 0));
-        // Neighbours share one of their two values: (2 ρ(1) + 1 + ρ(2)) / (2 + 2 ρ(1)) of the dependent part.
+        // Neighbouring sums share one of their two values, so the dependent part has the
+        // correlation (2 ρ(1) + 1 + ρ(2)) / (2 + 2 ρ(1)).
         let (rho1, rho2) = (d / (1.0 - d), d * (1.0 + d) / ((1.0 - d) * (2.0 - d)));
         let expected = (1.0 - share) * (1.0 + 2.0 * rho1 + rho2) / (2.0 + 2.0 * rho1);
         assert!((covariance(&series, 1) - expected).abs() < 0.03, "{} {expected}", covariance(&series, 1));

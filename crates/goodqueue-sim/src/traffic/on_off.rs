@@ -1,7 +1,9 @@
-//! On and off: datagrams at a constant rate in bursts, with silence between them, whatever becomes of them.
+//! On/off traffic: bursts of datagrams at a constant rate with silence between them, without any
+//! reaction to loss.
 //!
-//! As the `Exponential` and `Pareto` sources of ns-2 do: the length of a burst is drawn as a time and rounded to whole
-//! packets, at least one; silence begins when the last packet of a burst would be followed by the next.
+//! It follows the `Exponential` and `Pareto` sources of ns-2. The length of a burst is drawn as a
+//! time and rounded to whole packets, at least one. Silence begins one packet interval after the
+//! last packet of a burst.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant, Rate};
@@ -11,20 +13,20 @@ use super::{Distribution, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a sender that is silent at times sends.
+/// The settings of an on/off sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OnOffSettings {
-    /// Where the datagrams go.
+    /// Direction of the datagrams.
     pub direction: Direction,
     /// Rate of the IP packets within a burst.
     pub rate: Rate,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
-    /// Seconds that a burst lasts.
+    /// Length of a burst in seconds.
     pub on: Distribution,
-    /// Seconds of silence after it.
+    /// Length of the silence after a burst, in seconds.
     pub off: Distribution,
-    /// The packets are ECN-capable, ECT(0).
+    /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
 }
 
@@ -36,7 +38,7 @@ impl Settings for OnOffSettings {
     }
 }
 
-/// A sender that is silent at times.
+/// An on/off sender.
 #[derive(Debug)]
 pub struct OnOff {
     flow: u32,
@@ -52,7 +54,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// A sender as flow number `flow`.
+    /// Creates the sender for flow number `flow`.
     ///
     /// # Errors
     /// Never.
@@ -70,7 +72,7 @@ impl OnOff {
         })
     }
 
-    /// Packets of the next burst.
+    /// Draws the number of packets in the next burst.
     fn burst(&mut self) -> u64 {
         let span = self.settings.on.draw_time(&mut self.random).as_nanos();
         let interval = self.interval.as_nanos();

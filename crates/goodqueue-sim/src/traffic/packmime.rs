@@ -1,12 +1,16 @@
-//! PackMime-HTTP: the web connections of many users behind one link, so many new ones per second (Cao et al., "Stochastic
-//! models for generating synthetic HTTP source traffic", IEEE INFOCOM 2004).
+//! PackMime-HTTP: the web connections of many users behind one link (Cao et al., "Stochastic models
+//! for generating synthetic HTTP source traffic", IEEE INFOCOM 2004).
 //!
-//! Connections arrive with long-range dependent gaps; each carries a request, a moment of work at the server, and the
-//! answer; with HTTP/1.1 some carry several, with gaps between them. The random variables are in the file `model.rs`.
+//! Connections arrive with long-range dependent gaps. Each carries a request, some work at the
+//! server, and the answer. With HTTP/1.1 some connections carry several requests, with gaps between
+//! them. The random variables are in `model.rs`.
 //!
-//! A transfer is a request and its answer: it begins with the SYN of the connection, later ones with their request, and ends
-//! with the last byte of the answer. **Overload:** TCP alone does not bound the connections that are open if more arrive
-//! than the link can carry. Arrivals beyond [`PackMimeSettings::max_open`] open none; they count as transfers that did not end.
+//! A transfer is a request and its answer. The first transfer of a connection begins with the SYN,
+//! the later ones with their request. A transfer ends with the last byte of the answer.
+//!
+//! **Overload:** TCP alone does not limit the number of open connections if more arrive than the
+//! link can carry. Arrivals beyond [`PackMimeSettings::max_open`] open no connection; they count as
+//! transfers that did not end.
 
 mod model;
 
@@ -22,20 +26,21 @@ use crate::events::EventQueue;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a crowd of users does.
+/// The settings of a crowd of web users.
 #[derive(Clone, Debug)]
 pub struct PackMimeSettings {
-    /// Where the answers go: `Down` to users behind the line, `Up` from servers there to users elsewhere.
+    /// Direction of the answers: `Down` to users behind the line, `Up` from servers behind the
+    /// line.
     pub direction: Direction,
-    /// New connections per second in the mean, above 0.
+    /// Mean number of new connections per second, above 0.
     pub rate: f64,
-    /// Connections may carry several requests (HTTP/1.1); otherwise each carries one.
+    /// True if connections may carry several requests (HTTP/1.1); otherwise each carries one.
     pub persistent: bool,
-    /// Connections open at a time, at most.
+    /// Largest number of open connections.
     pub max_open: usize,
-    /// Settings of both ends.
+    /// TCP settings of both ends.
     pub config: Config,
-    /// The senders' congestion control.
+    /// Congestion control of the senders.
     pub congestion_control: AnyCongestionControl,
 }
 
@@ -57,49 +62,50 @@ pub struct PackMime {
     flow: u32,
     settings: PackMimeSettings,
     connections: Connections,
-    /// What each open connection is about, by its place.
+    /// The applications of each open connection, by its place.
     users: Vec<Option<User>>,
     model: Model,
     random: Xoshiro256PlusPlus,
     next_arrival: Instant,
-    /// Users and servers that think, by their place.
+    /// Timers of users and servers, by the place of their connection.
     timers: EventQueue,
     transfers: Vec<Transfer>,
     stopped: bool,
 }
 
-/// A connection's two applications.
+/// The two applications of a connection.
 #[derive(Debug)]
 struct User {
     handle: Handle,
     session: Session,
-    /// Exchanges that are complete.
+    /// Number of completed exchanges.
     done: usize,
-    /// The transfer that runs.
+    /// Index of the transfer in progress.
     transfer: usize,
-    /// Bytes that must have arrived for the server to have the request, and for the answer to be complete.
+    /// Bytes that must have arrived for the server to have the request.
     asked: u64,
+    /// Bytes that must have arrived for the answer to be complete.
     awaited: u64,
     state: State,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// The request is on its way.
+    /// The request is in flight.
     Asking,
-    /// The server works until then.
+    /// The server works until this time.
     Serving(Instant),
-    /// The answer is on its way.
+    /// The answer is in flight.
     Answering,
-    /// The user thinks until then.
+    /// The user thinks until this time.
     Thinking(Instant),
 }
 
 impl PackMime {
-    /// A crowd as flow number `flow`.
+    /// Creates the crowd for flow number `flow`.
     ///
     /// # Errors
-    /// The TCP configuration is refused.
+    /// The TCP configuration is invalid.
     pub fn new(
         flow: u32,
         settings: &PackMimeSettings,
@@ -125,15 +131,16 @@ impl PackMime {
         })
     }
 
-    /// Where requests go.
+    /// Returns the direction of requests.
     const fn asks(&self) -> Direction {
         self.settings.direction.reverse()
     }
 
-    /// A user comes.
+    /// A user arrives.
     fn arrive(&mut self, now: Instant, network: &mut Network) {
         let Self { model, random, .. } = self;
-        // Every arrival draws, also one that opens nothing, and draws all: the sequence does not depend on the network.
+        // Every arrival draws all its values, even if it opens no connection. The sequence of
+        // arrivals therefore does not depend on the network.
         let session = if self.settings.persistent { model.persistent(random) } else { model.single(random) };
         let Some(bytes) = session.exchanges.first().map(|exchange| exchange.response) else { return };
         self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes });
@@ -159,13 +166,13 @@ impl PackMime {
         self.connections.write(now, handle, (self.asks(), request), network);
     }
 
-    /// Time until the next user.
+    /// Draws the time until the next user arrives.
     fn gap(&mut self) -> Duration {
-        // Arrivals in the same nanosecond would be possible, and endless ones too.
+        // At least 1 ns, so that arrivals at one instant cannot go on for ever.
         duration(self.model.time_to_next(&mut self.random)).max(Duration::from_nanos(1))
     }
 
-    /// Bytes have arrived: what follows from it.
+    /// Acts on bytes that have arrived on a connection.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         let asks = self.asks();
         let Some(user) = self.users.get_mut(handle.place()).and_then(Option::as_mut) else { return };
@@ -201,7 +208,7 @@ impl PackMime {
         }
     }
 
-    /// A user or server has thought.
+    /// Acts on the end of a user's or a server's pause.
     fn resume(&mut self, now: Instant, place: u32, network: &mut Network) {
         let asks = self.asks();
         let Some(user) = self.users.get_mut(place as usize).and_then(Option::as_mut) else { return };
@@ -272,5 +279,5 @@ impl Source for PackMime {
     }
 }
 
-/// One connection in some weeks: the model needs a rate above 0.
+/// One connection in eleven days: the model needs a rate above 0.
 const LEAST_RATE: f64 = 1e-6;

@@ -1,4 +1,5 @@
-//! ICMP-like echo: a small packet from the client at a fixed interval, sent back by the server at once.
+//! ICMP-like echo: the client sends a small packet at a fixed interval, and the server returns it
+//! at once.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
@@ -7,12 +8,12 @@ use super::{RoundTrip, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
-/// What a ping sends.
+/// The settings of a ping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PingSettings {
     /// Time between requests.
     pub interval: Duration,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub bytes: u32,
 }
 
@@ -37,12 +38,12 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// A ping as flow number `flow`.
+    /// Creates the ping for flow number `flow`.
     ///
     /// # Errors
     /// Never.
     pub fn new(flow: u32, settings: &PingSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
-        // An interval of no time would never end.
+        // An interval of zero would stop time.
         let interval = settings.interval.max(Duration::from_micros(1));
         let bytes = settings.bytes;
         Ok(Self { flow, interval, bytes, stopped: false, round_trips: Vec::new(), answered: 0 })

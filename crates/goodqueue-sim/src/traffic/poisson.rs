@@ -1,5 +1,5 @@
-//! Datagrams at random: the time between two is exponential, so that arrivals are a Poisson process; their lengths are
-//! fixed or random too. With these a link is the M/D/1 or M/M/1 queue of the books.
+//! Datagrams that arrive as a Poisson process, with fixed or random lengths. They make a link the
+//! M/D/1 or M/M/1 queue of queueing theory.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant, Rate};
@@ -9,20 +9,21 @@ use super::{Distribution, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a random sender sends.
+/// The settings of a Poisson sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PoissonSettings {
-    /// Where the datagrams go.
+    /// Direction of the datagrams.
     pub direction: Direction,
-    /// Mean rate of the IP packets: a packet of mean length each so much time in the mean.
+    /// Mean rate of the IP packets. It gives the mean gap: the time that a packet of mean length
+    /// takes at this rate.
     pub rate: Rate,
-    /// Mean length of the IP packets.
+    /// Mean length of the IP packets in bytes.
     pub mean_bytes: u32,
-    /// Bytes of each IP packet.
+    /// Length of each IP packet in bytes.
     pub bytes: Distribution,
-    /// Shortest and longest packet: what is drawn beyond becomes that.
+    /// Shortest and longest packet in bytes; lengths beyond these are limited to them.
     pub limits: (u32, u32),
-    /// The packets are ECN-capable, ECT(0).
+    /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
 }
 
@@ -34,7 +35,7 @@ impl Settings for PoissonSettings {
     }
 }
 
-/// A random sender.
+/// A Poisson sender.
 #[derive(Debug)]
 pub struct Poisson {
     flow: u32,
@@ -47,7 +48,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// A sender as flow number `flow`.
+    /// Creates the sender for flow number `flow`.
     ///
     /// # Errors
     /// Never.
@@ -70,7 +71,7 @@ impl Poisson {
     }
 
     fn wait(&mut self, now: Instant, network: &mut Network) {
-        // Two at the same instant are told apart by a nanosecond: a rate beyond that must not stop time.
+        // A gap of at least 1 ns, so that an extreme rate cannot stop time.
         self.next_at = now + self.gap.draw_time(&mut self.random).max(Duration::from_nanos(1));
         network.wake(self.flow, self.next_at);
     }

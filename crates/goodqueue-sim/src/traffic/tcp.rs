@@ -1,4 +1,4 @@
-//! A TCP connection that carries data one way: unlimited, or of a given size.
+//! A TCP connection that carries data in one direction, unlimited or of a given size.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -14,18 +14,19 @@ use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
-/// A connection with data one way.
+/// The settings of a TCP connection.
 #[derive(Clone, Debug)]
 pub struct TcpSettings {
-    /// Where the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Bytes to send; `None`: without end.
+    /// Bytes to send; `None` for data without end.
     pub size: Option<u64>,
-    /// Settings of both ends; flows that have the same may share them.
+    /// TCP settings of both ends. Flows with equal settings may share them.
     pub config: Arc<Config>,
-    /// The sender's congestion control.
+    /// Congestion control of the sender.
     pub congestion_control: AnyCongestionControl,
-    /// The first queue is on the sender's own host, which tells TCP what it drops, and what it refuses, as it is sent.
+    /// True if the first queue is on the sender's own host, which tells TCP at once what the queue
+    /// drops or refuses.
     pub local_congestion: bool,
 }
 
@@ -41,12 +42,13 @@ impl Settings for TcpSettings {
     }
 }
 
-/// Both ends of a connection. What a packet needs lies together in memory: what comes last in the receiver, first in the
-/// sender, and what is between them.
+/// Both ends of a connection. The field order keeps together in memory what a packet needs: the
+/// last fields of the receiver, the fields between the two ends, and the first fields of the
+/// sender.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Tcp {
-    /// None; it is where the cache lines of all this begin.
+    /// Aligns the structure to a cache line.
     lines: [CacheLine; 0],
     receiver: Receiver,
     config: Arc<Config>,
@@ -60,15 +62,17 @@ pub struct Tcp {
     size: Option<u64>,
 }
 
-/// Cache lines that a segment needs at the receiver, and an ACK at the sender, in the order of the fields.
+/// Cache lines that a segment needs at the receiver, in the order of the fields.
 const RECEIVING: Range<usize> = 1..offset_of!(Tcp, sender).div_ceil(CACHE_LINE);
+/// Cache lines that an ACK needs at the sender, in the order of the fields.
 const SENDING: Range<usize> = offset_of!(Tcp, first_at) / CACHE_LINE..RECEIVING.end + 13;
 
 impl Tcp {
-    /// A connection as flow number `flow`, whose clock came up at a moment drawn from `random` if the settings name none.
+    /// Creates the connection for flow number `flow`. If the settings give no phase for the timer
+    /// tick, it is drawn from `random`.
     ///
     /// # Errors
-    /// The configuration is refused.
+    /// The configuration is invalid.
     pub fn new(
         flow: u32,
         settings: &TcpSettings,
@@ -109,7 +113,8 @@ impl Tcp {
             }
             has_room = network.has_room(self.direction, self.flow);
         }
-        // Without room it is woken as soon as there is some, and what is due waits until then.
+        // Without room the flow is woken as soon as there is room, and due segments wait until
+        // then.
         if let Some(when) = self.sender.next_event()
             && (has_room || when > now)
         {
@@ -117,7 +122,8 @@ impl Tcp {
         }
     }
 
-    /// Sends through a queue of the sender's own host, which tells TCP what it does.
+    /// Sends a segment through a queue of the sender's own host, and tells TCP about a drop or a
+    /// refusal.
     #[cold]
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
         let dropped = |path: &Network| path.fates(self.flow as usize)[self.direction.index()].dropped;
@@ -160,7 +166,7 @@ impl Source for Tcp {
     #[inline]
     fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
         let Payload::Tcp(segment) = &packet.payload else { return };
-        // A timer that is due at the same instant was set before the packet set out.
+        // A timer that is due at this instant was set before the packet departed, so it runs first.
         let is_due = |timer: Option<Instant>| timer.is_some_and(|due| due <= now);
         if direction == self.direction {
             if is_due(self.receiver.next_event()) {

@@ -1,8 +1,8 @@
-//! On and off over TCP: a sender that has data without end for some time, and none for some time, again and again
-//! (Gong et al., "Fighting the bufferbloat", 2013: exponential times, duty cycles of 10 to 100 %).
+//! On/off traffic over TCP: a sender that alternates between unlimited data and silence (Gong et
+//! al., "Fighting the bufferbloat", 2013: exponential times, duty cycles of 10 to 100 %).
 //!
-//! When a time of silence begins, what has not been sent is taken back: the application has no buffer of its own. What is
-//! on its way is delivered, and retransmitted where it must be.
+//! When silence begins, the sender takes back the data that it has not sent; the application has no
+//! buffer of its own. Data in flight is delivered, and retransmitted where necessary.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Instant};
@@ -13,20 +13,20 @@ use super::{Distribution, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a sender that is silent at times does.
+/// The settings of an on/off TCP sender.
 #[derive(Clone, Debug)]
 pub struct TcpOnOffSettings {
-    /// Where the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Seconds with data.
+    /// Length of a time with data, in seconds.
     pub on: Distribution,
-    /// Seconds without.
+    /// Length of a silence, in seconds.
     pub off: Distribution,
-    /// All data uses one connection; otherwise each time with data has its own.
+    /// True if all data uses one connection; otherwise each time with data opens its own.
     pub persistent: bool,
-    /// Settings of both ends.
+    /// TCP settings of both ends.
     pub config: Config,
-    /// The senders' congestion control.
+    /// Congestion control of the senders.
     pub congestion_control: AnyCongestionControl,
 }
 
@@ -42,7 +42,7 @@ impl Settings for TcpOnOffSettings {
     }
 }
 
-/// A sender that is silent at times, and its receiver.
+/// An on/off TCP sender and its receiver.
 #[derive(Debug)]
 pub struct TcpOnOff {
     flow: u32,
@@ -51,16 +51,16 @@ pub struct TcpOnOff {
     random: Xoshiro256PlusPlus,
     current: Option<Handle>,
     is_on: bool,
-    /// When that changes.
+    /// Time at which `is_on` changes.
     change_at: Instant,
     stopped: bool,
 }
 
 impl TcpOnOff {
-    /// A sender as flow number `flow`.
+    /// Creates the sender for flow number `flow`.
     ///
     /// # Errors
-    /// The TCP configuration is refused.
+    /// The TCP configuration is invalid.
     pub fn new(
         flow: u32,
         settings: &TcpOnOffSettings,
@@ -105,7 +105,7 @@ impl TcpOnOff {
         self.is_on = !self.is_on;
         let span = if self.is_on { &self.settings.on } else { &self.settings.off };
         let span = span.draw_time(&mut self.random);
-        // Time passes at every change, so that times of 0 come to an end.
+        // At least 1 ns, so that durations of zero cannot stop time.
         self.change_at = (now + span).max(Instant::from_nanos(now.as_nanos() + 1));
         if self.is_on {
             self.begin(now, network);

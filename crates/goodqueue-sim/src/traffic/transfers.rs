@@ -1,4 +1,4 @@
-//! A user who fetches or sends something, thinks, and does it again: sized transfers with think times.
+//! A user who repeatedly transfers data and then thinks: sized transfers with think times.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
@@ -9,24 +9,24 @@ use super::{Distribution, Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a user does.
+/// The settings of a user.
 #[derive(Clone, Debug)]
 pub struct TransfersSettings {
-    /// Where the data goes: `Down` fetches, `Up` sends.
+    /// Direction of the data: `Down` fetches, `Up` sends.
     pub direction: Direction,
-    /// Bytes of each transfer.
+    /// Size of each transfer in bytes.
     pub size: Distribution,
-    /// Seconds between the end of a transfer and the beginning of the next.
+    /// Time between the end of a transfer and the beginning of the next, in seconds.
     pub think: Distribution,
-    /// Bytes of the request that a fetch sends first.
+    /// Size in bytes of the request that starts a fetch.
     pub request: u64,
-    /// All transfers use one connection; otherwise each opens its own.
+    /// True if all transfers use one connection; otherwise each opens its own.
     pub persistent: bool,
-    /// Transfers in all; `None`: as many as there is time for.
+    /// Number of transfers; `None` for no limit.
     pub count: Option<u64>,
-    /// Settings of both ends.
+    /// TCP settings of both ends.
     pub config: Config,
-    /// The senders' congestion control.
+    /// Congestion control of the senders.
     pub congestion_control: AnyCongestionControl,
 }
 
@@ -49,25 +49,27 @@ pub struct Transfers {
     settings: TransfersSettings,
     connections: Connections,
     random: Xoshiro256PlusPlus,
-    /// The connection of the transfer that runs, or of the next one.
+    /// Connection of the transfer in progress, or of the next one.
     current: Option<Handle>,
-    /// Bytes that must have arrived over it for the server to answer, and for the transfer to be complete.
+    /// Bytes that must have arrived on the connection for the server to answer.
     asked: u64,
+    /// Bytes that must have arrived on the connection for the transfer to be complete.
     awaited: u64,
-    /// The request of this transfer has been answered.
+    /// True once the server has answered the request of this transfer.
     answered: bool,
-    /// A transfer is under way.
+    /// True while a transfer is in progress.
     running: bool,
+    /// Start of the next transfer, while the user thinks.
     next_at: Option<Instant>,
     transfers: Vec<Transfer>,
     stopped: bool,
 }
 
 impl Transfers {
-    /// A user as flow number `flow`.
+    /// Creates the user for flow number `flow`.
     ///
     /// # Errors
-    /// The TCP configuration is refused.
+    /// The TCP configuration is invalid.
     pub fn new(
         flow: u32,
         settings: &TransfersSettings,
@@ -119,7 +121,7 @@ impl Transfers {
         self.connections.write(now, handle, first, network);
     }
 
-    /// Looks whether the request has arrived, or the transfer is complete.
+    /// Checks whether the request has arrived, and whether the transfer is complete.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         if self.current != Some(handle) || !self.running {
             return;
@@ -142,7 +144,7 @@ impl Transfers {
         if !self.settings.persistent {
             self.connections.close(now, handle, network);
         }
-        // Time passes between two transfers, so that none without a link or a distance are endless at one instant.
+        // At least 1 ns, so that transfers over a path without delay cannot stop time.
         let next_at = now + self.settings.think.draw_time(&mut self.random).max(Duration::from_nanos(1));
         self.next_at = Some(next_at);
         network.wake(self.flow, next_at);
@@ -174,7 +176,8 @@ impl Source for Transfers {
                 self.next_at = None;
                 self.begin(now, network);
             }
-            // Who asks for several times is only woken at the first.
+            // The network keeps only the earliest wake-up of a flow, so this one is requested
+            // again.
             Some(when) => network.wake(self.flow, when),
             None => {}
         }

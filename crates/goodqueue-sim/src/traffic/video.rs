@@ -1,16 +1,23 @@
-//! A viewer of adaptive video over HTTP (DASH, ISO/IEC 23009-1): the film is cut into segments of equal duration, each to be had
-//! at every bit rate of a ladder; the client fetches one after the other over one connection and chooses the bit rate of each.
+//! A viewer of adaptive video over HTTP (DASH, ISO/IEC 23009-1).
 //!
-//! * **Choice.** The throughput to expect is the harmonic mean of those of the last five segments (Yin et al., "A
-//!   control-theoretic approach for dynamic adaptive video streaming over HTTP", SIGCOMM 2015), each from its request to its last
-//!   byte. The bit rate may be 0.85 of it, and goes up by one step of the ladder at a time, but down as far as it must (Jiang,
-//!   Sekar & Zhang, "Improving fairness, efficiency, and stability in HTTP-based adaptive video streaming with FESTIVE", CoNEXT
-//!   2012). While less than two segments are ready to be shown it is the lowest (the reservoir of Huang et al., "A buffer-based
-//!   approach to rate adaptation", SIGCOMM 2014).
-//! * **Buffer.** A segment is asked for as soon as the one before it is complete and there is room for it: a viewer of a fast
-//!   line is silent part of the time. Showing begins when `ready` is in the buffer, and after a stall likewise.
+//! The video is cut into segments of equal duration, and each segment exists at every bit rate of a
+//! ladder. The client fetches one segment after another over one connection and chooses the bit
+//! rate of each.
 //!
-//! Segments have exactly the bytes of their bit rate, where real ones vary; the film does not end.
+//! * **Choice.** The expected throughput is the harmonic mean over the last five segments, each
+//!   measured from its request to its last byte (Yin et al., "A control-theoretic approach for
+//!   dynamic adaptive video streaming over HTTP", SIGCOMM 2015). The bit rate may be 0.85 of it. It
+//!   rises by at most one step of the ladder per segment and falls as far as necessary (Jiang,
+//!   Sekar & Zhang, "Improving fairness, efficiency, and stability in HTTP-based adaptive video
+//!   streaming with FESTIVE", CoNEXT 2012). While the buffer holds less than two segments, the
+//!   lowest bit rate is used (the reservoir of Huang et al., "A buffer-based approach to rate
+//!   adaptation", SIGCOMM 2014).
+//! * **Buffer.** The client requests a segment as soon as the previous one is complete and the
+//!   buffer has room. On a fast line it is therefore silent part of the time. Playback begins when
+//!   `ready` is in the buffer, and resumes in the same way after a stall.
+//!
+//! Each segment has exactly the bytes of its bit rate, unlike real segments, whose sizes vary. The
+//! video does not end.
 
 use std::collections::VecDeque;
 
@@ -23,24 +30,25 @@ use super::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// What a viewer does.
+/// The settings of a viewer.
 #[derive(Clone, Debug)]
 pub struct VideoSettings {
-    /// Where the film goes: `Down` to viewers behind the line, `Up` from servers there to viewers elsewhere.
+    /// Direction of the video: `Down` to viewers behind the line, `Up` from servers behind the
+    /// line.
     pub direction: Direction,
-    /// Bit rates, ascending and above 0; at least one.
+    /// Bit rates, in ascending order and above 0; at least one.
     pub ladder: Vec<Rate>,
     /// Duration of a segment, above 0.
     pub segment: Duration,
-    /// So much of the film is fetched ahead at most, at least `ready` and a segment.
+    /// Largest amount of video in the buffer, at least `ready` and at least a segment.
     pub buffer: Duration,
-    /// So much is fetched before showing begins.
+    /// Amount of video in the buffer at which playback begins.
     pub ready: Duration,
-    /// Bytes of a request.
+    /// Size of a request in bytes.
     pub request: u64,
-    /// Settings of both ends.
+    /// TCP settings of both ends.
     pub config: Config,
-    /// The senders' congestion control.
+    /// Congestion control of the senders.
     pub congestion_control: AnyCongestionControl,
 }
 
@@ -56,25 +64,25 @@ impl Settings for VideoSettings {
     }
 }
 
-/// One segment that was asked for.
+/// A requested segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// When.
+    /// Time of the request.
     pub begun_at: Instant,
-    /// When it was complete; `None`: it is not.
+    /// Time at which it was complete; `None` if it is not.
     pub ended_at: Option<Instant>,
-    /// Its bit rate.
+    /// Bit rate.
     pub rate: Rate,
 }
 
-/// What was shown.
+/// The playback of a video.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Showing {
-    /// The segments, in their order.
+    /// Requested segments, in order.
     pub segments: Vec<Segment>,
-    /// When showing began.
+    /// Time at which playback began.
     pub shown_from: Option<Instant>,
-    /// When the buffer was empty, and when showing went on.
+    /// Stalls: the time at which the buffer ran empty, and the time at which playback resumed.
     pub stalls: Vec<(Instant, Option<Instant>)>,
 }
 
@@ -85,17 +93,19 @@ pub struct Video {
     settings: VideoSettings,
     connections: Connections,
     connection: Option<Handle>,
-    /// Bytes that must have arrived for the server to have the request, and for the segment to be complete.
+    /// Bytes that must have arrived for the server to have the request.
     asked: u64,
+    /// Bytes that must have arrived for the segment to be complete.
     awaited: u64,
-    /// Bytes of the segment that is fetched, until the server answers.
+    /// Bytes of the requested segment, until the server answers.
     unanswered: Option<u64>,
     phase: Phase,
-    /// The film in the buffer at `since`.
+    /// Amount of video in the buffer at `since`.
     buffered: Duration,
     since: Instant,
+    /// True while the video plays.
     is_shown: bool,
-    /// Step of the ladder of the last segment.
+    /// Index in the ladder of the last segment's bit rate.
     step: usize,
     /// Seconds per bit of the last segments.
     paces: VecDeque<f64>,
@@ -104,18 +114,19 @@ pub struct Video {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// A segment is fetched.
+    /// A segment is being fetched.
     Fetch,
-    /// There is no room for another.
+    /// The buffer has no room for another segment.
     Full,
+    /// The flow has not begun or has ended.
     Stopped,
 }
 
 impl Video {
-    /// A viewer as flow number `flow`.
+    /// Creates the viewer for flow number `flow`.
     ///
     /// # Errors
-    /// The TCP configuration is refused.
+    /// The TCP configuration is invalid.
     pub fn new(flow: u32, settings: &VideoSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let asks = settings.direction.reverse();
         Ok(Self {
@@ -136,7 +147,7 @@ impl Video {
         })
     }
 
-    /// Shows what has been shown since the last look.
+    /// Plays the video up to `now`, and notes a stall if the buffer is empty.
     fn look(&mut self, now: Instant) {
         let elapsed = now.since(self.since);
         self.since = now;
@@ -150,7 +161,7 @@ impl Video {
         }
     }
 
-    /// Asks for the next segment, if there is room for it.
+    /// Requests the next segment if the buffer has room for it.
     fn fetch(&mut self, now: Instant, network: &mut Network) {
         if self.buffered + self.settings.segment > self.settings.buffer {
             self.phase = Phase::Full;
@@ -168,7 +179,7 @@ impl Video {
         self.connections.write(now, handle, (asks, self.settings.request), network);
     }
 
-    /// The step of the ladder for the next segment.
+    /// Chooses the step of the ladder for the next segment.
     #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
     fn choose(&self) -> usize {
         if self.paces.is_empty() || self.buffered < self.settings.segment.saturating_mul(RESERVOIR) {
@@ -180,7 +191,7 @@ impl Video {
         highest.min(self.step + 1)
     }
 
-    /// Bytes have arrived: what follows from it.
+    /// Acts on bytes that have arrived.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         if self.phase != Phase::Fetch || self.connection != Some(handle) {
             return;
@@ -200,7 +211,7 @@ impl Video {
         }
     }
 
-    /// A segment is there.
+    /// Adds a complete segment to the buffer, and begins or resumes playback.
     #[expect(clippy::cast_precision_loss, reason = "times and sizes are far below 2^53")]
     fn complete(&mut self, now: Instant) {
         self.look(now);
@@ -223,7 +234,7 @@ impl Video {
         }
     }
 
-    /// Asks to be woken when the buffer is empty, or has room.
+    /// Asks to be woken when the buffer runs empty or has room for another segment.
     fn wake(&self, network: &mut Network) {
         if self.is_shown && self.phase != Phase::Stopped {
             network.wake(self.flow, self.since + self.buffered);
@@ -277,9 +288,9 @@ impl Source for Video {
     }
 }
 
-/// Segments whose throughput counts (Yin et al. 2015).
+/// Number of segments over which the throughput is averaged (Yin et al. 2015).
 const PACES: usize = 5;
-/// Of the throughput to expect, for the bit rate (Jiang et al. 2012).
+/// Share of the expected throughput that the bit rate may use (Jiang et al. 2012).
 const SHARE: f64 = 0.85;
-/// Segments in the buffer below which the bit rate is the lowest.
+/// Number of segments in the buffer below which the lowest bit rate is used.
 const RESERVOIR: u64 = 2;

@@ -1,4 +1,4 @@
-//! A voice call one way: a packet at a fixed interval, and of each the time that it took.
+//! A voice call in one direction: a packet at a fixed interval, each with its one-way delay.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
@@ -8,16 +8,17 @@ use super::{OneWay, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
-/// What a voice call sends.
+/// The settings of a voice call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VoipSettings {
-    /// Where the voice goes.
+    /// Direction of the voice.
     pub direction: Direction,
-    /// Time between packets: 20 ms of voice in each, as G.711 over RTP has it by default (RFC 3551 §4.2).
+    /// Time between packets. Each packet carries 20 ms of voice, the default of G.711 over RTP (RFC
+    /// 3551 §4.2).
     pub interval: Duration,
-    /// Bytes of the IP packet: 160 of voice and 40 of RTP, UDP and IPv4 headers.
+    /// Length of the IP packet in bytes: 160 of voice and 40 of RTP, UDP and IPv4 headers.
     pub bytes: u32,
-    /// The packets are ECN-capable, ECT(0).
+    /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
 }
 
@@ -30,7 +31,7 @@ impl Settings for VoipSettings {
     }
 }
 
-/// The two ends of a voice call.
+/// Both ends of a voice call.
 #[derive(Debug)]
 pub struct Voip {
     flow: u32,
@@ -41,12 +42,12 @@ pub struct Voip {
 }
 
 impl Voip {
-    /// A call as flow number `flow`.
+    /// Creates the call for flow number `flow`.
     ///
     /// # Errors
     /// Never.
     pub fn new(flow: u32, settings: &VoipSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
-        // An interval of no time would never end.
+        // An interval of zero would stop time.
         let settings =
             VoipSettings { interval: settings.interval.max(Duration::from_micros(1)), ..*settings };
         let datagrams = Datagrams::new(flow, settings.direction, settings.ecn);
@@ -68,7 +69,7 @@ impl Source for Voip {
         let Some(sent) = usize::try_from(number).ok().and_then(|number| self.one_way.get_mut(number)) else {
             return;
         };
-        // Of a packet that the path duplicated the first copy counts.
+        // If the path duplicated the packet, the first copy counts.
         if sent.delay.is_none() {
             sent.delay = Some(now.since(sent_at));
             self.datagrams.on_packet(packet, network);

@@ -1,13 +1,17 @@
-//! A browser that fetches the same page again and again, from nothing: the name is looked up, the page itself is fetched, and
-//! then all that it refers to, over several connections side by side (Høiland-Jørgensen, Hurtig & Brunstrom, "The good, the
-//! bad and the WiFi", Computer Networks 89, 2015, whose client fetches in this way).
+//! A browser that repeatedly fetches the same page with an empty cache.
 //!
-//! 1. A query over UDP, and its answer. If none comes within 5 s, the query is sent again (resolv.conf(5), `timeout`).
-//! 2. The page's first object, over a new connection.
-//! 3. The others, in their order, each as soon as one of the connections has nothing to do; the first one is kept, the others
-//!    are opened at once. A connection carries one request at a time and is kept (HTTP/1.1).
-//! 4. When all are there, the connections are closed. The next fetch begins an interval after the beginning of this one, or
-//!    at once if that is over already.
+//! The browser looks up the name, fetches the page itself, and then fetches all objects of the page
+//! over several parallel connections. It works like the client of Høiland-Jørgensen, Hurtig &
+//! Brunstrom, "The good, the bad and the WiFi", Computer Networks 89, 2015:
+//!
+//! 1. A query over UDP and its answer. Without an answer within 5 s the query is repeated
+//!    (resolv.conf(5), `timeout`).
+//! 2. The first object of the page, over a new connection.
+//! 3. The other objects, in order, each as soon as a connection is free. The first connection is
+//!    kept; the other connections open at once. A connection carries one request at a time and is
+//!    kept (HTTP/1.1).
+//! 4. When all objects have arrived, the connections are closed. The next fetch begins an interval
+//!    after the beginning of this one, or at once if that time has passed.
 //!
 //! A transfer is a page: from the first query to the last byte of the last object.
 
@@ -20,22 +24,24 @@ use super::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 
-/// What a browser does.
+/// The settings of a browser.
 #[derive(Clone, Debug)]
 pub struct WebSettings {
-    /// Where the answers go: `Down` to users behind the line, `Up` from servers there to users elsewhere.
+    /// Direction of the answers: `Down` to users behind the line, `Up` from servers behind the
+    /// line.
     pub direction: Direction,
-    /// What it fetches.
+    /// The page.
     pub page: WebPage,
-    /// Connections side by side, at least 1.
+    /// Number of parallel connections, at least 1.
     pub connections: u32,
-    /// Bytes of a request.
+    /// Size of a request in bytes.
     pub request: u64,
-    /// Time from the beginning of a fetch to the beginning of the next, if that is not longer.
+    /// Time from the beginning of a fetch to the beginning of the next; longer if a fetch takes
+    /// longer.
     pub interval: Duration,
-    /// Settings of both ends.
+    /// TCP settings of both ends.
     pub config: Config,
-    /// The senders' congestion control.
+    /// Congestion control of the senders.
     pub congestion_control: AnyCongestionControl,
 }
 
@@ -51,55 +57,59 @@ impl Settings for WebSettings {
     }
 }
 
-/// The sizes in bytes of a page's objects: the page itself, and what it refers to.
+/// The sizes in bytes of a page's objects. The first object is the page itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebPage {
     objects: Vec<u64>,
 }
 
 impl WebPage {
-    /// A page of these objects. `None` without any, or if one has no bytes.
+    /// Returns a page of these objects; `None` if there are none or if one has no bytes.
     #[must_use]
     pub fn new(objects: Vec<u64>) -> Option<Self> {
         (!objects.is_empty() && !objects.contains(&0)).then_some(Self { objects })
     }
 
-    /// The front page of Google in 2015: 56 kB in 3 requests. The paper does not say how the bytes are divided; here the page
-    /// has 20 kB, the two others 18 kB each.
+    /// Returns the front page of Google in 2015: 56 kB in 3 requests. The paper does not say how
+    /// the bytes are divided. Here the page has 20 kB and the two other objects have 18 kB each.
     #[must_use]
     pub fn google() -> Self {
         Self { objects: vec![20_000, 18_000, 18_000] }
     }
 
-    /// The front page of the Huffington Post in 2015: 3 MB in 110 requests, divided as [`Self::divided`] says.
+    /// Returns the front page of the Huffington Post in 2015: 3 MB in 110 requests, divided as in
+    /// [`Self::divided`].
     #[must_use]
     pub fn huffpost() -> Self {
         Self { objects: divide(3_000_000, 110) }
     }
 
-    /// A page of so many bytes in so many requests: a tenth is the page itself; the others have the sizes that divide a
-    /// log-normal distribution (of deviation 1 in the natural logarithm: the largest sixth has half of the bytes) into as
-    /// many equal parts, in an order that mixes small and large. `None` if there are not 10 bytes for each.
+    /// Returns a page with this number of bytes and requests; `None` if there are fewer than 10
+    /// bytes per request.
+    ///
+    /// The first object has a tenth of the bytes. The sizes of the others follow a log-normal
+    /// distribution whose natural logarithm has standard deviation 1, so the largest sixth has half
+    /// of the bytes. Their order mixes small and large objects.
     #[must_use]
     pub fn divided(bytes: u64, requests: u32) -> Option<Self> {
         let is_possible = requests > 0 && bytes <= 1 << 50 && bytes / 10 >= u64::from(requests);
         is_possible.then(|| Self { objects: divide(bytes, requests) })
     }
 
-    /// The sizes in bytes.
+    /// Returns the sizes in bytes.
     #[must_use]
     pub fn objects(&self) -> &[u64] {
         &self.objects
     }
 
-    /// All bytes.
+    /// Returns the total number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.objects.iter().fold(0, |sum, object| sum.saturating_add(*object))
     }
 }
 
-/// See [`WebPage::divided`].
+/// Implements [`WebPage::divided`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -115,21 +125,22 @@ fn divide(bytes: u64, requests: u32) -> Vec<u64> {
     let weights: Vec<f64> =
         (0..others).map(|n| libm::exp(normal_quantile((n as f64 + 0.5) / others as f64))).collect();
     let sum: f64 = weights.iter().sum();
-    // Each gets a byte, and its share of the others.
+    // Each object gets one byte plus its share of the remaining bytes.
     let free = (rest - others) as f64;
     let mut sizes: Vec<u64> = weights.iter().map(|weight| 1 + (free * weight / sum) as u64).collect();
     let missing = rest.saturating_sub(sizes.iter().sum());
     if let Some(largest) = sizes.last_mut() {
         *largest += missing;
     }
-    // In steps of the golden section: neighbours in size are far from each other.
+    // An order in steps of the golden section places objects of similar size far apart.
     let mut order: Vec<u64> = (0..others).collect();
     order.sort_by_key(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mixed = order.iter().filter_map(|n| sizes.get(usize::try_from(*n).ok()?).copied());
     core::iter::once(first).chain(mixed).collect()
 }
 
-/// The value that a standard normal variable is below with probability `p`, by halving.
+/// Returns the value that a standard normal variable exceeds with probability `1 - p`, by
+/// bisection.
 fn normal_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);
     for _ in 0..60 {
@@ -148,10 +159,11 @@ pub struct Web {
     connections: Connections,
     workers: Vec<Worker>,
     phase: Phase,
-    /// Objects asked for, and those that are there.
+    /// Number of objects requested.
     asked: usize,
+    /// Number of objects complete.
     complete: usize,
-    /// When the name server is asked again, or the next fetch begins; [`Instant::MAX`]: not at all.
+    /// Time at which the query is repeated or the next fetch begins; [`Instant::MAX`] for never.
     due: Instant,
     transfers: Vec<Transfer>,
 }
@@ -164,24 +176,25 @@ enum Phase {
     Stopped,
 }
 
-/// A connection and what goes over it.
+/// A connection and the requests on it.
 #[derive(Debug)]
 struct Worker {
     handle: Handle,
-    /// Bytes of the object that is fetched; `None`: nothing to do.
+    /// Size in bytes of the object in progress; `None` if the connection is free.
     object: Option<u64>,
-    /// Bytes that must have arrived for the server to have all requests, and for all answers to be complete.
+    /// Bytes that must have arrived for the server to have all requests.
     asked: u64,
+    /// Bytes that must have arrived for all answers to be complete.
     awaited: u64,
-    /// The server has answered.
+    /// True once the server has answered.
     answered: bool,
 }
 
 impl Web {
-    /// A browser as flow number `flow`.
+    /// Creates the browser for flow number `flow`.
     ///
     /// # Errors
-    /// The TCP configuration is refused.
+    /// The TCP configuration is invalid.
     pub fn new(flow: u32, settings: &WebSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         Ok(Self {
             flow,
@@ -201,7 +214,7 @@ impl Web {
         })
     }
 
-    /// Where requests go.
+    /// Returns the direction of requests.
     const fn asks(&self) -> Direction {
         self.settings.direction.reverse()
     }
@@ -213,7 +226,7 @@ impl Web {
         self.look_up(now, network);
     }
 
-    /// Asks the name server; an answer to any query of this fetch will do.
+    /// Sends a query to the name server. An answer to any query of this fetch is accepted.
     fn look_up(&mut self, now: Instant, network: &mut Network) {
         let number = self.transfers.len() as u64;
         let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
@@ -232,14 +245,14 @@ impl Web {
         }
     }
 
-    /// Opens a connection more for the next object.
+    /// Opens another connection for the next object.
     fn employ(&mut self, now: Instant, network: &mut Network) {
         let Some(handle) = self.connections.open(now, network) else { return };
         self.workers.push(Worker { handle, object: None, asked: 0, awaited: 0, answered: true });
         self.fetch(now, self.workers.len() - 1, network);
     }
 
-    /// Lets a worker ask for the next object, if there is one.
+    /// Requests the next object on this connection, if there is one.
     fn fetch(&mut self, now: Instant, worker: usize, network: &mut Network) {
         let Some(worker) = self.workers.get_mut(worker) else { return };
         worker.object = self.settings.page.objects.get(self.asked).copied();
@@ -252,7 +265,7 @@ impl Web {
         self.connections.write(now, handle, (self.asks(), self.settings.request), network);
     }
 
-    /// Bytes have arrived over a connection: what follows from it.
+    /// Acts on bytes that have arrived on a connection.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         let (asks, answers) = (self.asks(), self.settings.direction);
         let Some(number) = self.workers.iter().position(|worker| worker.handle == handle) else { return };
@@ -277,7 +290,7 @@ impl Web {
         }
         self.fetch(now, number, network);
         if self.complete == 1 {
-            // Only now it is known what else there is.
+            // The first object lists the others, so their connections open only now.
             let most = self.settings.connections as usize;
             while self.workers.len() < most && self.asked < objects {
                 let before = self.workers.len();
@@ -293,7 +306,7 @@ impl Web {
         self.phase = Phase::Idle;
         let Some(transfer) = self.transfers.last_mut() else { return };
         transfer.ended_at = Some(now);
-        // Time passes between two fetches, so that none without an interval, a link or a distance are endless at one instant.
+        // At least 1 ns, so that fetches over a path without delay cannot stop time.
         self.due = (transfer.begun_at + self.settings.interval).max(now + Duration::from_nanos(1));
         network.wake(self.flow, self.due);
         for worker in core::mem::take(&mut self.workers) {
@@ -348,13 +361,15 @@ impl Source for Web {
     }
 }
 
-/// A number that no connection has, unless 2^17 are open.
+/// A connection number that is free while fewer than 2^17 connections are open.
 const LOOKUP: u32 = u32::MAX;
 /// resolv.conf(5): RES_TIMEOUT.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// IP bytes: 28 of IPv4 and UDP, 12 of header and 20 of question for a name of 14 letters (RFC 1035 §4.1).
+/// Length of the query at the IP layer: 28 bytes of IPv4 and UDP headers, 12 of DNS header, and 20
+/// of question for a name of 14 letters (RFC 1035 §4.1).
 const QUERY: u32 = 60;
-/// The same, and one address of 16 bytes (RFC 1035 §4.1.3, with compression).
+/// Length of the answer at the IP layer: the query and one compressed address record of 16 bytes
+/// (RFC 1035 §4.1.3).
 const ANSWER: u32 = 76;
 
 #[cfg(test)]
@@ -383,7 +398,7 @@ mod tests {
         let of_first_half: u64 = objects[..54].iter().sum();
         assert!((0.3..0.7).contains(&(of_first_half as f64 / 2_700_000.0)), "{of_first_half}");
         objects.sort_unstable();
-        // A log-normal variable with deviation 1 is exp(-1/2) of its mean at the median.
+        // The median of a log-normal variable with deviation 1 is exp(-1/2) of its mean.
         let mean = 2_700_000.0 / 109.0;
         assert!((objects[54] as f64 / (mean * libm::exp(-0.5)) - 1.0).abs() < 0.05, "{}", objects[54]);
         let of_largest: u64 = objects[91..].iter().sum();

@@ -1,8 +1,10 @@
-//! Deficit round robin over stations in microseconds of airtime ("Ending the Anomaly", USENIX ATC 2017, §3.2).
+//! Deficit round robin over stations, in units of airtime ("Ending the Anomaly", USENIX ATC 2017,
+//! §3.2).
 //!
-//! A station whose deficit is above 0 sends; what its transmissions take in the air, retries and what it sends itself
-//! included, is charged when they are over. Stations that have just become active go first, once, as sparse flows do in
-//! FQ-CoDel. A station's debt is forgotten when it is paid and nothing is queued for it (mac80211 keeps debts for ever).
+//! A station with a deficit above 0 may send. The airtime of its transmissions is charged when they
+//! end; retries and the station's own uploads count. Stations that have just become active go
+//! first, once, as sparse flows do in FQ-CoDel. A station's debt is forgotten once it is paid and
+//! nothing is queued for the station. mac80211 keeps debts indefinitely.
 
 use std::collections::VecDeque;
 
@@ -14,7 +16,9 @@ use super::queues::Demand;
 #[derive(Clone, Debug)]
 pub(crate) struct Airtime {
     stations: Vec<Station>,
+    /// Active stations that have not had their turn.
     new: VecDeque<usize>,
+    /// The other active stations.
     old: VecDeque<usize>,
 }
 
@@ -22,16 +26,17 @@ pub(crate) struct Airtime {
 struct Station {
     /// Airtime left in this round, in nanoseconds.
     deficit: i64,
-    /// What a round adds.
+    /// Airtime that a round adds, in nanoseconds.
+    /// True if the station is in one of the lists.
     quantum: i64,
     listed: bool,
 }
 
-/// Weight of a station that has no other (mac80211 `IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
+/// Weight of a station without a configured one (mac80211 `IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
 pub const DEFAULT_WEIGHT: u32 = 256;
 
 impl Airtime {
-    /// A round in which a station of the default weight may use `quantum`.
+    /// Creates a round in which a station of the default weight may use `quantum`.
     pub(crate) fn new(quantum: Duration, weights: &[u32]) -> Self {
         let station = |weight: &u32| {
             let nanos = quantum.as_nanos().saturating_mul(u64::from(*weight)) / u64::from(DEFAULT_WEIGHT);
@@ -41,7 +46,7 @@ impl Airtime {
         Self { stations: weights.iter().map(station).collect(), new: VecDeque::new(), old: VecDeque::new() }
     }
 
-    /// There is something to send to this station.
+    /// Adds a station to which there is something to send.
     pub(crate) fn activate(&mut self, index: usize) {
         let station = &mut self.stations[index];
         if !station.listed {
@@ -51,14 +56,14 @@ impl Airtime {
         }
     }
 
-    /// The station used the air.
+    /// Charges airtime to a station.
     pub(crate) fn charge(&mut self, index: usize, airtime: Duration) {
         let nanos = i64::try_from(airtime.as_nanos()).unwrap_or(i64::MAX);
         let station = &mut self.stations[index];
         station.deficit = station.deficit.saturating_sub(nanos);
     }
 
-    /// Whose turn it is. It stays its turn until its deficit is used up.
+    /// Returns the station whose turn it is. It keeps its turn until its deficit is used up.
     pub(crate) fn next(&mut self, demand: impl Fn(usize) -> Demand) -> Option<usize> {
         self.skip_fruitless_rounds();
         let mut blocked = 0;
@@ -81,7 +86,8 @@ impl Airtime {
                     self.old.push_back(index);
                     blocked += 1;
                 }
-                // Once through the old stations, else it could become new again and again and starve them.
+                // An empty station passes once through the list of old stations. Otherwise it could
+                // become new again and again, and starve the others.
                 Demand::Nothing if from_new && others => {
                     self.new.pop_front();
                     self.old.push_back(index);
@@ -95,7 +101,7 @@ impl Airtime {
         None
     }
 
-    /// Rounds in which every station only pays its debt are done at once.
+    /// Skips the rounds in which every station would only pay its debt.
     fn skip_fruitless_rounds(&mut self) {
         let listed = || self.new.iter().chain(&self.old);
         let rounds = listed()
@@ -137,7 +143,7 @@ mod tests {
         let used = serve(&mut airtime, &[100, 700, 4_000], 10_000);
         let most = used.iter().max().expect("three");
         let least = used.iter().min().expect("three");
-        // They differ by a quantum and a transmission at most.
+        // The stations differ by at most a quantum and a transmission.
         assert!(most - least <= 300 + 4_000, "{used:?}");
     }
 

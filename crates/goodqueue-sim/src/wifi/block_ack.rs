@@ -1,19 +1,20 @@
-//! A block-ack agreement between two nodes: the sender's window of 64 numbers, the receiver's reordering buffer.
+//! A block-ack agreement between two nodes: the sender's window of 64 numbers and the receiver's
+//! reordering buffer.
 //!
-//! An MPDU that was not received is sent again ahead of all new ones. The receiver hands packets up in order: what came
-//! behind a gap waits until the gap is filled, or until the sender gives up and moves the window on. That packets wait is
-//! where WiFi's bursts of delay come from. BlockAck frames are never lost here, and the BlockAckReq that moves the
-//! receiver's window takes no time.
+//! An MPDU that was not received is sent again before all new ones. The receiver delivers packets
+//! in order: packets behind a gap wait until the gap is filled, or until the sender gives up and
+//! moves the window. This waiting causes WiFi's bursts of delay. BlockAck frames are never lost
+//! here, and the BlockAckReq that moves the receiver's window takes no time.
 
 use std::collections::VecDeque;
 
-/// Numbers that may be under way at once (IEEE 802.11-2012 §9.21.7: the largest window).
+/// Largest number of unacknowledged frames (IEEE 802.11-2012 §9.21.7).
 pub const WINDOW: usize = 64;
 
 /// A packet that has left its queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken<P> {
-    /// Position among all packets that came to that queue.
+    /// Position among all packets that arrived at the queue.
     pub(crate) position: u64,
     pub(crate) packet: P,
 }
@@ -22,38 +23,41 @@ pub(crate) struct Taken<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct Mpdu<P> {
     pub(crate) number: u64,
-    /// Failed transmissions.
+    /// Number of failed transmissions.
     pub(crate) failures: u32,
-    /// Position among all packets that came to its queue.
+    /// Position among all packets that arrived at the packet's queue.
     pub(crate) position: u64,
     pub(crate) packet: P,
 }
 
-/// The sender's end, and the receiver's.
+/// The two ends of an agreement.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<P> {
-    /// The oldest number that is neither acknowledged nor given up.
+    /// Oldest number that is neither acknowledged nor given up.
     start: u64,
-    /// From `start` on: acknowledged or given up.
+    /// For each number from `start` on: true if it is acknowledged or given up.
     settled: VecDeque<bool>,
-    /// To be sent again, in the order of their numbers.
+    /// Frames to be sent again, in the order of their numbers.
     retries: VecDeque<Mpdu<P>>,
-    /// Taken from its queue, but too long for the last aggregate.
+    /// A packet that left its queue but did not fit into the last aggregate.
     held: Option<Taken<P>>,
     receiver: Reordering<P>,
 }
 
-/// What may go into one transmission.
+/// Limits of one transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Largest number of MPDUs.
 pub(crate) struct Limits {
+    /// Largest length of the PSDU in bytes.
     pub(crate) subframes: usize,
     pub(crate) bytes: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Reordering<P> {
+    /// First number that has not arrived.
     expected: u64,
-    /// From `expected` on; the first one is missing.
+    /// Packets from number `expected` on; the first one is missing.
     buffer: VecDeque<Option<P>>,
 }
 
@@ -65,26 +69,28 @@ impl<P> Default for Session<P> {
 }
 
 impl<P> Session<P> {
-    /// Position of the first packet taken from the queue that waits to be sent, or sent again.
+    /// Returns the position of the first packet that has left the queue and waits to be sent, or
+    /// sent again.
     pub(crate) fn waiting(&self) -> Option<u64> {
         let retry = self.retries.front().map(|frame| frame.position);
         retry.or_else(|| self.held.as_ref().map(|taken| taken.position))
     }
 
-    /// True if the next frame to send would have a number inside the window.
+    /// Returns true if the number of the next frame would lie in the window.
     pub(crate) fn may_send(&self) -> bool {
         !self.retries.is_empty() || self.settled.len() < WINDOW
     }
 
-    /// Shows the packets that wait at either end.
+    /// Calls `show` for the packets that wait at either end.
     pub(crate) fn for_each(&self, show: &mut impl FnMut(&P)) {
         self.retries.iter().for_each(|frame| show(&frame.packet));
         let held = self.held.iter().map(|taken| &taken.packet);
         held.chain(self.receiver.buffer.iter().flatten()).for_each(show);
     }
 
-    /// Numbers the frames of one transmission: those to be sent again first, then new ones that `next` gives. `length` is
-    /// what a packet takes in an aggregate; a first frame always fits.
+    /// Returns the frames of one transmission, with their numbers: retransmissions first, then new
+    /// packets from `next`. `length` gives the bytes that a packet takes in an aggregate. The first
+    /// frame always fits.
     pub(crate) fn aggregate(
         &mut self,
         limits: Limits,
@@ -120,26 +126,26 @@ impl<P> Session<P> {
         frames
     }
 
-    /// The receiver got this frame; `deliver` gets the packets that are in order now.
+    /// Records that the receiver got a frame. `deliver` gets the packets that are now in order.
     pub(crate) fn arrived(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) {
         self.receiver.accept(frame.number, frame.packet, deliver);
     }
 
-    /// The sender learns that this frame arrived.
+    /// Records that the sender has learned of the arrival of this frame.
     pub(crate) fn acknowledged(&mut self, number: u64, deliver: &mut impl FnMut(P)) {
         self.settle(number);
-        // Frames given up behind this one may have waited for its acknowledgement.
+        // Frames behind this one that were given up may have waited for its acknowledgement.
         self.receiver.expect(self.start, deliver);
     }
 
-    /// The frame is to be sent again.
+    /// Schedules a retransmission.
     pub(crate) fn retry(&mut self, frame: Mpdu<P>) {
-        // Of two transmissions under way the later one may have been prepared before the earlier one failed.
+        // The PPDU of a later frame may have been prepared before the PPDU of this one failed.
         let place = self.retries.partition_point(|earlier| earlier.number < frame.number);
         self.retries.insert(place, frame);
     }
 
-    /// The sender gives the frame up; returns its packet. `deliver` gets what it held up.
+    /// Gives a frame up and returns its packet. `deliver` gets the packets that waited for it.
     pub(crate) fn give_up(&mut self, frame: Mpdu<P>, deliver: &mut impl FnMut(P)) -> P {
         self.settle(frame.number);
         self.receiver.expect(self.start, deliver);
@@ -171,7 +177,7 @@ impl<P> Reordering<P> {
         self.release(deliver);
     }
 
-    /// Nothing before `number` will come any more.
+    /// Records that no number below `number` will arrive any more.
     fn expect(&mut self, number: u64, deliver: &mut impl FnMut(P)) {
         while self.expected < number {
             self.expected += 1;

@@ -1,13 +1,16 @@
-//! Who sends next: the distributed coordination function, as EDCA has it (IEEE 802.11-2012 §9.19.2).
+//! Channel access: the distributed coordination function with the categories of EDCA (IEEE
+//! 802.11-2012 §9.19.2).
 //!
-//! All nodes hear each other. After the medium became idle, boundaries of slots lie `SIFS + AIFSN * slot` behind that
-//! instant and one slot apart. At each of its boundaries an access function either sends, if its back-off counter is 0,
-//! or decrements the counter; so a counter goes down by one in a busy slot too, as in Bianchi's model (2000). Whose
-//! boundaries coincide collide.
+//! All nodes hear each other. When the medium becomes idle, slot boundaries follow after `SIFS +
+//! AIFSN * slot`, one slot apart. At each of its boundaries an access function sends if its
+//! back-off counter is 0, and otherwise decrements the counter. A counter therefore decreases by
+//! one in a busy slot too, as in Bianchi's model (2000). Functions that send at the same boundary
+//! collide.
 //!
-//! After frames that nobody answers the idle time of each node begins at an instant of its own (§9.19.2.3): nodes that
-//! heard them add what EIFS is longer; a sender waits until its answer can no longer come, or until the longest of the
-//! colliding frames ends, whichever is later.
+//! After frames without an answer, idle time begins at a different instant for each node
+//! (§9.19.2.3). Nodes that heard the frames add the difference of EIFS. A sender waits until its
+//! answer can no longer arrive, or until the longest of the colliding frames ends, whichever is
+//! later.
 
 use goodqueue::random::Random;
 use goodqueue::{Duration, Instant};
@@ -27,32 +30,33 @@ pub enum AccessCategory {
     Vo,
 }
 
-/// Parameters of an access category (IEEE 802.11-2012 Table 8-105, for OFDM PHYs). IEEE 802.11-2020 Table 9-155 has longer
-/// TXOP limits: 4.096 ms for video and 2.080 ms for voice.
+/// Parameters of an access category (IEEE 802.11-2012 Table 8-105, for OFDM PHYs). IEEE 802.11-2020
+/// Table 9-155 has longer TXOP limits: 4.096 ms for video and 2.080 ms for voice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edca {
-    /// Slots that the medium must be idle beyond SIFS.
+    /// Number of slots for which the medium must be idle after SIFS.
     pub aifsn: u32,
-    /// Least contention window.
+    /// Smallest contention window.
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
-    /// Longest that one transmission opportunity takes; `None`: one PPDU of any length.
+    /// Longest transmission opportunity; `None` for one PPDU of any length.
     pub txop: Option<Duration>,
 }
 
 impl AccessCategory {
-    /// All of them, in order.
+    /// All categories, in order.
     pub const ALL: [Self; 4] = [Self::Bk, Self::Be, Self::Vi, Self::Vo];
 
-    /// Position in [`Self::ALL`].
+    /// Returns the position in [`Self::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The category of a packet with this DSCP: its three upper bits are the 802.1D user priority, of which 1 and 2 are
-    /// background, 4 and 5 video, 6 and 7 voice (as in Linux; RFC 8325 §2.3 describes it).
+    /// Returns the category of a packet with this DSCP. Its three upper bits are the 802.1D user
+    /// priority: 1 and 2 are background, 4 and 5 video, 6 and 7 voice (as in Linux; RFC 8325 §2.3
+    /// describes it).
     #[must_use]
     pub const fn of_dscp(dscp: u8) -> Self {
         match (dscp >> 3) & 7 {
@@ -63,7 +67,7 @@ impl AccessCategory {
         }
     }
 
-    /// The standard's parameters.
+    /// Returns the standard's parameters.
     #[must_use]
     pub const fn edca(self) -> Edca {
         let (aifsn, cw_min, cw_max, txop) = match self {
@@ -90,14 +94,16 @@ impl Backoff {
         Self { edca, window: edca.cw_min, failures: 0, counter: 0 }
     }
 
-    /// When this function sends what it has had since `ready`, if the medium has been idle since `idle` and stays so.
+    /// Returns the time at which a frame that has been ready since `ready` is sent, if the medium
+    /// has been idle since `idle` and stays idle.
     pub(crate) fn sends_at(&self, idle: Instant, ready: Instant) -> Instant {
         let first = self.first_boundary(idle);
         let late = ready.since(first).as_nanos().div_ceil(SLOT.as_nanos());
         first + SLOT.saturating_mul(self.counter.max(late))
     }
 
-    /// The medium, idle since `idle`, became busy at `busy` with somebody else's frame.
+    /// Counts down for the time from `idle` to `busy`, when another node's frame makes the medium
+    /// busy.
     pub(crate) fn hears(&mut self, idle: Instant, busy: Instant) {
         let first = self.first_boundary(idle);
         if busy >= first {
@@ -106,20 +112,21 @@ impl Backoff {
         }
     }
 
-    /// A frame came while the medium was busy, and nothing was waiting before it (§9.19.2.3).
+    /// Draws a back-off for a frame that arrived while the medium was busy and no other frame
+    /// waited (§9.19.2.3).
     pub(crate) fn arrived_while_busy(&mut self, random: &mut impl Random) {
         if self.counter == 0 {
             self.draw(random);
         }
     }
 
-    /// The frame was answered.
+    /// Draws a new back-off after a frame that was answered.
     pub(crate) fn succeeded(&mut self, random: &mut impl Random) {
         (self.window, self.failures) = (self.edca.cw_min, 0);
         self.draw(random);
     }
 
-    /// The frame was not answered.
+    /// Draws a new back-off after a frame that was not answered.
     pub(crate) fn failed(&mut self, random: &mut impl Random) {
         self.failures += 1;
         if self.failures < SHORT_RETRY_LIMIT {
@@ -139,8 +146,9 @@ impl Backoff {
     }
 }
 
-/// After so many failures in a row the contention window begins anew (`dot11ShortRetryLimit`, IEEE 802.11-2012 §9.19.2.5).
-/// By IEEE 802.11-2020 §10.23.2.2 it does so after one more.
+/// Number of consecutive failures after which the contention window is reset
+/// (`dot11ShortRetryLimit`, IEEE 802.11-2012 §9.19.2.5). IEEE 802.11-2020 §10.23.2.2 resets it one
+/// failure later.
 pub const SHORT_RETRY_LIMIT: u32 = 7;
 
 #[cfg(test)]

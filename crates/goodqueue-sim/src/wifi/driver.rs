@@ -1,8 +1,10 @@
-//! The queue of a driver below the queue disciplines: as ath9k and iwlwifi had it before the MAC took over queueing.
+//! A driver's queue below the queue disciplines, as in ath9k and iwlwifi before the MAC took over
+//! queueing.
 //!
-//! Per access category one discipline (Linux's `mq`) in front of one budget of packets, which the driver fills as fast as
-//! the discipline gives them, whether or not the air takes them. That buffer belongs to nobody's algorithm and is shared by
-//! all receivers, which the driver serves in an [`Order`].
+//! Each access category has one discipline (as in Linux's `mq`) and one budget of packets. The
+//! driver takes packets from the discipline as fast as it gives them, whether or not the air
+//! accepts them. No algorithm manages this buffer. All receivers share it, and the driver serves
+//! them in an [`Order`].
 
 use std::collections::VecDeque;
 
@@ -14,14 +16,15 @@ use super::contention::AccessCategory;
 use super::order::{Head, Order, Schedule};
 use super::queues::Outside;
 
-/// What a driver's queue is made from.
+/// The configuration of a driver's queue.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DriverConfig {
-    /// The discipline above it, one of each access category.
+    /// Discipline above the driver; each access category has its own instance.
     pub qdisc: AnyConfig,
-    /// Packets of an access category that the driver holds, those in the air included, before it stops the discipline.
+    /// Packets of an access category that the driver holds, those in the air included, before it
+    /// stops the discipline.
     pub limit: u32,
-    /// Which receiver it serves next.
+    /// Order in which receivers are served.
     pub order: Order,
 }
 
@@ -39,12 +42,12 @@ pub(crate) struct Driver<P> {
 #[derive(Clone, Debug)]
 struct Category<P> {
     qdisc: AnyQdisc<P>,
-    /// When the discipline, which gives nothing now, must be asked again.
+    /// Time at which to ask the discipline again, if it holds packets back.
     wake: Option<Instant>,
     /// Packets for each receiver.
     queues: Vec<VecDeque<Taken<P>>>,
     schedule: Schedule,
-    /// Packets that have come from the discipline.
+    /// Packets taken from the discipline so far.
     pulled: u64,
     /// Packets below the discipline.
     held: usize,
@@ -55,7 +58,7 @@ impl<P: Packet + Flow> Driver<P> {
         Self { config, seed, hash_key, categories: [const { None }; 4], peers, len: 0 }
     }
 
-    /// Packets in the disciplines.
+    /// Returns the packets in the disciplines.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -67,13 +70,13 @@ impl<P: Packet + Flow> Driver<P> {
         })
     }
 
-    /// Shows the packets that wait below the disciplines.
+    /// Calls `show` for the packets that wait below the disciplines.
     pub(crate) fn for_each_below(&self, show: &mut impl FnMut(&P)) {
         let queues = self.categories.iter().flatten().flat_map(|category| &category.queues);
         queues.flatten().for_each(|taken| show(&taken.packet));
     }
 
-    /// The disciplines' counters, added up.
+    /// Returns the sum of the disciplines' counters.
     pub(crate) fn stats(&self) -> Stats {
         let categories = self.categories.iter().flatten();
         categories.fold(Stats::default(), |sum, category| sum.plus(&category.qdisc.stats()))
@@ -105,8 +108,8 @@ impl<P: Packet + Flow> Driver<P> {
         self.len = self.len + queue.qdisc.len() - before;
     }
 
-    /// Moves packets from the discipline to the driver's queues while there is room. `peer` says for whom a packet is;
-    /// `left` is told of each.
+    /// Moves packets from the discipline to the driver's queues while there is room. `peer` returns
+    /// the receiver of a packet; `left` is called for each packet moved.
     pub(crate) fn pull(
         &mut self,
         now: Instant,
@@ -120,7 +123,7 @@ impl<P: Packet + Flow> Driver<P> {
         let before = queue.qdisc.len();
         while queue.held < limit {
             let Some(packet) = queue.qdisc.dequeue(now, drops) else {
-                // An event that is due already must not stop time.
+                // An event that is already due must not stop time.
                 let later = now + Duration::from_nanos(1);
                 queue.wake = queue.qdisc.next_event(now).map(|event| event.max(later));
                 break;
@@ -135,7 +138,7 @@ impl<P: Packet + Flow> Driver<P> {
         self.len = self.len + queue.qdisc.len() - before;
     }
 
-    /// When a discipline that gives nothing now must be asked again, and which.
+    /// Returns the earliest time at which to ask a discipline again, and its category.
     pub(crate) fn wake(&self) -> Option<(Instant, AccessCategory)> {
         let wakes = AccessCategory::ALL.into_iter().filter_map(|category| {
             let wake = self.categories[category.index()].as_ref()?.wake?;
@@ -150,7 +153,8 @@ impl<P: Packet + Flow> Driver<P> {
         }
     }
 
-    /// Whose turn it is; `outside` tells of the packets of a receiver that have left this queue.
+    /// Returns the receiver whose turn it is. `outside` describes a receiver's packets that have
+    /// left this queue.
     pub(crate) fn next_peer(
         &mut self,
         category: AccessCategory,
@@ -160,7 +164,7 @@ impl<P: Packet + Flow> Driver<P> {
         schedule.next(|peer| head(&queues[peer], outside(peer)))
     }
 
-    /// True if [`Self::next_peer`] would find one.
+    /// Returns true if [`Self::next_peer`] would return a receiver.
     pub(crate) fn has_ready_peer(
         &self,
         category: AccessCategory,
@@ -175,7 +179,8 @@ impl<P: Packet + Flow> Driver<P> {
         self.categories[category.index()].as_mut()?.queues[peer].pop_front()
     }
 
-    /// `packets` were delivered or given up; there may be something to send again.
+    /// Accounts for `packets` that were delivered or given up. There may be something to send
+    /// again.
     pub(crate) fn completed(&mut self, category: AccessCategory, peer: usize, packets: usize) {
         if let Some(queue) = &mut self.categories[category.index()] {
             queue.held = queue.held.saturating_sub(packets);
@@ -184,7 +189,7 @@ impl<P: Packet + Flow> Driver<P> {
     }
 }
 
-/// Packets that have left the queue came before those that are in it.
+/// Packets that have left the queue precede those that are in it.
 fn head<P>(queue: &VecDeque<Taken<P>>, outside: Outside) -> Head {
     let position = outside.waiting.or_else(|| queue.front().map(|taken| taken.position));
     Head { demand: outside.demand(!queue.is_empty()), position: position.unwrap_or(0) }

@@ -14,9 +14,9 @@ pub(super) struct Aggregate<P> {
     pub(super) frames: Vec<Mpdu<P>>,
     /// Time from the beginning of the PPDU to the last bit of each frame.
     pub(super) ends: Vec<Duration>,
-    /// Length of the PPDU.
+    /// Duration of the PPDU.
     pub(super) ppdu: Duration,
-    /// Length of the answer to it.
+    /// Duration of the answer.
     pub(super) answer: Duration,
 }
 
@@ -27,30 +27,30 @@ pub(super) struct Flight<P> {
     pub(super) peer: usize,
     pub(super) category: AccessCategory,
     begin: Instant,
-    /// Frames whose time has not come.
+    /// Frames that have not ended yet.
     frames: std::vec::IntoIter<Mpdu<P>>,
     ends: Vec<Duration>,
-    /// Frames that do not arrive, by their place.
+    /// Bit set of the frames that do not arrive, by their index.
     lost: u64,
     pub(super) collided: bool,
     ppdu: Duration,
-    /// Length of the PPDU and of an answer to it, whether or not there is one.
+    /// Duration of the PPDU and an answer, whether or not there is one.
     pub(super) exchange: Duration,
     /// Numbers of the frames that have arrived.
     pub(super) arrived: Vec<u64>,
-    /// Frames that have not arrived at their time.
+    /// Frames that have ended without arriving.
     pub(super) failed: Vec<Mpdu<P>>,
 }
 
 impl<P> Aggregate<P> {
-    /// Length of the PPDU and of its answer, with the space between them.
+    /// Returns the duration of the PPDU, the space behind it, and the answer.
     pub(super) fn exchange(&self) -> Duration {
         self.ppdu + SIFS + self.answer
     }
 }
 
 impl<P> Flight<P> {
-    /// `aggregate` goes into the air at `begin`. Nothing is lost as yet.
+    /// Starts to send `aggregate` at `begin`. No frame is lost yet.
     pub(super) fn new(node: usize, aggregate: Aggregate<P>, begin: Instant) -> Self {
         let exchange = aggregate.exchange();
         let Aggregate { peer, category, frames, ends, ppdu, .. } = aggregate;
@@ -70,17 +70,17 @@ impl<P> Flight<P> {
         }
     }
 
-    /// Frames of the PPDU.
+    /// Returns the number of frames in the PPDU.
     pub(super) const fn count(&self) -> usize {
         self.ends.len()
     }
 
-    /// The frames at these places do not arrive.
+    /// Loses the frames in this bit set.
     pub(super) const fn lose(&mut self, places: u64) {
         self.lost = places;
     }
 
-    /// No frame arrives.
+    /// Loses all frames in a collision.
     pub(super) const fn collide(&mut self) {
         self.collided = true;
         self.lost = self.all();
@@ -90,32 +90,32 @@ impl<P> Flight<P> {
         u64::MAX >> (WINDOW - self.count())
     }
 
-    /// Frames that do not arrive.
+    /// Returns the number of frames that do not arrive.
     pub(super) const fn losses(&self) -> u32 {
         self.lost.count_ones()
     }
 
-    /// The receiver answers: it got at least one frame.
+    /// Returns true if the receiver answers, because at least one frame arrives.
     pub(super) const fn is_answered(&self) -> bool {
         self.lost != self.all()
     }
 
-    /// Time in the air, the answer included.
+    /// Returns the time in the air, the answer included.
     pub(super) fn airtime(&self) -> Duration {
         if self.is_answered() { self.exchange } else { self.ppdu }
     }
 
-    /// Airtime that has passed by `now`.
+    /// Returns the airtime that has passed by `now`.
     pub(super) fn passed(&self, now: Instant) -> Duration {
         now.since(self.begin).min(self.airtime())
     }
 
-    /// When it is over, its answer included.
+    /// Returns the end of the transmission, the answer included.
     pub(super) fn end(&self) -> Instant {
         self.begin + self.airtime()
     }
 
-    /// When the next frame arrives.
+    /// Returns the time at which the next frame arrives.
     pub(super) fn next_arrival(&self) -> Option<Instant> {
         let place = self.place();
         let lost =
@@ -123,7 +123,7 @@ impl<P> Flight<P> {
         self.ends.get(place + lost as usize).map(|end| self.begin + *end)
     }
 
-    /// Takes the frames whose last bit has come by `now` to `arrive`, but for those that are lost.
+    /// Gives `arrive` the frames whose last bit was received by `now`, except those that are lost.
     pub(super) fn arrive(&mut self, now: Instant, arrive: &mut impl FnMut(Mpdu<P>)) {
         while let Some(&end) = self.ends.get(self.place())
             && self.begin + end <= now
@@ -139,12 +139,12 @@ impl<P> Flight<P> {
         }
     }
 
-    /// The place of the next frame.
+    /// Returns the index of the next frame.
     fn place(&self) -> usize {
         self.count() - self.frames.len()
     }
 
-    /// Shows the packets that have not arrived.
+    /// Calls `show` for the packets that have not arrived.
     pub(super) fn for_each(&self, show: &mut impl FnMut(&P)) {
         self.frames.as_slice().iter().chain(&self.failed).for_each(|frame| show(&frame.packet));
     }

@@ -1,4 +1,4 @@
-//! When a node forms its aggregates: as it gets the channel, or ahead of that.
+//! The time at which a node forms its aggregates: at channel access, or ahead of it.
 
 use std::collections::VecDeque;
 
@@ -9,30 +9,31 @@ use super::contention::AccessCategory;
 use super::flight::Aggregate;
 use super::queues::Queues;
 
-/// When a node forms its aggregates.
+/// The time at which a node forms its aggregates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forming {
-    /// When it gets the channel: every packet that is there by then may join. Hardware that forms aggregates itself does
-    /// so, and ns-3.
+    /// At channel access: every packet present by then may join. This is the behaviour of ns-3 and
+    /// of hardware that forms aggregates itself.
     AtAccess,
-    /// As soon as fewer than so many of an access category are ready or in the air. A packet that comes later waits for
-    /// the next one.
+    /// As soon as fewer than this number of an access category's aggregates are ready or in the
+    /// air. A later packet waits for the next aggregate.
     Ahead(u32),
 }
 
 impl Default for Forming {
-    /// As ath9k, whose hardware queue gets a second aggregate while the first one is in the air (`ATH_AGGR_MIN_QDEPTH`).
+    /// The default of ath9k, whose hardware queue gets a second aggregate while the first is in the
+    /// air (`ATH_AGGR_MIN_QDEPTH`).
     fn default() -> Self {
         Self::Ahead(2)
     }
 }
 
-/// What an access category of a node has to send next.
+/// The next aggregates of an access category of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Supply<P> {
-    /// What the queues give when it is taken.
+    /// Aggregates are formed from the queues when they are taken.
     AtAccess,
-    /// Aggregates that are ready, and how many there may be, the one in the air included.
+    /// Aggregates that are ready, and their largest number, the one in the air included.
     Ahead { most: usize, ready: VecDeque<Aggregate<P>> },
 }
 
@@ -44,7 +45,7 @@ impl<P: Packet + Flow> Supply<P> {
         }
     }
 
-    /// Forms what is to be formed ahead. True if there is something to send.
+    /// Forms the aggregates that are formed ahead. Returns true if there is something to send.
     pub(super) fn refill(
         &mut self,
         now: Instant,
@@ -65,7 +66,7 @@ impl<P: Packet + Flow> Supply<P> {
         }
     }
 
-    /// The next aggregate.
+    /// Takes the next aggregate.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -79,7 +80,7 @@ impl<P: Packet + Flow> Supply<P> {
         }
     }
 
-    /// True if an aggregate is ready.
+    /// Returns true if an aggregate is ready.
     pub(super) fn is_ready(&self) -> bool {
         match self {
             Self::AtAccess => false,
@@ -87,7 +88,7 @@ impl<P: Packet + Flow> Supply<P> {
         }
     }
 
-    /// Shows the packets of the aggregates that are ready.
+    /// Calls `show` for the packets of the aggregates that are ready.
     pub(super) fn for_each(&self, show: &mut impl FnMut(&P)) {
         if let Self::Ahead { ready, .. } = self {
             ready.iter().flat_map(|aggregate| &aggregate.frames).for_each(|frame| show(&frame.packet));

@@ -1,9 +1,10 @@
-//! Queueing in the MAC itself: a set of FQ-CoDel flows for every receiver, and airtime fairness between receivers.
+//! Queueing in the MAC: FQ-CoDel flows for every receiver, and airtime fairness between receivers.
 //!
-//! As mac80211 has it since Linux 4.9 and 4.11 ("Ending the Anomaly", USENIX ATC 2017, §3.1): no discipline above, one
-//! limit for all packets of the node, an overflow takes from the longest flow of all, CoDel on each flow with a target
-//! that suits the receiver's rate. The queue below holds two aggregates, no more. Unlike in mac80211 each receiver has a
-//! hash table of its own, so that flows of different receivers never share a queue.
+//! It follows mac80211 since Linux 4.9 and 4.11 ("Ending the Anomaly", USENIX ATC 2017, §3.1).
+//! There is no discipline above it. One limit holds for all packets of the node, and an overflow
+//! drops from the longest of all flows. CoDel runs on each flow with a target that suits the
+//! receiver's rate. The queue below holds at most two aggregates. Unlike in mac80211, each receiver
+//! has its own hash table, so flows of different receivers never share a queue.
 
 use goodqueue::codel::{CodelLaw, CodelParams, CodelVariant, CodelVars};
 use goodqueue::flow_queue::FlowQueues;
@@ -14,45 +15,50 @@ use super::airtime::Airtime;
 use super::contention::AccessCategory;
 use super::queues::{Demand, Outside};
 
-/// What an FQ-MAC is made from.
+/// The configuration of an FQ-MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FqMacConfig {
-    /// Packets that it holds (mac80211: 8192).
+    /// Largest number of packets (mac80211: 8192).
     pub limit: u32,
-    /// Bytes that it holds (mac80211: 16 MiB of buffers; here bytes of packets count).
+    /// Largest number of bytes. Packet bytes count here; mac80211 limits buffer memory to 16 MiB.
     pub memory_limit: u64,
-    /// Queues of each receiver and access category (mac80211: 4096).
+    /// Number of queues of each receiver and access category (mac80211: 4096).
     pub flows: u32,
     /// Bytes that a flow may send in a round (mac80211: 300).
     pub quantum: u32,
     /// Airtime that a station may use in a round (ath9k: 300 µs).
     pub airtime_quantum: Duration,
-    /// Stations share the airtime; else each gets as many transmissions as the others.
+    /// True if stations share the airtime equally; otherwise each gets the same number of
+    /// transmissions.
     pub airtime_fairness: bool,
-    /// Limits on the airtime of what is prepared to be sent.
+    /// Limits on the airtime of prepared aggregates.
     pub airtime_limits: AirtimeLimits,
 }
 
-/// Airtime queue limits (AQL, Linux 5.5): nothing is prepared for a station that would exceed them.
+/// Airtime queue limits (AQL, Linux 5.5). A station that would exceed them gets no further
+/// aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AirtimeLimits {
-    /// A station may always have this much prepared (mac80211 `IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`: 5 ms).
+    /// Airtime that a station may always have prepared (mac80211
+    /// `IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`: 5 ms).
     pub low: Duration,
-    /// And this much while all stations together have less than `total` (`..._LIMIT_H`: 12 ms).
+    /// Airtime that a station may have prepared while all stations together have less than `total`
+    /// (`..._LIMIT_H`: 12 ms).
     pub high: Duration,
-    /// See `high` (`IEEE80211_AQL_THRESHOLD`: 24 ms).
+    /// Airtime of all stations up to which `high` applies (`IEEE80211_AQL_THRESHOLD`: 24 ms).
     pub total: Duration,
 }
 
 impl AirtimeLimits {
-    /// True if more may be prepared for a station with so much, while all have `total`.
+    /// Returns true if a station with `station` of prepared airtime may get more, while all
+    /// stations together have `total`.
     fn allow(&self, station: Duration, total: Duration) -> bool {
         station < self.low || (total < self.total && station < self.high)
     }
 }
 
 impl Default for FqMacConfig {
-    /// mac80211's and ath9k's values.
+    /// The values of mac80211 and ath9k.
     fn default() -> Self {
         Self {
             limit: 8192,
@@ -70,11 +76,13 @@ impl Default for FqMacConfig {
     }
 }
 
-/// Expected throughput per station below which a station is slow, in bits per second (mac80211 `STA_SLOW_THRESHOLD`).
+/// Expected throughput per station, in bits per second, below which a station is slow (mac80211
+/// `STA_SLOW_THRESHOLD`).
 const SLOW_BPS: u64 = 6_000_000;
 
-/// CoDel's parameters for a station of which `expected_bps` of throughput can be expected among `stations` (mac80211
-/// `sta_update_codel_params`): 20 and 100 ms; 50 and 300 ms without ECN for a slow one.
+/// Returns CoDel's parameters for a station with this expected throughput among `stations`
+/// (mac80211 `sta_update_codel_params`): 20 and 100 ms, or 50 and 300 ms without ECN for a slow
+/// station.
 fn codel_params(expected_bps: u64, stations: usize) -> CodelParams {
     let slow = expected_bps < SLOW_BPS.saturating_mul(stations as u64);
     let (target, interval) = if slow { (50, 300) } else { (20, 100) };
@@ -83,7 +91,7 @@ fn codel_params(expected_bps: u64, stations: usize) -> CodelParams {
         interval: Duration::from_millis(interval),
         ecn: !slow,
         variant: CodelVariant::Linux,
-        // mac80211 leaves it at 0: even a last packet may be dropped.
+        // mac80211 leaves the MTU at 0, so CoDel may drop even the last packet.
         ..CodelParams::new(0)
     }
 }
@@ -104,12 +112,12 @@ pub(crate) struct FqMac<P> {
 #[derive(Clone, Debug)]
 struct Station<P> {
     codel: CodelParams,
-    /// Airtime of what is prepared for it, as estimated.
+    /// Estimated airtime of the aggregates prepared for the station.
     pending: Duration,
     tids: [Option<Box<FlowQueues<P, CodelVars>>>; 4],
 }
 
-/// What the MAC knows of a receiver.
+/// The properties of a receiver that the MAC needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) expected_bps: u64,
@@ -117,7 +125,7 @@ pub(crate) struct Peer {
 }
 
 impl<P: Packet + Flow> Station<P> {
-    /// What there is to send, with the packets that have left the queue.
+    /// Returns whether there is something to send, counting packets that have left the queue.
     fn demand(&self, category: AccessCategory, within_limits: bool, outside: Outside) -> Demand {
         let queued = self.tids[category.index()].as_ref().is_some_and(|tid| !tid.is_empty());
         match outside.demand(queued) {
@@ -148,7 +156,7 @@ impl<P: Packet + Flow> FqMac<P> {
         }
     }
 
-    /// Packets queued.
+    /// Returns the packets queued.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -185,7 +193,7 @@ impl<P: Packet + Flow> FqMac<P> {
         self.drop_excess(drops);
     }
 
-    /// An overflow takes one packet after the other from the longest flow of all receivers.
+    /// Drops packets one by one from the longest flow of all receivers until the limits hold.
     fn drop_excess(&mut self, drops: &mut impl Drops<P>) {
         loop {
             let why = if self.len > self.config.limit as usize {
@@ -214,7 +222,7 @@ impl<P: Packet + Flow> FqMac<P> {
         }
     }
 
-    /// The queue of a receiver, of this length before, has changed.
+    /// Updates the totals after a receiver's queue, which had the length `before`, has changed.
     fn changed(&mut self, before: (usize, u64), category: AccessCategory, peer: usize) {
         if let Some(tid) = &self.stations[peer].tids[category.index()] {
             self.len = self.len + tid.len() - before.0;
@@ -222,7 +230,8 @@ impl<P: Packet + Flow> FqMac<P> {
         }
     }
 
-    /// Whose turn it is; `outside` tells of the packets of a receiver that have left this queue.
+    /// Returns the receiver whose turn it is. `outside` describes a receiver's packets that have
+    /// left this queue.
     pub(crate) fn next_peer(
         &mut self,
         category: AccessCategory,
@@ -236,7 +245,7 @@ impl<P: Packet + Flow> FqMac<P> {
         })
     }
 
-    /// True if [`Self::next_peer`] would find one.
+    /// Returns true if [`Self::next_peer`] would return a receiver.
     pub(crate) fn has_ready_peer(
         &self,
         category: AccessCategory,
@@ -264,13 +273,14 @@ impl<P: Packet + Flow> FqMac<P> {
         packet
     }
 
-    /// So much airtime is prepared for a receiver.
+    /// Accounts for an aggregate of this airtime, prepared for a receiver.
     pub(crate) fn prepared(&mut self, peer: usize, airtime: Duration) {
         self.stations[peer].pending += airtime;
         self.pending += airtime;
     }
 
-    /// What was prepared has been sent and took `used` in the air; there may be something to send again.
+    /// Accounts for a prepared aggregate that was sent and used `used` of airtime. There may be
+    /// something to send again.
     pub(crate) fn completed(
         &mut self,
         category: AccessCategory,
@@ -285,7 +295,7 @@ impl<P: Packet + Flow> FqMac<P> {
         self.rounds[category.index()].activate(peer);
     }
 
-    /// The peer itself used the air.
+    /// Accounts for airtime that the peer itself used.
     pub(crate) fn heard(&mut self, category: AccessCategory, peer: usize, used: Duration) {
         if self.config.airtime_fairness {
             self.charge(category, peer, used);

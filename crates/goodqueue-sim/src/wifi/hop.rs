@@ -1,4 +1,4 @@
-//! The channel as the last hop of a path: between the last link and the clients.
+//! The WiFi channel as the last hop of a path, between the last link and the clients.
 
 use goodqueue::gauge::Observation;
 use goodqueue::{Count, DropReason, Duration, Instant, Stats};
@@ -14,20 +14,23 @@ pub(crate) struct WifiHop {
     medium: Medium<Packet>,
     seen: Seen,
     clients: usize,
-    /// Given to the queues.
+    /// Packets given to the queues.
     entered: Count,
     baseline: Baseline,
 }
 
-/// What came out and what was measured: the sink of the channel.
+/// The sink of the channel: packets that left it, and measurements.
 #[derive(Clone, Debug)]
 struct Seen {
-    /// Down: the access point's queue; up: the clients'.
+    /// Measurements of the access point's queue (down) and of the clients' queues (up).
     monitors: [LinkMonitor; 2],
-    /// Packets in each client's queue, and in all.
+    /// Packets in each client's queue.
     lengths: Vec<usize>,
+    /// Packets in all clients' queues.
     length: usize,
+    /// Packets that arrived and were not collected yet.
     arrived: Vec<(Direction, Packet)>,
+    /// Packets that were dropped and not collected yet.
     dropped: Vec<Packet>,
 }
 
@@ -37,17 +40,17 @@ struct Baseline {
     radio: Vec<[RadioStats; 2]>,
 }
 
-/// What a WiFi channel did in the time measured.
+/// The results of a WiFi channel for the measured time.
 #[derive(Clone, Debug)]
 pub struct WifiOutcome {
-    /// The queues under the disciplines, or in the MAC: the access point's, and those of the clients together.
+    /// The managed queues: the access point's, and those of all clients together.
     pub queues: [LinkOutcome; 2],
-    /// The radio links of each client: down, up.
+    /// Counters of each client's radio link: down, up.
     pub clients: Vec<[RadioStats; 2]>,
 }
 
 impl WifiHop {
-    /// The channel of a run with this seed.
+    /// Creates the channel of a run.
     pub(crate) fn new(config: &MediumConfig) -> Self {
         let clients = config.clients.len();
         Self {
@@ -80,17 +83,17 @@ impl WifiHop {
         self.medium.next_event()
     }
 
-    /// What has arrived, and what was dropped, since they were asked for last.
+    /// Returns the packets that arrived and those that were dropped since the last call.
     pub(crate) fn take(&mut self) -> (Vec<(Direction, Packet)>, Vec<Packet>) {
         (std::mem::take(&mut self.seen.arrived), std::mem::take(&mut self.seen.dropped))
     }
 
-    /// What waits in the queues or is in the air.
+    /// Returns the packets in the queues and in the air.
     pub(crate) fn held(&self) -> Count {
         self.medium.held()
     }
 
-    /// What disciplines made themselves.
+    /// Returns the packets that disciplines made themselves (`netem duplicate`).
     pub(crate) fn copies(&self) -> Count {
         let [down, up] = self.stats();
         let stats = down.plus(&up);
@@ -103,7 +106,8 @@ impl WifiHop {
         [self.medium.queue_stats(Node::AccessPoint), up]
     }
 
-    /// What the radio links have done until `now`: of the transmission in the air, the airtime that has passed.
+    /// Returns the counters of the radio links at `now`, including the airtime of a transmission so
+    /// far.
     fn radio(&self, now: Instant) -> Vec<[RadioStats; 2]> {
         let mut radio: Vec<_> = (0..self.clients).map(|client| self.medium.radio_stats(client)).collect();
         self.medium.for_each_in_air(now, |client, direction, passed| {
@@ -112,7 +116,7 @@ impl WifiHop {
         radio
     }
 
-    /// Forgets what was measured before `now`: the warm-up is over.
+    /// Discards everything measured before `now`, at the end of the warm-up.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.seen.monitors.iter_mut().for_each(|monitor| monitor.restart(now, Progress::default()));
         self.baseline = Baseline { queues: self.stats(), radio: self.radio(now) };

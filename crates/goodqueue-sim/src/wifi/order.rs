@@ -1,25 +1,26 @@
-//! Which receiver a driver serves next.
+//! The order in which a driver serves its receivers.
 
 use std::collections::VecDeque;
 
 use super::queues::Demand;
 
-/// In which order a driver serves its receivers.
+/// The order in which a driver serves its receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Order {
-    /// In turn, one aggregate each (ath9k).
+    /// Round robin, one aggregate each (ath9k).
     #[default]
     Turns,
-    /// The receiver of the packet that came first, with further packets for the same one. Hardware with one queue for all
-    /// receivers does so, and ns-3.
+    /// The receiver of the oldest packet, together with further packets for the same receiver. This
+    /// is the behaviour of ns-3 and of hardware with one queue for all receivers.
     OldestHead,
 }
 
-/// What there is to send to one receiver.
+/// The next packet for one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub(super) demand: Demand,
-    /// Position of the next packet among all that came to the driver; any if there is none.
+    /// Position of the next packet among all that arrived at the driver; arbitrary if there is
+    /// none.
     pub(super) position: u64,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Head {
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
     Turns(Turns),
-    /// So many receivers.
+    /// The number of receivers.
     OldestHead(usize),
 }
 
@@ -39,14 +40,14 @@ impl Schedule {
         }
     }
 
-    /// There may be something to send to this receiver.
+    /// Adds a receiver to which there may be something to send.
     pub(super) fn list(&mut self, peer: usize) {
         if let Self::Turns(turns) = self {
             turns.list(peer);
         }
     }
 
-    /// Whose turn it is.
+    /// Returns the receiver whose turn it is.
     pub(super) fn next(&mut self, head: impl Fn(usize) -> Head) -> Option<usize> {
         match self {
             Self::Turns(turns) => turns.next(head),
@@ -60,7 +61,7 @@ impl Schedule {
         }
     }
 
-    /// True if [`Self::next`] would find a receiver.
+    /// Returns true if [`Self::next`] would return a receiver.
     pub(super) fn has_next(&self, head: impl Fn(usize) -> Head) -> bool {
         let ready = |peer| head(peer).demand == Demand::Ready;
         match self {
@@ -70,10 +71,10 @@ impl Schedule {
     }
 }
 
-/// Receivers in turn.
+/// Receivers in round robin.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
-    /// Those with something to send to.
+    /// Receivers to which there is something to send.
     waiting: VecDeque<usize>,
     listed: Vec<bool>,
 }
@@ -106,7 +107,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Receivers served when each has so many packets, in this order of their coming; one packet is sent at a time.
+    /// Returns the receivers in the order in which they are served. `packets` are the receivers of
+    /// the packets, in the order of arrival; each turn sends one packet.
     fn served(order: Order, packets: &[usize]) -> Vec<usize> {
         let mut schedule = Schedule::new(order, 3);
         let mut queues = [const { VecDeque::new() }; 3];

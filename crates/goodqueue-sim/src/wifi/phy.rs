@@ -1,4 +1,4 @@
-//! How long frames of IEEE 802.11n (HT, mixed format) are in the air at 5 GHz.
+//! Airtime of IEEE 802.11n frames (HT, mixed format) at 5 GHz.
 
 use goodqueue::Duration;
 
@@ -6,22 +6,24 @@ use goodqueue::Duration;
 pub const SIFS: Duration = Duration::from_micros(16);
 /// Slot time of the OFDM PHYs (IEEE 802.11-2012 Table 18-17).
 pub const SLOT: Duration = Duration::from_micros(9);
-/// What a station waits beyond the usual inter-frame space after a frame that it could not decode: EIFS - DIFS = SIFS and
-/// an ACK at 6 Mbit/s (IEEE 802.11-2012 §9.3.7).
+/// Additional wait of a station after a frame that it could not decode: EIFS - DIFS = SIFS and an
+/// ACK at 6 Mbit/s (IEEE 802.11-2012 §9.3.7).
 pub const EIFS_EXTRA: Duration = Duration::from_micros(16 + 44);
-/// Time after its own frame at which a station gives up waiting for the answer: SIFS, a slot, and `aRxPHYStartDelay` of the
-/// OFDM PHYs, 20 µs (IEEE 802.11-2016 §10.3.2.9 and Table 17-21; 25 µs in IEEE 802.11-2012 Table 18-17).
+/// Time from the end of a station's own frame until it gives up waiting for the answer: SIFS, a
+/// slot, and `aRxPHYStartDelay` of the OFDM PHYs, 20 µs (IEEE 802.11-2016 §10.3.2.9 and Table
+/// 17-21; 25 µs in IEEE 802.11-2012 Table 18-17).
 pub const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 20);
 /// Largest A-MPDU in bytes (IEEE 802.11-2012 §8.4.2.58.3).
 pub const MAX_AMPDU_BYTES: u32 = 65_535;
 /// Longest PPDU (IEEE 802.11-2012 `aPPDUMaxTime`, 5.484 ms in mixed format).
 pub const MAX_PPDU: Duration = Duration::from_micros(5_484);
-/// QoS data header (26) and LLC/SNAP (8) in front of the IP packet, FCS (4) behind it. Nothing is encrypted.
+/// Bytes added to an IP packet: QoS data header (26) and LLC/SNAP (8) before it, FCS (4) behind it.
+/// Nothing is encrypted.
 pub const MPDU_OVERHEAD: u32 = 26 + 8 + 4;
 /// Bytes of a subframe's delimiter.
 pub const DELIMITER: u32 = 4;
 
-/// Modulation and coding scheme, and the bits that one symbol of it carries.
+/// A modulation and coding scheme with channel width and guard interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Modulation {
     mcs: u8,
@@ -39,7 +41,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// In MHz.
+    /// Returns the width in MHz.
     #[must_use]
     pub const fn mhz(self) -> u32 {
         match self {
@@ -53,38 +55,38 @@ impl Modulation {
     /// Largest index of a modulation and coding scheme: 8 per spatial stream, up to 4 streams.
     pub const MAX_MCS: u8 = 31;
 
-    /// HT MCS `mcs` (0 to 31: 8 per spatial stream), with the short guard interval of 400 ns if `short_gi`. `None` beyond
-    /// that.
+    /// Returns HT MCS `mcs` (0 to 31: 8 per spatial stream), with the short guard interval of 400
+    /// ns if `short_gi`; `None` for a larger index.
     #[must_use]
     pub const fn new(mcs: u8, width: Width, short_gi: bool) -> Option<Self> {
         if mcs > Self::MAX_MCS { None } else { Some(Self { mcs, width, short_gi }) }
     }
 
-    /// Its index.
+    /// Returns the index of the scheme.
     #[must_use]
     pub const fn mcs(self) -> u8 {
         self.mcs
     }
 
-    /// The channel's width.
+    /// Returns the width of the channel.
     #[must_use]
     pub const fn width(self) -> Width {
         self.width
     }
 
-    /// True with the short guard interval.
+    /// Returns true with the short guard interval.
     #[must_use]
     pub const fn short_gi(self) -> bool {
         self.short_gi
     }
 
-    /// Spatial streams.
+    /// Returns the number of spatial streams.
     #[must_use]
     pub const fn streams(self) -> u32 {
         self.mcs as u32 / 8 + 1
     }
 
-    /// Data bits in a symbol, `N_DBPS` (IEEE 802.11-2012 Tables 20-30 to 20-37).
+    /// Returns the data bits per symbol, `N_DBPS` (IEEE 802.11-2012 Tables 20-30 to 20-37).
     #[must_use]
     pub const fn bits_per_symbol(self) -> u32 {
         let per_stream = match self.width {
@@ -94,13 +96,14 @@ impl Modulation {
         per_stream[(self.mcs % 8) as usize] * self.streams()
     }
 
-    /// The rate of the data symbols, in bits per second, rounded down: 65 Mbit/s for MCS 7 at 20 MHz.
+    /// Returns the rate of the data symbols in bits per second, rounded down: 65 Mbit/s for MCS 7
+    /// at 20 MHz.
     #[must_use]
     pub const fn rate_bps(self) -> u64 {
         self.bits_per_symbol() as u64 * 1_000_000_000 / self.symbol_nanos()
     }
 
-    /// How long a PPDU with a PSDU of `bytes` is in the air (IEEE 802.11-2012 §20.4.3).
+    /// Returns the airtime of a PPDU with a PSDU of `bytes` (IEEE 802.11-2012 §20.4.3).
     #[must_use]
     pub fn ppdu(self, bytes: u32) -> Duration {
         let bits = SERVICE_BITS + 8 * u64::from(bytes) + self.tail_bits();
@@ -110,14 +113,15 @@ impl Modulation {
         self.preamble() + Duration::from_nanos(data)
     }
 
-    /// Time from the beginning of a PPDU to the end of the symbol with the last bit of its PSDU's first `bytes`.
+    /// Returns the time from the beginning of a PPDU to the end of the symbol with the last bit of
+    /// its PSDU's first `bytes`.
     #[must_use]
     pub fn until(self, bytes: u32) -> Duration {
         let symbols = (SERVICE_BITS + 8 * u64::from(bytes)).div_ceil(u64::from(self.bits_per_symbol()));
         self.preamble() + Duration::from_nanos(symbols * self.symbol_nanos())
     }
 
-    /// The most bytes of a PSDU whose PPDU takes no longer than `limit`.
+    /// Returns the largest PSDU, in bytes, whose PPDU takes no longer than `limit`.
     #[must_use]
     pub fn bytes_within(self, limit: Duration) -> u32 {
         let grid = limit.saturating_sub(self.preamble()).as_nanos() / LONG_SYMBOL;
@@ -126,8 +130,9 @@ impl Modulation {
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// How long the answer to a PPDU is in the air: an ACK (14 bytes) to a single frame, a compressed BlockAck (32) to an
-    /// A-MPDU. It goes at the highest mandatory rate not above that of the data's modulation (IEEE 802.11-2012 §9.7.6.5).
+    /// Returns the airtime of the answer to a PPDU: an ACK (14 bytes) to a single frame, a
+    /// compressed BlockAck (32 bytes) to an A-MPDU. It is sent at the highest mandatory rate that
+    /// is not above the data's modulation (IEEE 802.11-2012 §9.7.6.5).
     #[must_use]
     pub fn answer(self, block_ack: bool) -> Duration {
         let bytes: u64 = if block_ack { 32 } else { 14 };
@@ -144,8 +149,8 @@ impl Modulation {
         if self.short_gi { 3_600 } else { LONG_SYMBOL }
     }
 
-    /// Legacy preamble and SIGNAL 20 µs, HT-SIG 8, HT-STF 4, and HT-LTFs of 4 each: 1, 2, 4, 4 for 1 to 4 streams
-    /// (IEEE 802.11-2012 Table 20-13).
+    /// Legacy preamble and SIGNAL 20 µs, HT-SIG 8, HT-STF 4, and HT-LTFs of 4 each: 1, 2, 4, 4 for
+    /// 1 to 4 streams (IEEE 802.11-2012 Table 20-13).
     const fn preamble(self) -> Duration {
         let training_fields = match self.streams() {
             1 => 1,
@@ -155,19 +160,20 @@ impl Modulation {
         Duration::from_micros(20 + 8 + 4 + 4 * training_fields)
     }
 
-    /// 6 bits for each encoder; above 300 Mbit/s there are two.
+    /// 6 bits for each encoder; above 300 Mbit/s there are two encoders.
     const fn tail_bits(self) -> u64 {
         if self.bits_per_symbol() > 1080 { 12 } else { 6 }
     }
 }
 
-/// Bytes of the MPDU that carries an IP packet of `ip_bytes`.
+/// Returns the bytes of the MPDU that carries an IP packet of `ip_bytes`.
 #[must_use]
 pub const fn mpdu_bytes(ip_bytes: u32) -> u32 {
     ip_bytes.saturating_add(MPDU_OVERHEAD)
 }
 
-/// Bytes that an MPDU of `bytes` takes in an A-MPDU: a delimiter in front, padded to a multiple of 4.
+/// Returns the bytes that an MPDU of `bytes` takes in an A-MPDU, with its delimiter and padded to a
+/// multiple of 4.
 #[must_use]
 pub const fn subframe_bytes(bytes: u32) -> u32 {
     bytes.saturating_add(DELIMITER + 3) / 4 * 4
@@ -208,11 +214,11 @@ mod tests {
 
     #[test]
     fn a_full_packet_at_65_mbits_takes_48_symbols() {
-        // 16 + 8 * 1538 + 6 = 12326 bits in symbols of 260: 48 of them; 36 µs in front.
+        // 16 + 8 * 1538 + 6 = 12326 bits need 48 symbols of 260 bits. The preamble takes 36 µs.
         let bytes = mpdu_bytes(1500);
         assert_eq!(bytes, 1538);
         assert_eq!(ht(7, Width::Mhz20, false).ppdu(bytes), Duration::from_micros(36 + 48 * 4));
-        // 48 symbols of 3.6 µs are 172.8 µs, which ends at 176.
+        // 48 symbols of 3.6 µs take 172.8 µs, which the grid rounds up to 176.
         assert_eq!(ht(7, Width::Mhz20, true).ppdu(bytes), Duration::from_micros(36 + 176));
         assert_eq!(subframe_bytes(bytes), 1544);
         assert_eq!(subframe_bytes(mpdu_bytes(40)), 84);

@@ -1,4 +1,4 @@
-//! What a node has to send: its queues, and a block-ack session for each receiver and access category.
+//! The queues of a node, and its block-ack session for each receiver and access category.
 
 use goodqueue::random::Random;
 use goodqueue::{Count, Duration, Flow, Instant, Packet, Stats};
@@ -18,16 +18,16 @@ pub(super) struct Queues<P> {
     pub(super) node: Node,
     pub(super) mac: Mac<P>,
     pub(super) peers: Vec<Link<P>>,
-    /// Bytes of link header in the length of packets, which are not sent over the air.
+    /// Bytes of link header in the length of packets. They are not sent over the air.
     framing: u32,
 }
 
-/// What a node needs to send to one receiver.
+/// The state for sending to one receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Link<P> {
     pub(super) radio: RadioConfig,
     limits: [Limits; 4],
-    /// Of 2^32 MPDUs so many are lost.
+    /// Of 2^32 MPDUs, the number that is lost.
     error: u64,
     pub(super) sessions: [Session<P>; 4],
 }
@@ -38,28 +38,28 @@ pub(super) enum Mac<P> {
     Fq(FqMac<P>),
 }
 
-/// What there is to send to a receiver beside its queue.
+/// The packets for a receiver that have left its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outside {
     /// Position of the first packet that has left the queue and must be sent, or sent again.
     pub(crate) waiting: Option<u64>,
-    /// The window has room for what would be sent next.
+    /// True if the window has room for the next frame.
     pub(crate) may_send: bool,
 }
 
-/// What there is to send to a receiver.
+/// Whether there is something to send to a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Demand {
-    /// Nothing.
+    /// Nothing to send.
     Nothing,
-    /// Something, but not now.
+    /// Something to send, but not now.
     Blocked,
-    /// Something.
+    /// Something to send now.
     Ready,
 }
 
 impl Outside {
-    /// What there is to send together with a queue that is empty or not.
+    /// Combines these packets with a queue that is empty or not.
     pub(crate) const fn demand(self, queued: bool) -> Demand {
         match (queued || self.waiting.is_some(), self.may_send) {
             (false, _) => Demand::Nothing,
@@ -90,7 +90,7 @@ impl<P: Packet + Flow> Queues<P> {
         Self { node, mac, peers: radios.iter().map(|(radio, _)| Link::new(*radio)).collect(), framing }
     }
 
-    /// The client and the direction of what it sends to this receiver.
+    /// Returns the client and the direction of the radio link to this receiver.
     pub(super) const fn radio_link(&self, peer: usize) -> (usize, Direction) {
         match self.node {
             Node::AccessPoint => (peer, Direction::Down),
@@ -98,7 +98,8 @@ impl<P: Packet + Flow> Queues<P> {
         }
     }
 
-    /// Lets the driver take from its discipline what it has room for. True if the discipline is to be woken.
+    /// Lets the driver take packets from its discipline while it has room. Returns true if the
+    /// discipline wants to be woken.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -113,7 +114,7 @@ impl<P: Packet + Flow> Queues<P> {
         }
         let last = peers.len().saturating_sub(1);
         let peer = |packet: &P| if *node == Node::AccessPoint { client_of(packet).min(last) } else { 0 };
-        // Two closures cannot both own the sink.
+        // Two closures need the sink, and only one can borrow it mutably.
         let sink = std::cell::RefCell::new(sink);
         driver.pull(
             now,
@@ -128,7 +129,7 @@ impl<P: Packet + Flow> Queues<P> {
         driver.wake().is_some()
     }
 
-    /// True if an aggregate can be formed.
+    /// Returns true if an aggregate can be formed.
     pub(super) fn has_something(&self, category: AccessCategory) -> bool {
         let outside = |peer: usize| self.peers[peer].outside(category);
         match &self.mac {
@@ -173,7 +174,7 @@ impl<P: Packet + Flow> Queues<P> {
             if mac.len() != before {
                 sink.queue_length(now, *node, mac.len());
             }
-            // CoDel may have dropped all that was queued.
+            // CoDel may have dropped everything that was queued.
             if frames.is_empty() {
                 continue;
             }
@@ -220,13 +221,13 @@ impl<P> Link<P> {
         }
     }
 
-    /// What there is outside the queue of this access category.
+    /// Describes the packets of this access category that have left the queue.
     fn outside(&self, category: AccessCategory) -> Outside {
         let session = &self.sessions[category.index()];
         Outside { waiting: session.waiting(), may_send: session.may_send() }
     }
 
-    /// Which of `count` MPDUs are lost, by their place.
+    /// Draws the lost MPDUs of a PPDU with `count` of them, as a bit set by their index.
     pub(super) fn losses(&self, count: usize, random: &mut impl Random) -> u64 {
         if self.error == 0 {
             return 0;
@@ -258,7 +259,8 @@ impl<P: Packet + Flow> Mac<P> {
     }
 }
 
-/// Throughput of a station alone on the channel with full aggregates of 1500-byte packets, in bits per second.
+/// Returns the throughput, in bits per second, of a station alone on the channel with full
+/// aggregates of 1500-byte packets.
 fn expected_bps(radio: &RadioConfig) -> u64 {
     let frame = mpdu_bytes(FULL_PACKET);
     let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
@@ -280,5 +282,5 @@ fn probability_of_2_32(probability: f64) -> u64 {
 }
 
 const FULL_PACKET: u32 = 1500;
-/// A window's worth.
+/// Size of the block-ack window.
 const MAX_AGGREGATE: u32 = 64;

@@ -1,4 +1,4 @@
-//! A node of the channel: its queues, and its four contenders for the medium.
+//! A node of the channel: its queues and its four contenders for the medium.
 
 use goodqueue::{Flow, Instant, Packet};
 
@@ -9,7 +9,7 @@ use super::queues::Queues;
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Station<P> {
-    /// From when on it counts the medium as idle: its inter-frame spaces begin here.
+    /// Time from which the node counts the medium as idle. Its inter-frame spaces begin here.
     pub(super) idle_from: Instant,
     pub(super) queues: Queues<P>,
     pub(super) access: [Access<P>; 4],
@@ -20,7 +20,7 @@ pub(super) struct Station<P> {
 pub(super) struct Access<P> {
     pub(super) backoff: Backoff,
     pub(super) supply: Supply<P>,
-    /// Since when it has had something to send.
+    /// Time since which it has had something to send.
     pub(super) ready: Option<Instant>,
 }
 
@@ -34,14 +34,15 @@ impl<P: Packet + Flow> Station<P> {
         Self { idle_from: Instant::ZERO, queues, access }
     }
 
-    /// When the first of its access categories begins to send, if the medium stays idle.
+    /// Returns the time at which the first of its access categories begins to send, if the medium
+    /// stays idle.
     pub(super) fn sends_at(&self) -> Option<Instant> {
         self.access.iter().filter_map(|access| access.sends_at(self.idle_from)).min()
     }
 }
 
 impl<P> Access<P> {
-    /// When it begins to send, if the medium stays idle from `idle` on.
+    /// Returns the time at which it begins to send, if the medium stays idle from `idle` on.
     pub(super) fn sends_at(&self, idle: Instant) -> Option<Instant> {
         self.ready.map(|ready| self.backoff.sends_at(idle, ready))
     }

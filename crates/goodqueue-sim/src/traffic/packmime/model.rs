@@ -1,16 +1,17 @@
-//! The random variables of PackMime-HTTP: Cao, Cleveland, Gao, Jeffay, Smith & Weigle, "Stochastic models for generating
-//! synthetic HTTP source traffic", IEEE INFOCOM 2004, with the parameters of ns-2's version, which are the released ones.
+//! The random variables of PackMime-HTTP (Cao, Cleveland, Gao, Jeffay, Smith & Weigle, "Stochastic
+//! models for generating synthetic HTTP source traffic", IEEE INFOCOM 2004). The parameters are
+//! those of the released version, ns-2's.
 
 use goodqueue::random::Xoshiro256PlusPlus;
 
 use crate::traffic::distribution::{gamma, normal, unit};
 use crate::traffic::farima::LongRange;
 
-/// Draws connections at one rate.
+/// The random variables for one rate of connections.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     arrivals: LongRange,
-    /// Weibull of the time between connections.
+    /// Distribution of the time between connections, in seconds.
     arrival: Weibull,
     requests: LongRange,
     responses: Runs,
@@ -18,28 +19,28 @@ pub(super) struct Model {
     within_pages: LogTwoNormal,
 }
 
-/// What happens on one connection.
+/// The events on one connection.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Session {
-    /// Bytes of every request.
+    /// Size of each request in bytes.
     pub(super) request: u64,
-    /// The answers, at least one.
+    /// The requests and their answers, at least one.
     pub(super) exchanges: Vec<Exchange>,
 }
 
-/// One request and its answer.
+/// A request and its answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Exchange {
-    /// Seconds from the answer before to this request; 0 for the first.
+    /// Time from the previous answer to this request, in seconds; 0 for the first.
     pub(super) gap: f64,
-    /// Seconds that the server takes to answer.
+    /// Time that the server takes to answer, in seconds.
     pub(super) work: f64,
-    /// Bytes of the answer.
+    /// Size of the answer in bytes.
     pub(super) response: u64,
 }
 
 impl Model {
-    /// Connections at `rate` per second in the mean.
+    /// Creates the model for a mean of `rate` connections per second.
     pub(super) fn new(rate: f64, random: &mut Xoshiro256PlusPlus) -> Self {
         let log_rate = libm::log2(rate);
         let of_rate = |base: f64, slope: f64| logit2_inverse(base + slope * log_rate);
@@ -62,21 +63,21 @@ impl Model {
         }
     }
 
-    /// Seconds from one connection to the next.
+    /// Draws the time from one connection to the next, in seconds.
     pub(super) fn time_to_next(&mut self, random: &mut Xoshiro256PlusPlus) -> f64 {
-        // The upper tail from the upper tail: 1 - Φ(y) is exact where Φ(y) is nearly 1.
+        // erfc gives the upper tail directly. It stays exact where 1 - Φ(y) would be rounded to 0.
         let above = 0.5 * libm::erfc(self.arrivals.draw(random) * core::f64::consts::FRAC_1_SQRT_2);
         self.arrival.quantile(above)
     }
 
-    /// A connection with one request (HTTP/1.0).
+    /// Draws a connection with one request (HTTP/1.0).
     pub(super) fn single(&mut self, random: &mut Xoshiro256PlusPlus) -> Session {
         let request = self.request(random);
         let response = self.responses.draw(random);
         Session { request, exchanges: vec![Exchange { gap: 0.0, work: server_delay(random), response }] }
     }
 
-    /// A connection that may be used for several requests (HTTP/1.1).
+    /// Draws a connection that may carry several requests (HTTP/1.1).
     pub(super) fn persistent(&mut self, random: &mut Xoshiro256PlusPlus) -> Session {
         let mut session = self.single(random);
         if unit(random) >= PERSISTENT {
@@ -94,7 +95,8 @@ impl Model {
                 }
                 let gaps = if object == 0 { &self.between_pages } else { &self.within_pages };
                 let gap = gaps.draw(random);
-                // Who was told that nothing has changed is told so again.
+                // A client whose first answer was "not modified" gets the same answer to its later
+                // requests.
                 let response = if first > CACHE_VALIDATION { whole_bytes(sizes.draw(random)) } else { first };
                 session.exchanges.push(Exchange { gap, work: server_delay(random), response });
             }
@@ -104,8 +106,8 @@ impl Model {
 
     fn request(&mut self, random: &mut Xoshiro256PlusPlus) -> u64 {
         let y = self.requests.draw(random) * core::f64::consts::FRAC_1_SQRT_2;
-        // The lower half of the sizes has one table, the upper half another one: within each, the probabilities go from
-        // 0 to 1 again.
+        // The lower and the upper half of the sizes have one table each. In each half the
+        // probabilities run from 0 to 1.
         if y <= 0.0 {
             return whole_bytes(interpolate(REQUEST_LOWER, libm::erfc(-y)));
         }
@@ -113,16 +115,18 @@ impl Model {
     }
 }
 
-/// Seconds that a server takes to answer.
+/// Draws the time that a server takes to answer, in seconds.
 fn server_delay(random: &mut Xoshiro256PlusPlus) -> f64 {
     1.0 / SERVER.draw(random).max(10.0)
 }
 
-/// Sizes of answers: runs of "not modified" and of downloads take turns.
+/// The sizes of answers: runs of "not modified" alternate with runs of downloads.
 #[derive(Clone, Debug)]
 struct Runs {
-    /// Of cache validations, of downloads.
+    /// Lengths of the runs: of cache validations, of downloads.
+    /// True in a run of downloads.
     lengths: [Weibull; 2],
+    /// Answers left in the present run.
     is_download: bool,
     left: u64,
 }
@@ -143,7 +147,7 @@ impl Runs {
     }
 }
 
-/// Weibull with this shape and scale.
+/// A Weibull distribution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Weibull {
     shape: f64,
@@ -151,7 +155,7 @@ struct Weibull {
 }
 
 impl Weibull {
-    /// The value that is exceeded with probability `above`.
+    /// Returns the value that is exceeded with probability `above`.
     fn quantile(self, above: f64) -> f64 {
         self.scale * libm::pow(-libm::log(above), 1.0 / self.shape)
     }
@@ -160,7 +164,7 @@ impl Weibull {
         self.quantile(1.0 - unit(random))
     }
 
-    /// Rounded up, at least 1.
+    /// Draws a value, rounded up to a whole number of at least 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -171,7 +175,7 @@ impl Weibull {
     }
 }
 
-/// 2 to the power of a normal variable, of which mean and variance were drawn once.
+/// 2 to the power of a normal variable whose mean and variance are random themselves.
 #[derive(Clone, Copy, Debug)]
 struct LogTwoNormal {
     mean: f64,
@@ -179,7 +183,8 @@ struct LogTwoNormal {
 }
 
 impl LogTwoNormal {
-    /// The mean is normal; the variance is `error` times a gamma variable of this shape and mean 1.
+    /// Draws mean and variance. The mean is normal; the variance is `error` times a gamma variable
+    /// of this shape and mean 1.
     fn new(
         mean: f64,
         variance_of_mean: f64,
@@ -196,12 +201,12 @@ impl LogTwoNormal {
     }
 }
 
-/// 2^x / (1 + 2^x).
+/// Returns 2^x / (1 + 2^x).
 fn logit2_inverse(x: f64) -> f64 {
     1.0 / (1.0 + libm::exp2(-x))
 }
 
-/// The piecewise linear function through `knots`, constant beyond them.
+/// Evaluates the piecewise linear function through `knots`, which is constant beyond them.
 fn interpolate(knots: &[(f64, f64)], x: f64) -> f64 {
     let after = knots.partition_point(|knot| knot.0 <= x);
     let (Some(&(x0, y0)), Some(&(x1, y1))) = (knots.get(after.wrapping_sub(1)), knots.get(after)) else {
@@ -210,27 +215,29 @@ fn interpolate(knots: &[(f64, f64)], x: f64) -> f64 {
     y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 }
 
-/// Sizes are cut to whole bytes, at least one.
+/// Truncates a size to whole bytes, at least one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is not negative")]
 fn whole_bytes(size: f64) -> u64 {
     (size as u64).max(1)
 }
 
-/// Share of the connections of HTTP/1.1 that are used more than once.
+/// Share of the HTTP/1.1 connections that carry more than one request.
 const PERSISTENT: f64 = 0.09;
-/// Share of those that carry one page, and of the pages of the others that are one object.
+/// Share of these connections that carry one page.
 const ONE_PAGE: f64 = 0.82;
+/// Share of the pages on the other connections that consist of one object.
 const ONE_OBJECT: f64 = 0.69;
-/// Pages beyond the first, objects beyond the first.
+/// Number of pages beyond the first.
 const PAGES: Weibull = Weibull { shape: 1.0, scale: 0.417 };
+/// Number of objects of a page beyond the first.
 const OBJECTS: Weibull = Weibull { shape: 1.0, scale: 1.578 };
-/// The rate at which a server works, in answers per second.
+/// Speed of a server in answers per second.
 const SERVER: Weibull = Weibull { shape: 0.63, scale: 305.0 };
-/// Answers up to this size say that the cached copy is still good.
+/// Largest size, in bytes, of an answer that confirms the cached copy.
 const CACHE_VALIDATION: u64 = 275;
 
-// The inverse distribution functions, thinned from the hundred knots that ns-2 has; between knots, sizes are within 2 bytes
-// of them (0.03 in the logarithm).
+// Inverse distribution functions. The knots are thinned from ns-2's hundred. Between knots the
+// sizes differ by at most 2 bytes (0.03 in the logarithm).
 
 /// Bytes of a cache validation by probability.
 const VALIDATION: &[(f64, f64)] = &[
@@ -256,7 +263,7 @@ const VALIDATION: &[(f64, f64)] = &[
     (1.0, 272.2),
 ];
 
-/// log2 of the bytes of a download by log2 of the probability of a larger one.
+/// log2 of a download's bytes by log2 of the probability of a larger one.
 const DOWNLOAD: &[(f64, f64)] = &[
     (-18.179, 25.877),
     (-5.694, 15.739),
@@ -274,7 +281,7 @@ const DOWNLOAD: &[(f64, f64)] = &[
     (-0.0018, 8.108),
 ];
 
-/// Bytes of the smaller half of the requests by probability.
+/// Bytes of a request in the smaller half, by probability.
 const REQUEST_LOWER: &[(f64, f64)] = &[
     (0.0, 51.0),
     (0.0101, 93.8),
@@ -290,7 +297,7 @@ const REQUEST_LOWER: &[(f64, f64)] = &[
     (1.0, 421.8),
 ];
 
-/// log2 of the bytes of the larger half by log2 of the probability of a larger one.
+/// log2 of a request's bytes in the larger half, by log2 of the probability of a larger one.
 const REQUEST_UPPER: &[(f64, f64)] = &[
     (-17.779, 19.758),
     (-3.598, 10.209),

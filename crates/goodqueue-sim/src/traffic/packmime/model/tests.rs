@@ -5,7 +5,7 @@ fn model(rate: f64, seed: u64) -> (Model, Xoshiro256PlusPlus) {
     (Model::new(rate, &mut random), random)
 }
 
-/// The share of `values` at most `bound`.
+/// Returns the share of `values` that are at most `bound`.
 #[expect(clippy::cast_precision_loss, reason = "numbers of draws")]
 fn share_up_to(values: &[u64], bound: u64) -> f64 {
     values.iter().filter(|value| **value <= bound).count() as f64 / values.len() as f64
@@ -14,7 +14,8 @@ fn share_up_to(values: &[u64], bound: u64) -> f64 {
 #[test]
 fn connections_arrive_at_their_rate() {
     for rate in [2.0, 50.0, 1000.0] {
-        // Long-range dependence makes means converge as n^-0.17, so many short crowds are averaged.
+        // With long-range dependence a mean converges as n^-0.17, so the test averages many short
+        // crowds.
         let (crowds, each) = (40, 600);
         let mut total = 0.0;
         for seed in 0..crowds {
@@ -28,8 +29,8 @@ fn connections_arrive_at_their_rate() {
 
 #[test]
 fn arrivals_are_the_burstier_the_fewer_there_are() {
-    // The Weibull shape is 2^x / (1 + 2^x) with x = 0.352 + 0.388 log2 r: 0.56 at one connection per second, nearly 1,
-    // which is exponential, at 1000.
+    // The Weibull shape is 2^x / (1 + 2^x) with x = 0.352 + 0.388 log2 r. It is 0.56 at one
+    // connection per second, and nearly 1 (exponential) at 1000.
     let coefficient_of_variation = |shape: f64| {
         let moment = |k: f64| libm::tgamma(1.0 + k / shape);
         (moment(2.0) / moment(1.0).powi(2) - 1.0).sqrt()
@@ -42,9 +43,9 @@ fn arrivals_are_the_burstier_the_fewer_there_are() {
 
 #[test]
 fn arrivals_are_long_range_dependent() {
-    // Variance of the counts in windows of m: m^(2H-2) of the means with H = d + 1/2 = 0.83. At 4 connections per second
-    // white noise holds 0.74 of the variance of neighbours, but nothing of that of long windows; independent arrivals
-    // would give a slope of -1.
+    // The counts in windows of length m have a variance of m^(2H-2) times the squared mean, with H
+    // = d + 1/2 = 0.83. At 4 connections per second white noise has 0.74 of the variance between
+    // neighbours, but no effect on long windows. Independent arrivals would give a slope of -1.
     let (mut model, mut random) = model(4.0, 5);
     let gaps: Vec<f64> = (0..60_000).map(|_| model.time_to_next(&mut random)).collect();
     let variance_of_means = |m: usize| {
@@ -67,7 +68,8 @@ fn requests_have_the_quantiles_of_their_table() {
         let (mut model, mut random) = model(100.0, seed);
         sizes.extend((0..600).map(|_| model.request(&mut random)));
     }
-    // p = 0.5 A1(1) = 421.8; p = 0.1667 (a third of the lower half) 318.0; p = 0.5 + 0.5 (1 - 2^-1.983): 2^9.647.
+    // p = 0.5: A1(1) = 421.8. p = 0.1667, a third of the lower half: 318.0. p = 0.5 + 0.5 (1 -
+    // 2^-1.983): 2^9.647.
     for (bound, probability) in [(421, 0.5), (318, 0.1667), (801, 0.5 + 0.5 * (1.0 - 0.253)), (193, 0.0303)] {
         let share = share_up_to(&sizes, bound);
         assert!((share - probability).abs() < 0.02, "{bound}: {share} {probability}");
@@ -88,7 +90,8 @@ fn answers_have_the_quantiles_of_their_tables() {
     for (bound, probability) in [(74, 0.1011), (150, 0.6061), (272, 1.0)] {
         assert!((share_up_to(&validations, bound) - probability).abs() < 0.02, "{bound}");
     }
-    // Of downloads 1 - 2^-1.287 have at most 2^11.855 bytes, 1 - 2^-4.225 at most 2^15.098.
+    // A share of 1 - 2^-1.287 of downloads has at most 2^11.855 bytes, and 1 - 2^-4.225 at most
+    // 2^15.098.
     for (bound, log) in [(1359, -0.736), (3704, -1.287), (35_072, -4.225)] {
         let probability = 1.0 - libm::exp2(log);
         assert!((share_up_to(&downloads, bound) - probability).abs() < 0.01, "{bound}");
@@ -112,8 +115,9 @@ fn one_connection_of_eleven_is_used_again() {
     let many: Vec<&Session> = sessions.iter().filter(|session| session.exchanges.len() > 1).collect();
     let number = |count: usize| f64::from(u32::try_from(count).expect("few"));
     assert!((number(many.len()) / 12e3 - 0.09).abs() < 0.01, "{}", many.len());
-    // Objects of a page: 1 + ceil(Weibull(1, 1.578)), of mean 1 + 1 / (1 - e^(-1/1.578)) = 3.13. Of 100 connections 82 have
-    // one page; the others have 1 + ceil(Weibull(1, 0.417)), 2.10 in the mean, each of which is one object in 69 of 100.
+    // A page has 1 + ceil(Weibull(1, 1.578)) objects, with the mean 1 + 1 / (1 - e^(-1/1.578)) =
+    // 3.13. Of 100 connections, 82 have one page. The others have 1 + ceil(Weibull(1, 0.417))
+    // pages, 2.10 in the mean. Of 100 of these pages, 69 consist of one object.
     let objects = 1.0 + 1.0 / (1.0 - libm::exp(-1.0 / 1.578));
     let pages = 1.0 + 1.0 / (1.0 - libm::exp(-1.0 / 0.417));
     let expected = 0.82 * objects + 0.18 * pages * (0.69 + 0.31 * objects);

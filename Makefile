@@ -125,7 +125,7 @@ deviations: build
 
 # A claim that does not reproduce is no error here; anything else is.
 score: build
-	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json papers/verdicts.json --score README.md || test $$? -eq 1
+	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json crates/goodqueue-papers/papers/verdicts.json --score README.md || test $$? -eq 1
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

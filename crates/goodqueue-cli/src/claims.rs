@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::{
+use goodqueue_papers::reproduce::{
     ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score, three_figures,
 };
 
@@ -96,8 +96,11 @@ pub(crate) fn with_score(text: &str, results: &[ClaimResult]) -> Option<String> 
     let mut table = String::from("\n| paper | claims reproduced | tried | not run |\n|---|---|---|---|\n");
     for (paper, reproduced, tried, all) in score(results) {
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(table, "| [{paper}](papers/{paper}) | **{reproduced}** | {tried} | {} |", all - tried);
+        let _ = writeln!(
+            table,
+            "| [{paper}](crates/goodqueue-papers/papers/{paper}) | **{reproduced}** | {tried} | {} |",
+            all - tried
+        );
     }
     Some(format!("{before}{SCORE_BEGINS}{table}{SCORE_ENDS}{after}"))
 }

@@ -16,7 +16,7 @@ pub(crate) mod stats;
 pub(crate) mod top;
 pub(crate) mod validate;
 
-use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

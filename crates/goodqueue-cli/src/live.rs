@@ -16,11 +16,12 @@ use goodqueue_live::bottleneck::{Bottleneck, BottleneckConfig, DEFAULT_MEMORY};
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::Direction;
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::measure::histogram_summary;
 use goodqueue_scenario::results::{LinkResult, MeanMax, Packets};
 use goodqueue_scenario::scenario::{LinkRate, QdiscChoice, Scenario};
-use goodqueue_scenario::{tc, units};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 
 /// A message about the system is one like any other.
 pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {

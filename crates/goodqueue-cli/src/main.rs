@@ -33,7 +33,7 @@ use crate::messages::say;
   goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your line
   goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
   goodqueue compare --trace-down lte.down --report lte.html
-  goodqueue run scenarios/codel-dynamic-link.toml
+  goodqueue run codel-dynamic-link
   goodqueue reproduce jk
   goodqueue list qdiscs
   goodqueue explain codel

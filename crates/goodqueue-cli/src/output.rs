@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::files::{self, Identity};
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 
 /// Where a result goes.

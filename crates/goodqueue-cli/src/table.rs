@@ -10,7 +10,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::shared;
 use goodqueue_scenario::summary::Estimate;
-use goodqueue_scenario::tc::brief;
+use goodqueue_tc::brief;
 
 /// All runs, one line for each discipline (and sweep point): means over seeds.
 pub(crate) fn render(results: &Results) -> String {

@@ -32,7 +32,7 @@ fn refusal_in(folder: &Path, args: &[&str]) -> String {
 }
 
 fn scenario_files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-scenario/scenarios");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
     files.sort();
@@ -454,7 +454,7 @@ fn the_readme_shows_the_score_of_the_verdicts_that_are_kept() {
     let folder = folder();
     let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
     std::fs::write(folder.path().join("README.md"), &readme).expect("written");
-    let verdicts = root.join("papers/verdicts.json");
+    let verdicts = root.join("crates/goodqueue-papers/papers/verdicts.json");
     let kept = verdicts.to_str().expect("UTF-8");
     stdout(&goodqueue(folder.path(), &["reproduce", "--verdicts", kept, "--score", "README.md"]));
     let written = std::fs::read_to_string(folder.path().join("README.md")).expect("written");

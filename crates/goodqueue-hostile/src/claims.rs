@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use goodqueue::Duration;
+use goodqueue_papers::reproduce::expression::{Expression, checks};
+use goodqueue_papers::reproduce::{Claim, Effort, Paper, Plan};
 use goodqueue_report::{PaperResults, papers_html};
-use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::reproduce::expression::{Expression, checks};
-use goodqueue_scenario::reproduce::{Claim, Effort, Paper, Plan};
 use goodqueue_scenario::run::Unwatched;
 use goodqueue_scenario::scenario::Scenario;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 /// An expression, a check, or a whole `claims.toml`: either a sentence says what is wrong with it, or its claims are judged
 /// by what its runs come to, if these are few and short, and drawn.

@@ -6,7 +6,7 @@ use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::packet::{Framing, IpPacket};
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
 use goodqueue_testkit::edge;
 
 use crate::operations::sorted_kinds;

@@ -8,7 +8,7 @@ use goodqueue_live::gso::{Cuts, Offload, Train};
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::packet::{Framing, IpPacket};
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
 use goodqueue_testkit::edge;
 
 use crate::choices::Choices;

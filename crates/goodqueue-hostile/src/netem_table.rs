@@ -5,7 +5,7 @@ use std::sync::Arc;
 use goodqueue::config::{Table, Value};
 use goodqueue::random::Source;
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Ecn, Instant, Link, Qdisc, Settings};
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
 use goodqueue_testkit::operation::TestPacket;
 
 /// A table: either a sentence says what is wrong with it, or packets are delayed by it and come out again.

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use goodqueue_scenario::recording::{Recording, Row};
+use goodqueue_tc::recording::{Recording, Row};
 use goodqueue_testkit::kernel;
 
 /// A recording, plain or compressed: it ends, or a sentence says where it is wrong; rows are written as they were read, and

@@ -1,7 +1,7 @@
 //! Lines of tc.
 
 use goodqueue::Link;
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
 
 /// A line in tc's grammar: either a sentence says what is wrong, or writing what was read gives it again.
 ///

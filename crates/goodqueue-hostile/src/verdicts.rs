@@ -1,7 +1,7 @@
 //! Verdicts that `goodqueue reproduce --json` wrote.
 
+use goodqueue_papers::reproduce::{ClaimResult, score, verdicts as file};
 use goodqueue_report::{PaperResults, papers_html};
-use goodqueue_scenario::reproduce::{ClaimResult, score, verdicts as file};
 
 /// A file of verdicts: either a sentence says what is wrong with it, or it has a score, can be shown, and is written as it was
 /// read.

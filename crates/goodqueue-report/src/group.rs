@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::tc::is_line;
+use goodqueue_tc::is_line;
 use serde::Serialize;
 
 use crate::escape::clip;

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::picture::Picture;
-use goodqueue_scenario::reproduce::{
+use goodqueue_papers::reproduce::picture::Picture;
+use goodqueue_papers::reproduce::{
     ClaimResult, MetricsTable, Number, Verdict, figures, real_in_words, score, three_figures,
 };
 

@@ -9,10 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use goodqueue::Duration;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::input::Input;
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
-
-use crate::diagnostic::Diagnostic;
-use crate::input::Input;
 
 /// IP packets in the order of time.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,9 +13,9 @@ pub mod samples;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
-use crate::diagnostic::Diagnostic;
 use crate::results::{Results, Run};
 use crate::runs::{Jobs as _, Runs};
 

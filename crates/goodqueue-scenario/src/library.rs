@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::diagnostic::Diagnostic;
+use goodqueue_tc::diagnostic::Diagnostic;
+
 use crate::scenario::Document;
 
 /// A scenario and its text.
@@ -19,7 +20,7 @@ macro_rules! scenarios {
     ($($name:literal),+ $(,)?) => {
         /// Every scenario that comes with goodqueue.
         pub const SCENARIOS: &[Entry] =
-            &[$(Entry { name: $name, text: include_str!(concat!("../../../scenarios/", $name, ".toml")) }),+];
+            &[$(Entry { name: $name, text: include_str!(concat!("../scenarios/", $name, ".toml")) }),+];
     };
 }
 

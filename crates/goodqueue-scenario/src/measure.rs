@@ -16,6 +16,7 @@ use goodqueue_sim::network::Fates;
 use goodqueue_sim::simulation::FlowOutcome;
 use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
+use goodqueue_tc as tc;
 use hdrhistogram::Histogram;
 
 use self::transfers::{completion, groups, is_of_pieces, summary_of_transfers, web};
@@ -25,7 +26,6 @@ use crate::results::{
     SpikeResult, Summary, VoipResult,
 };
 use crate::scenario::Hearing;
-use crate::tc;
 
 /// What a run is called, beside what it measured.
 #[derive(Clone, PartialEq, Debug)]
@@ -331,7 +331,9 @@ fn tc_stats(
 ) -> Vec<serde_json::Value> {
     let mut all = Vec::new();
     let mut add = |device: String, link: &LinkConfig, seen: &LinkOutcome, measured: &LinkResult| {
-        for mut qdisc in tc::statistics_of(&link.qdisc, &seen.seen, Some(&measured.sojourn_s)) {
+        for mut qdisc in
+            tc::statistics_of(&link.qdisc, &seen.seen, Some(&serde_json::json!(measured.sojourn_s)))
+        {
             if let Some(fields) = qdisc.as_object_mut() {
                 // Behind kind and handle, as in tc.
                 fields.shift_insert(fields.len().min(2), "dev".to_owned(), device.as_str().into());
@@ -502,8 +504,10 @@ fn nanos_to_s(nanos: u64) -> f64 {
     float(nanos) / 1e9
 }
 
+/// A count as a floating-point number.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
-pub(crate) const fn float(number: u64) -> f64 {
+pub const fn float(number: u64) -> f64 {
     number as f64
 }
 

@@ -11,15 +11,15 @@ use goodqueue_sim as sim;
 use goodqueue_sim::wifi::driver::DriverConfig;
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
 use goodqueue_sim::wifi::{ClientConfig, MacConfig, MediumConfig};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::Diagnostic;
 use crate::export::packets::PacketLog;
 use crate::hash_key;
 use crate::measure::{self, FlowLabels, Labels};
-use crate::reproduce::details::Wanted;
 use crate::results::{Results, Run};
 use crate::runs::Jobs;
 use crate::scenario::{
@@ -28,7 +28,6 @@ use crate::scenario::{
 };
 use crate::store::Store;
 use crate::sweep::Point;
-use crate::tc;
 
 /// One run to be made.
 #[derive(Clone, Debug)]
@@ -44,6 +43,17 @@ pub struct Job {
     /// Where its packets are to be written, see [`packets::request`](crate::export::packets::request). Such a run is made even if
     /// its result is there already.
     pub packets: Vec<PathBuf>,
+}
+
+/// What is to be counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// Numbers of flows of the `[[flows]]`.
+    pub groups: Vec<u32>,
+    /// Thresholds of the queue down in packets, above which the time counts.
+    pub spikes: Vec<u64>,
+    /// Time series are to be kept.
+    pub series: bool,
 }
 
 /// What is kept of a run.
@@ -118,7 +128,7 @@ pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diag
 
 /// The runs of one point of a sweep: every discipline with every seed.
 #[derive(Debug)]
-pub(crate) struct PointRuns {
+pub struct PointRuns {
     sweep: BTreeMap<String, serde_json::Value>,
     scenario: Scenario,
     links: Capacities,
@@ -128,7 +138,9 @@ pub(crate) struct PointRuns {
 }
 
 impl PointRuns {
-    pub(crate) fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
+    /// The runs of this point. `series`: the step of time series, if they are wanted.
+    #[must_use]
+    pub fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
         let mut resolved = scenario.to_json();
         if let Some(fields) = resolved.as_object_mut() {
             // What does not change a run is not part of its key.
@@ -158,22 +170,28 @@ impl PointRuns {
     }
 
     /// Number of runs.
-    pub(crate) const fn count(&self) -> usize {
+    #[must_use]
+    pub const fn count(&self) -> usize {
         self.scenario.qdiscs.len() * self.scenario.seeds as usize
     }
 
     /// Flows of each run.
-    pub(crate) fn flows(&self) -> u64 {
+    #[must_use]
+    pub fn flows(&self) -> u64 {
         self.scenario.flows.iter().map(|group| u64::from(group.count)).sum()
     }
 
     /// What the discipline of the run of this number is called.
-    pub(crate) fn label(&self, number: usize) -> &str {
+    #[must_use]
+    pub fn label(&self, number: usize) -> &str {
         &self.scenario.qdiscs[number / self.scenario.seeds as usize].label
     }
 
     /// The run of this number below the count, in the order of disciplines and seeds.
-    pub(crate) fn job(&self, number: usize) -> Result<Job, Diagnostic> {
+    ///
+    /// # Errors
+    /// A setting that the simulator refuses.
+    pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
         let Self { sweep, scenario, links, key, series } = self;
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use goodqueue::Duration;
+use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::diagnostic::Diagnostic;
 use crate::run::{Job, PointRuns};
 use crate::scenario::Scenario;
 use crate::sweep::Sweep;
@@ -144,7 +144,9 @@ impl Jobs for Runs<'_> {
     }
 }
 
-pub(crate) fn no_run(number: usize) -> Diagnostic {
+/// The error of a number that is not the number of a run.
+#[must_use]
+pub fn no_run(number: usize) -> Diagnostic {
     Diagnostic::new(format!("there is no run {number}"))
 }
 

@@ -4,7 +4,7 @@
 //!
 //! A scenario is a TOML file. **Every key may be left out: an empty file is the load of `goodqueue compare` without
 //! arguments** (the Realtime Response Under Load test on a 10/1 Mbit/s line). A key that does not exist is an error.
-//! Rates, times and sizes are text with a unit, read as [`crate::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
+//! Rates, times and sizes are text with a unit, read as [`goodqueue_tc::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
 //!
 //! ```toml
 //! name = "rrul"                 # for file names; default: the name of the file
@@ -16,7 +16,7 @@
 //! warmup = "0s"                 # so much of the beginning is not measured
 //! seed = 1                      # of the first repetition
 //! seeds = 1                     # repetitions: seed, seed + 1, ...
-//! qdiscs = [                    # each is run; lines of tc's grammar (crate::tc), or tables
+//! qdiscs = [                    # each is run; lines of tc's grammar (goodqueue_tc), or tables
 //!   "pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel",
 //!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
 //! ]
@@ -252,10 +252,13 @@ use std::sync::Arc;
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
 use goodqueue::{AnyConfig, Duration, Link, Rate};
 use goodqueue_sim::Driver;
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 pub use document::Document;
-pub(crate) use document::{KeyPlace, Node, Raw, check_depth};
+pub use document::check_depth;
+pub(crate) use document::{KeyPlace, Node, Raw};
 pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::DEFAULT_QDISCS;
@@ -266,8 +269,6 @@ pub use traffic::{
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};
 
-use crate::diagnostic::Diagnostic;
-use crate::tc;
 use crate::trace::Trace;
 
 /// A resolved scenario: nothing is left to a default.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue_tc::brief;
+
 use crate::results::{Run, SharedQueue};
-use crate::tc::brief;
 
 /// One sentence for each of these `runs` in which a probe often waited with another flow, and one for those beyond the first
 /// few. A mean over seeds hides such a run.

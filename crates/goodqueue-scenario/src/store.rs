@@ -7,12 +7,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::mix_64;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::input;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::Diagnostic;
 use crate::files;
-use crate::input;
 
 /// A folder of finished runs, by their key and the program that made them.
 #[derive(Clone, Debug)]

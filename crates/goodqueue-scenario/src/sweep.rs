@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
-use crate::diagnostic::Diagnostic;
 use crate::scenario::{Document, KeyPlace, Names, Node, Raw, Scenario};
 
 /// One point of a sweep: the swept keys with their values as written, and the scenario with them.

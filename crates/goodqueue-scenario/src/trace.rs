@@ -12,9 +12,8 @@ use std::sync::Arc;
 use goodqueue::random::mix_64;
 use goodqueue::{Duration, Rate};
 use goodqueue_sim::Opportunities;
-
-use crate::diagnostic::{Diagnostic, nearest, shortened};
-use crate::input::Input;
+use goodqueue_tc::diagnostic::{Diagnostic, nearest, shortened};
+use goodqueue_tc::input::Input;
 
 /// A recorded link. Copies share its opportunities, also with the simulator.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{Unwatched, execute, jobs};
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 /// A pcap file of IPv4 headers: seconds, length, last byte of the sender's address.
 fn pcap(packets: &[(u32, u16, u8)]) -> Vec<u8> {

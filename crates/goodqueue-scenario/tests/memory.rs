@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{Unwatched, execute};
 use goodqueue_scenario::runs::{Jobs, Runs};
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 /// The system's allocator, with the bytes that are taken and the most that were.
 struct Counting;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::export::packets;
-use goodqueue_scenario::recording::{Recording, Row};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{Unwatched, Watch, execute};
 use goodqueue_scenario::runs::Runs;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::recording::{Recording, Row};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 

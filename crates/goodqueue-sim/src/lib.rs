@@ -23,7 +23,6 @@ pub mod neighbours;
 pub mod network;
 pub mod observer;
 pub mod packet;
-pub mod replay;
 pub mod simulation;
 pub mod traffic;
 pub mod wifi;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Link, Qdisc, Rate};
-use goodqueue_scenario::recording::{self, Row};
-use goodqueue_sim::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
+use goodqueue_tc::recording::{self, Row};
+use goodqueue_tc::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
 
 /// A recording, read whole, and the discipline that it is of.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Each discipline describes itself in one [`Kind`] table and turns [`Settings`] (names and values, units already
 //! resolved) into its own configuration type, which is valid by construction. Text and units are not this crate's
-//! business: the tc grammar lives in `goodqueue-scenario`.
+//! business: the tc grammar lives in `goodqueue-tc`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue::Duration;
-use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_scenario::library;
 #[cfg(target_os = "linux")]
 use goodqueue_scenario::runs::Jobs as _;
 use goodqueue_scenario::scenario::{Document, Overrides};
-use goodqueue_scenario::{library, units};
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 
 use super::run::{How, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
@@ -31,7 +32,7 @@ Examples:
   goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms interval 100ms ecn' --qdisc pie
   goodqueue compare --trace-down lte.down --trace-up lte.up --time 2min
   goodqueue compare --seeds 10 --json results.json
-  goodqueue compare scenarios/rtt-fairness.toml --qdisc sfq --qdisc fq_codel
+  goodqueue compare rtt-fairness --qdisc sfq --qdisc fq_codel
   goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel      the kernel's TCP, without root
   goodqueue compare --both --rate 10mbit --report both.html               ... beside the simulated one"
 )]

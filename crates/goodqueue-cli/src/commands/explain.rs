@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue::registry;
-use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::json;
 
 use super::{Ending, Outcome};

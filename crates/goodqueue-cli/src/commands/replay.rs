@@ -7,10 +7,11 @@ use clap::Args;
 use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Recorded, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
-use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::recording::{self, Header, Recording, Row};
-use goodqueue_scenario::{tc, units};
-use goodqueue_sim::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::recording::{self, Header, Recording, Row};
+use goodqueue_tc::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
+use goodqueue_tc::units;
 use serde::Serialize;
 use serde_json::Value;
 

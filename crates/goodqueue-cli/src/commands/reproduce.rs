@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use goodqueue_papers::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
 use goodqueue_report::PaperResults;
-use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::input;
-use goodqueue_scenario::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
 use goodqueue_scenario::store::Store;
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::input;
 use serde_json::json;
 
 use super::run::{MOST_JOBS, command_line};

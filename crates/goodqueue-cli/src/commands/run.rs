@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use clap::Args;
 use goodqueue::Duration;
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::{Results, Run};
@@ -14,6 +13,7 @@ use goodqueue_scenario::runs::{Jobs, Runs};
 use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::{Ending, Outcome, signed};
@@ -28,7 +28,7 @@ use crate::table;
 /// of a scenario are written there as NAME.json, and NAME.html with --report.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  goodqueue run scenarios/rrul-10-1.toml
+  goodqueue run rrul-10-1
   goodqueue run rrul-100-100                       a scenario that comes with goodqueue (see `list scenarios`)
   goodqueue run sweep.toml --out results --jobs 8  ... interrupted, and the same again: goes on
   goodqueue run rrul-10-1 --seeds 30 --set link.rtt=20ms --report rrul.html")]
@@ -348,7 +348,7 @@ pub(crate) fn scenario_names() -> Names<'static> {
 }
 
 fn series_step(text: &str) -> Result<Duration, Diagnostic> {
-    let step = goodqueue_scenario::units::time(text)?;
+    let step = goodqueue_tc::units::time(text)?;
     if step < SHORTEST_STEP {
         return Err(Diagnostic::new(format!("a step of {step} makes more points than anybody can look at"))
             .allowed("1ms or more"));

@@ -7,9 +7,10 @@ use clap::Args;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::scenario::{Document, Overrides};
-use goodqueue_scenario::{tc, units};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 
 use super::run::scenario_names;
 use super::shell::Watching;

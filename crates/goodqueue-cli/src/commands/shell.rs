@@ -13,10 +13,10 @@ use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_live::{sink, socket};
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::run::scenario_names;
 use super::{Ending, Outcome, signed};

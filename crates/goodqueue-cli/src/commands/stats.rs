@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use goodqueue_live::control;
-use goodqueue_scenario::diagnostic::Diagnostic;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::{Ending, Outcome};

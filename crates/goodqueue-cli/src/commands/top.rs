@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue_scenario::units;
+use goodqueue_tc::units;
 use serde_json::Value;
 
 use super::stats::request;

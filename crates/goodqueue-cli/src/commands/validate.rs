@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use goodqueue_scenario::validate::{self, Row};
+use goodqueue_papers::validate::{self, Row};
 
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};

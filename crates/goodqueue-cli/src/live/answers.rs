@@ -13,7 +13,8 @@ use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::shell::Attendant;
 use goodqueue_scenario::results::LinkResult;
-use goodqueue_scenario::{tc, units};
+use goodqueue_tc as tc;
+use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::orders::Order;
@@ -203,7 +204,7 @@ fn tc_json(bottleneck: &Bottleneck) -> Value {
     for direction in Direction::BOTH {
         let link = bottleneck.link(direction);
         let measured = link_result(link, now);
-        for mut qdisc in tc::statistics(link.qdisc(), now, Some(&measured.sojourn_s)) {
+        for mut qdisc in tc::statistics(link.qdisc(), now, Some(&serde_json::json!(measured.sojourn_s))) {
             if let Some(fields) = qdisc.as_object_mut() {
                 // Behind kind and handle, as in tc.
                 fields.shift_insert(fields.len().min(2), "dev".to_owned(), direction.name().into());

@@ -20,12 +20,12 @@ use goodqueue_live::observer::Direction;
 use goodqueue_live::process::{self, Forked};
 use goodqueue_live::session::{FlowOutcome, Session, SessionOutcome};
 use goodqueue_live::traffic::{FlowKind, FlowSpec, FlowTally, Page, Sample, TcpOptions};
-use goodqueue_scenario::diagnostic::Diagnostic;
 use goodqueue_scenario::measure;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::Job;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::WebSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::seconds;

@@ -9,8 +9,9 @@ use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::mailbox::Asker;
 use goodqueue_live::observer::Direction;
-use goodqueue_scenario::diagnostic::{Diagnostic, unknown};
-use goodqueue_scenario::{input, tc, units};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::{Diagnostic, unknown};
+use goodqueue_tc::{input, units};
 use serde_json::{Value, json};
 
 /// An order that is known to be good.

@@ -10,9 +10,9 @@ use goodqueue_live::link::LinkConfig;
 use goodqueue_live::observer::{Direction, Observer, Reconfigured};
 use goodqueue_live::packet::IpPacket;
 use goodqueue_live::sink::Sink;
-use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::recording::{self, Header, Row};
-use goodqueue_scenario::tc;
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::recording::{self, Header, Row};
 use serde_json::json;
 
 /// Writes one file for each direction.

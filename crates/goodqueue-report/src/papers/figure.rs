@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::reproduce::paper::FigureForm;
-use goodqueue_scenario::reproduce::picture::{Picture, Trace};
-use goodqueue_scenario::reproduce::{figures, three_figures};
+use goodqueue_papers::reproduce::paper::FigureForm;
+use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use goodqueue_papers::reproduce::{figures, three_figures};
 
 use crate::ellipse::{self, Ellipse};
 use crate::escape::html as escape;

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use goodqueue::{Ecn, Instant};
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::{Capacity, Direction, UNLIMITED};
+use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::names_of;
-use crate::diagnostic::Diagnostic;
 use crate::run::Job;
 use crate::runs::{Jobs as _, Runs};
 

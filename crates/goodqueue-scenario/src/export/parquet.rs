@@ -11,10 +11,10 @@ use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::samples::{self, Sample};
-use crate::diagnostic::Diagnostic;
 use crate::results::{Results, Run};
 
 /// All series of `results`.

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use goodqueue_tc::diagnostic::{Diagnostic, Source, shortened};
+use goodqueue_tc::input;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::files::Files;
-use crate::diagnostic::{Diagnostic, Source, shortened};
-use crate::input;
 
 /// A scenario file, or none, with what the command line changes in it. An empty one is the load of
 /// `goodqueue compare` without arguments.
@@ -170,7 +170,10 @@ impl Document {
     }
 
     /// Adds disciplines (label, line) to those of the scenario, if it lists any, but for those of a label that is there.
-    pub(crate) fn add_qdiscs<'l>(
+    ///
+    /// # Errors
+    /// The list of the scenario is not a list of disciplines.
+    pub fn add_qdiscs<'l>(
         &mut self,
         lines: impl Iterator<Item = (&'l str, &'l str)>,
     ) -> Result<(), Diagnostic> {
@@ -495,7 +498,7 @@ fn read_json(value: &serde_json::Value) -> Node {
 }
 
 /// Refuses TOML whose keys or values nest too deeply.
-pub(crate) fn check_depth(source: &Source) -> Result<(), Diagnostic> {
+pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
     let Some(start) = too_deep(&source.text) else { return Ok(()) };
     let message = Diagnostic::new(format!("keys or values are nested deeper than {MOST_DOTS}"));
     Err(message.in_source(source, start..start + 1))

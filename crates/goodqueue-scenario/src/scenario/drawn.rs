@@ -2,12 +2,12 @@
 
 use goodqueue::Duration;
 use goodqueue_sim::traffic::Distribution;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
 use super::reader::{Reader, measured};
-use crate::diagnostic::Diagnostic;
-use crate::units;
 
 /// Where a time or a number of bytes comes from.
 #[derive(Clone, Copy, PartialEq, Debug)]

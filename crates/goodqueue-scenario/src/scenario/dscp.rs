@@ -1,8 +1,9 @@
 //! `dscp`: how packets are marked, as a number or by the name of the code point.
 
+use goodqueue_tc::diagnostic::Diagnostic;
+
 use super::document::{Node, Raw};
 use super::reader::Reader;
-use crate::diagnostic::Diagnostic;
 
 /// The code point under `dscp`; 0, the default forwarding, if it is not there.
 pub(super) fn read_dscp(table: &Reader<'_>) -> Result<u8, Diagnostic> {
@@ -14,8 +15,10 @@ pub(super) fn read_dscp(table: &Reader<'_>) -> Result<u8, Diagnostic> {
     known.map(|(_, code)| *code).ok_or_else(|| {
         let names: Vec<&str> = CODE_POINTS.iter().map(|(name, _)| *name).collect();
         let upper = given.to_ascii_uppercase();
-        let message =
-            Diagnostic::new(format!("there is no code point `{}`", crate::diagnostic::shortened(given)));
+        let message = Diagnostic::new(format!(
+            "there is no code point `{}`",
+            goodqueue_tc::diagnostic::shortened(given)
+        ));
         table.error("dscp", message.one_of(&upper, &names))
     })
 }

@@ -1,11 +1,11 @@
 //! Options of the command line that change nothing in the scenario that they were given for.
 
 use goodqueue::Duration;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
 use super::document::{Document, Node, Origin};
 use super::link::MAX_RTT;
 use super::{BOTTLENECK, Direction, FlowGroup, Hop, Names, Scenario};
-use crate::diagnostic::{Diagnostic, shortened};
 
 impl Document {
     /// What is to be said about each option that has no effect on `scenario`, to which this document was resolved.

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodqueue::config::{Settings, Value};
 use goodqueue::{AnyConfig, Duration, Link};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::capture::PacketCapture;
-use crate::diagnostic::Diagnostic;
-use crate::tc;
 use crate::trace::Trace;
 
 /// What was read for a document. Its copies share it.

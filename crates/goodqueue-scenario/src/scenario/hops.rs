@@ -1,6 +1,8 @@
 //! `[[hops]]`: further links in series with the bottleneck, each with disciplines of its own.
 
 use goodqueue::{Duration, Link, Rate};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
@@ -8,8 +10,6 @@ use super::link::read_link_end;
 use super::reader::Reader;
 use super::resolve::read_discipline;
 use super::{BOTTLENECK, BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
-use crate::diagnostic::Diagnostic;
-use crate::tc;
 
 pub(super) fn read_hops(
     root: &Reader<'_>,

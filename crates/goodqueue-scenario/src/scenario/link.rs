@@ -4,12 +4,12 @@ use std::path::Path;
 
 use goodqueue::{Duration, Rate};
 use goodqueue_sim::Driver;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use goodqueue_tc::units;
 
 use super::document::{Node, Origin, Raw};
 use super::reader::{Reader, measured};
 use super::{BottleneckLink, LinkEnd, LinkRate};
-use crate::diagnostic::{Diagnostic, shortened};
-use crate::units;
 
 pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;

@@ -1,7 +1,8 @@
 //! What the command line changes in a scenario.
 
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+
 use super::document::Document;
-use crate::diagnostic::{Diagnostic, shortened};
 
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

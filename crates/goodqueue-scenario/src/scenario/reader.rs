@@ -1,10 +1,10 @@
 //! Typed access to the tables of a document: what is absent gets its default, what is wrong a message with its place.
 
 use goodqueue::{Duration, Rate};
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use goodqueue_tc::units;
 
 use super::document::{Document, Node, Origin, Raw, Table};
-use crate::diagnostic::{Diagnostic, shortened};
-use crate::units;
 
 /// One table of a document.
 #[derive(Clone, Copy)]

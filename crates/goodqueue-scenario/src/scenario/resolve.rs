@@ -3,6 +3,9 @@
 use std::path::{Component, Path};
 
 use goodqueue::{Duration, Link};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use goodqueue_tc::units;
 
 use super::document::{Document, Node, Raw};
 use super::hops::read_hops;
@@ -12,9 +15,6 @@ use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
 use super::traffic::read_traffic;
 use super::wifi::read_wifi;
 use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
-use crate::diagnostic::{Diagnostic, shortened};
-use crate::tc;
-use crate::units;
 
 impl Document {
     /// The scenario that this document describes, without its sweep.

@@ -1,6 +1,7 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
 use goodqueue::Duration;
+use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::config::RtoRule;
 use goodqueue_tcp::ledbat::{Ledbat, LedbatParams};
 use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use super::document::Raw;
 use super::reader::Reader;
 use super::{BottleneckLink, Names};
-use crate::diagnostic::Diagnostic;
 
 /// The ends of a TCP connection.
 #[derive(Clone, PartialEq, Debug)]

@@ -529,7 +529,7 @@ fn starts_depend_on_the_seed_and_on_the_number_of_the_flow_alone() {
 
 #[test]
 fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation_and_source() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut names = Vec::new();
     let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -553,7 +553,7 @@ fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation
 
 #[test]
 fn the_first_scenario_is_the_default_load_spelt_out() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/rrul-10-1.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/rrul-10-1.toml");
     let written = Document::load(&path).unwrap().resolve(&Names::default()).unwrap();
     let default = Document::default().resolve(&Names::default()).unwrap();
     let words =

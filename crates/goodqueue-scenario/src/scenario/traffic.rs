@@ -16,6 +16,7 @@ mod web;
 
 use goodqueue::{Duration, Rate};
 use goodqueue_sim as sim;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde_json::Value;
 
 pub use capture::Capture;
@@ -37,7 +38,6 @@ use super::link::{MAX_RTT, read_rtt};
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, read_tcp};
 use super::{BOTTLENECK, BottleneckLink, Direction, FlowGroup, Hop, Names, Tcp};
-use crate::diagnostic::{Diagnostic, shortened};
 
 /// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told of it.
 trait Kind: Sized {

@@ -7,15 +7,15 @@ use goodqueue_sim::wifi::block_ack::WINDOW;
 use goodqueue_sim::wifi::forming::Forming;
 use goodqueue_sim::wifi::order::Order;
 use goodqueue_sim::wifi::phy::{MAX_PPDU, Modulation, Width};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units::show_number;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
 use super::hops::read_qdisc;
 use super::reader::Reader;
 use super::{BottleneckLink, FlowGroup, HopQdisc};
-use crate::diagnostic::Diagnostic;
-use crate::tc;
-use crate::units::show_number;
 
 /// A WiFi channel: an access point, and the clients.
 #[derive(Clone, PartialEq, Debug)]

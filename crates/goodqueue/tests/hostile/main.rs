@@ -16,11 +16,11 @@
 //! | H10 | target and interval 0, equal, swapped, 1 ns, largest | `every_target_and_interval_is_refused_or_works` |
 //! | H11 H17 | `ce_threshold` 0 and largest; RED's min, max, weight, `max_p` at their ends | `every_edge_of_every_parameter_and_all_of_them_together_survive_an_ordeal` |
 //! | H12 | `tupdate` 0, 1 ns, a day | `an_update_period_of_nothing_is_refused_and_any_other_is_caught_up_with` |
-//! | H13 H16 | gains and fractions: negative, above 1, NaN, infinite | `fractions_below_zero_above_one_and_no_numbers_are_refused`; text: goodqueue-scenario, `units` |
+//! | H13 H16 | gains and fractions: negative, above 1, NaN, infinite | `fractions_below_zero_above_one_and_no_numbers_are_refused`; text: goodqueue-tc, `units` |
 //! | H14 | rate 0, 1 bit/s, 1 Tbit/s, the largest | `every_rate_is_refused_or_works_and_none_is_divided_by`; links: goodqueue-sim `a_link_that_never_works_sends_nothing_and_ends` |
 //! | H15 | a packet larger than the bucket | `a_packet_larger_than_the_bucket_is_dropped_and_nobody_waits_behind_it` |
 //! | H18 | swapped clamps | `a_range_in_the_parameter_table_is_the_range_that_is_accepted`, `what_is_in_force_reads_back_in_every_case` |
-//! | H19 | unknown, doubled, misspelt keys; bytes that are no text; nested tables | goodqueue-scenario's tests of `scenario`, `tc` and `units`; fuzz targets `scenario` and `tc_line` |
+//! | H19 | unknown, doubled, misspelt keys; bytes that are no text; nested tables | goodqueue-tc's and goodqueue-scenario's tests; fuzz targets `scenario` and `tc_line` |
 //! | H20 | the clock goes back | `a_clock_that_goes_back_counts_as_one_that_stands_still` |
 //! | H21 | the clock stands still | `time_may_stand_still_for_ever` |
 //! | H22 | the first call at 0, at the end of time, shortly before | `the_first_call_may_come_at_the_beginning_at_the_end_and_just_before_it` |

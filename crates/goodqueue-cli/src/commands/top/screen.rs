@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use goodqueue_scenario::diagnostic::Diagnostic;
-use goodqueue_scenario::units;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};

@@ -8,13 +8,13 @@ use flate2::write::GzEncoder;
 use goodqueue::{Flow as _, Instant};
 use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::{Capacity, Direction};
+use goodqueue_tc as tc;
+use goodqueue_tc::recording::{Header, Headers, Row};
 use serde_json::json;
 
 use super::PacketWriter;
 use crate::files::Growing;
-use crate::recording::{Header, Headers, Row};
 use crate::run::Job;
-use crate::tc;
 
 /// The file of one direction: `run.jsonl` has `run.down.jsonl` and `run.up.jsonl`.
 pub(super) fn file(path: &Path, end: &str, direction: Direction) -> PathBuf {

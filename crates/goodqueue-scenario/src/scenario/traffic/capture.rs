@@ -8,14 +8,14 @@ use goodqueue::Duration;
 use goodqueue::random::mix_64;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CaptureSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units::show_number;
 use serde_json::{Value, json};
 
 use super::packet::MIN_PACKET;
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::document::Origin;
 use crate::scenario::reader::Reader;
-use crate::units::show_number;
 
 /// Datagrams as recorded.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,11 +3,11 @@
 use goodqueue::{Duration, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::OnOffSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::packet::{read_paced_rate, read_packet};
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::Drawn;
 use crate::scenario::reader::Reader;
 

@@ -1,12 +1,12 @@
 //! `packet` and `rate`: the length of the packets of traffic over UDP and ICMP, and how fast they follow each other.
 
 use goodqueue::Rate;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 
 use super::Surroundings;
-use crate::diagnostic::Diagnostic;
 use crate::scenario::link::read_rate_above_0;
 use crate::scenario::reader::Reader;
-use crate::units;
 
 /// IP bytes of a packet, from `packet`; `default` (or the MTU, if that is less) if it is not there.
 pub(super) fn read_packet(

@@ -2,10 +2,10 @@
 
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PackMimeSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::Tcp;
 use crate::scenario::reader::Reader;
 

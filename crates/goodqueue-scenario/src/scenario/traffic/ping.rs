@@ -3,11 +3,11 @@
 use goodqueue::Duration;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PingSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::packet::read_packet;
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::reader::Reader;
 use crate::scenario::{BottleneckLink, Direction};
 

@@ -3,11 +3,11 @@
 use goodqueue::Rate;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PoissonSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::packet::{MIN_PACKET, read_paced_rate};
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::Drawn;
 use crate::scenario::reader::Reader;
 

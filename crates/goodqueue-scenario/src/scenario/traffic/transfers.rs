@@ -3,10 +3,10 @@
 use goodqueue::Duration;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TransfersSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::reader::Reader;
 use crate::scenario::{Drawn, Tcp};
 

@@ -3,15 +3,15 @@
 use goodqueue::{Duration, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VideoSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::transfers::read_request;
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::Tcp;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::reader::{Reader, measured};
-use crate::units;
 
 /// A viewer.
 #[derive(Clone, PartialEq, Debug)]

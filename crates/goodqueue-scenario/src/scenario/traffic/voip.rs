@@ -3,11 +3,11 @@
 use goodqueue::Duration;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VoipSettings;
+use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::packet::read_packet;
 use super::{Kind, Surroundings};
-use crate::diagnostic::Diagnostic;
 use crate::scenario::reader::Reader;
 
 /// A voice call one way: G.711 over RTP.

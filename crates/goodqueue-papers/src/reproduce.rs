@@ -1,0 +1,591 @@
+//! The experiments of papers, and what comes out of them beside what the papers say.
+//!
+//! A claim is data: `papers/NAME/claims.toml` says what a paper states, in which runs it shows, and what must hold
+//! ([`paper`] has the format, [`expression`] the language of checks). The runs that the claims asked for need are
+//! collected first, so that claims share them, and kept in a [`Store`], so that what was interrupted goes on where it was.
+
+pub mod details;
+pub mod evidence;
+pub mod expression;
+mod measures;
+pub mod paper;
+pub mod picture;
+mod real;
+mod tree;
+pub mod verdicts;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use goodqueue::Duration;
+use goodqueue_scenario::run::{Job, PointRuns, Wanted, Watch, execute};
+use goodqueue_scenario::runs::{Jobs, no_run};
+use goodqueue_scenario::scenario::Scenario;
+use goodqueue_scenario::store::Store;
+use goodqueue_scenario::sweep::MAX_RUNS;
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use details::DetailedRun;
+use evidence::{Evidence, Finding};
+use expression::Cell;
+pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
+use paper::{Experiment, Metric};
+use tree::Tree;
+
+/// Claims of one paper that are to be tried, with their runs.
+#[derive(Debug)]
+pub struct Plan<'p> {
+    paper: &'p Paper,
+    claims: Vec<&'p Claim>,
+    /// Scenarios with the number of runs up to their last one, and what is counted in these.
+    scenarios: Vec<(usize, PointRuns, Wanted)>,
+    /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the experiment varies it).
+    cells: BTreeMap<Cell, (Value, Vec<usize>)>,
+}
+
+/// How a claim came out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// All that it says holds here.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// Something that it says does not hold here.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+    /// It was not tried.
+    #[serde(rename = "not run")]
+    NotRun,
+}
+
+/// A claim and how it came out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// The claim's id.
+    pub id: String,
+    /// The paper's name.
+    pub paper: String,
+    /// T a number, B a bound, Q an order or a shape, S the set-up.
+    pub kind: String,
+    /// What the paper says: its number, or its words.
+    pub expected: Value,
+    /// What came out: a number, or the checks in words; `null` if it was not run.
+    pub got: Value,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// 95 % interval of the number over resampled repetitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Unit of the number.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Where in the paper it stands.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What the paper says in words.
+    pub says: String,
+    /// How far off the number may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tolerance: String,
+    /// What a real system did on the same set-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceResult>,
+    /// Repetitions.
+    pub repetitions: usize,
+    /// Every check with its figures.
+    pub checks: Vec<CheckResult>,
+    /// Why it was not run, what was tried, what differs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// What a real system did.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ReferenceResult {
+    /// Which system.
+    pub of: String,
+    /// Its number.
+    pub value: f64,
+}
+
+/// Metrics that the same experiments have.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MetricsTable {
+    /// Their names and units.
+    pub metrics: Vec<(String, String)>,
+    /// A line for each discipline in each experiment.
+    pub measured: Vec<MetricsResult>,
+}
+
+/// What is measured of a discipline in an experiment.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MetricsResult {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Label of the discipline.
+    pub qdisc: String,
+    /// In the order of the metrics, in their units; `null` without a sample.
+    pub values: Vec<Option<f64>>,
+}
+
+/// A check and its figures.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// As written in `claims.toml`.
+    pub check: String,
+    /// It holds.
+    pub holds: bool,
+    /// The values in it.
+    pub values: Vec<f64>,
+    /// What the paper has, if it is of a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<f64>,
+    /// 95 % interval of such a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// What it comes to by the figures of a real system, where these are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real: Option<RealResult>,
+}
+
+/// What a check comes to by the figures of a real system.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RealResult {
+    /// Which system.
+    pub of: String,
+    /// The check holds.
+    pub holds: bool,
+    /// The values in it.
+    pub values: Vec<f64>,
+}
+
+/// A number that a claim gives.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Number<'c> {
+    /// The paper's.
+    pub expected: f64,
+    /// What came out; NaN without a sample.
+    pub got: f64,
+    /// 95 % interval over the repetitions.
+    pub interval: Option<(f64, f64)>,
+    /// Which real system was asked, and its number.
+    pub real: Option<(&'c str, f64)>,
+    /// It is as near as it has to be.
+    pub holds: bool,
+}
+
+impl ClaimResult {
+    /// Its numbers, if it consists of one or of few; none of a claim in words.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<Number<'_>> {
+        if self.checks.len() > FEW_CHECKS {
+            return Vec::new();
+        }
+        let all = self.checks.iter().map(|check| {
+            let of_claim = self.reference.as_ref().map(|real| (real.of.as_str(), real.value));
+            let of_check = check.real.as_ref().map(|real| (real.of.as_str(), real.values[0]));
+            Some(Number {
+                expected: check.expected?,
+                got: check.values[0],
+                interval: check.interval,
+                real: of_claim.or(of_check),
+                holds: check.holds,
+            })
+        });
+        all.collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+impl<'p> Plan<'p> {
+    /// The runs that these claims of `paper` need, and these cells beside.
+    ///
+    /// # Errors
+    /// A scenario that does not resolve.
+    pub fn new(
+        paper: &'p Paper,
+        claims: Vec<&'p Claim>,
+        more: &BTreeSet<Cell>,
+        effort: Effort,
+    ) -> Result<Self, Diagnostic> {
+        let mut wanted: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
+        wanted.extend(more.iter().cloned());
+        let mut plan = Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new() };
+        for experiment in &paper.experiments {
+            let labels: BTreeSet<&str> = wanted
+                .iter()
+                .filter(|cell| cell.experiment == experiment.name)
+                .map(|cell| cell.label.as_str())
+                .collect();
+            if labels.is_empty() {
+                continue;
+            }
+            for scenario in paper.scenarios(experiment, effort, &labels)? {
+                plan.add(experiment, scenario)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, experiment: &Experiment, scenario: Scenario) -> Result<(), Diagnostic> {
+        let kept = experiment.series_step()?;
+        let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
+        let resolved = scenario.to_json();
+        let details = Wanted {
+            groups: scenario.flows.iter().map(|group| group.count).collect(),
+            spikes: experiment.spikes.clone(),
+            series: kept.is_some(),
+        };
+        let begin = self.runs();
+        let runs = PointRuns::new((BTreeMap::new(), scenario), step);
+        let end = begin + runs.count();
+        if end > MAX_RUNS {
+            let message = format!("the experiments up to `{}` make {end} runs", experiment.name);
+            return Err(Diagnostic::new(message)
+                .allowed(format!("at most {MAX_RUNS}"))
+                .help("ask for fewer claims, vary fewer values, or lower `seeds`"));
+        }
+        // Seeds differ in nothing that could be refused.
+        runs.job(0)?;
+        for number in begin..end {
+            let label = runs.label(number - begin).to_owned();
+            let cell = Cell { label, experiment: experiment.name.clone() };
+            self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new())).1.push(number);
+        }
+        self.scenarios.push((end, runs, details));
+        Ok(())
+    }
+
+    /// The paper.
+    #[must_use]
+    pub const fn paper(&self) -> &'p Paper {
+        self.paper
+    }
+
+    /// The number of runs.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.scenarios.last().map_or(0, |scenario| scenario.0)
+    }
+
+    /// Runs what is needed, `threads` at the same time (0: as many as there are processors). `None`: it was cancelled.
+    ///
+    /// # Errors
+    /// A run that is impossible, or a store that cannot be written.
+    pub fn run(
+        &self,
+        threads: usize,
+        store: Option<&Store>,
+        watch: &dyn Watch,
+    ) -> Result<Option<Evidence<'p>>, Diagnostic> {
+        let runs: Vec<Option<DetailedRun>> = execute(self, threads, store, watch)?;
+        let mut trees = Vec::new();
+        for run in runs {
+            let Some(run) = run else { return Ok(None) };
+            let value = serde_json::to_value(&run);
+            let value = value.map_err(|error| Diagnostic::new(format!("a result is not JSON: {error}")))?;
+            trees.push(Rc::new(Tree::new(&value)));
+        }
+        let mut evidence = Evidence::new(&self.paper.measures);
+        for (cell, (scenario, numbers)) in &self.cells {
+            let of_cell = numbers.iter().filter_map(|number| trees.get(*number).map(Rc::clone));
+            evidence.add(cell.clone(), scenario.clone(), of_cell.collect());
+        }
+        Ok(Some(evidence))
+    }
+
+    /// The metrics of the paper, experiment by experiment: those that all have, then those that some have.
+    #[must_use]
+    pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsTable> {
+        let mut tables: Vec<MetricsTable> = Vec::new();
+        let mut rest: Vec<&Metric> = self.paper.metrics.iter().collect();
+        while let Some(Metric { only, table, .. }) = rest.first() {
+            let (alike, others) =
+                rest.iter().partition(|metric| &metric.only == only && &metric.table == table);
+            tables.push(self.metrics_of(alike, only, evidence));
+            rest = others;
+        }
+        tables.retain(|table| !table.measured.is_empty());
+        tables
+    }
+
+    fn metrics_of(&self, metrics: Vec<&Metric>, only: &[String], evidence: &Evidence<'_>) -> MetricsTable {
+        let has =
+            |experiment: &&Experiment| only.is_empty() || only.iter().any(|o| experiment.name.starts_with(o));
+        let in_order = self.paper.experiments.iter().filter(has).flat_map(|experiment| {
+            let cells = self.cells.iter().filter(|(cell, _)| cell.experiment == experiment.name);
+            let mut cells: Vec<(usize, &Cell)> =
+                cells.map(|(cell, (_, jobs))| (jobs.first().copied().unwrap_or(0), cell)).collect();
+            cells.sort();
+            cells.into_iter().map(|(_, cell)| cell)
+        });
+        let measured = in_order.map(|cell| MetricsResult {
+            experiment: cell.experiment.clone(),
+            qdisc: cell.label.clone(),
+            values: (metrics.iter())
+                .map(|metric| {
+                    let of = expression::Expression::In(Box::new(metric.of.clone()), cell.clone());
+                    let value = evidence.measure(&of).ok()?.value * metric.scale;
+                    (!value.is_nan()).then_some(value)
+                })
+                .collect(),
+        });
+        MetricsTable {
+            measured: measured.collect(),
+            metrics: metrics.iter().map(|metric| (metric.name.clone(), metric.unit.clone())).collect(),
+        }
+    }
+
+    /// Judges every claim.
+    ///
+    /// # Errors
+    /// A check that asks for what does not exist.
+    pub fn judge(&self, evidence: &Evidence<'_>) -> Result<Vec<ClaimResult>, Diagnostic> {
+        self.claims.iter().map(|claim| judge(self.paper, claim, evidence)).collect()
+    }
+}
+
+impl Jobs for Plan<'_> {
+    fn count(&self) -> usize {
+        self.runs()
+    }
+
+    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+        let index = self.scenarios.partition_point(|(end, ..)| *end <= number);
+        let (_, runs, details) = self.scenarios.get(index).ok_or_else(|| no_run(number))?;
+        let begin = index.checked_sub(1).map_or(0, |before| self.scenarios[before].0);
+        let mut job = runs.job(number - begin)?;
+        job.key.push_str(&format!(" | details {details:?}"));
+        job.wanted = details.clone();
+        Ok(Cow::Owned(job))
+    }
+}
+
+fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimResult, Diagnostic> {
+    let findings: Vec<Finding> = claim
+        .checks
+        .iter()
+        .map(|check| evidence.judge(check).map_err(|error| error.prefixed(&claim.id)))
+        .collect::<Result<_, _>>()?;
+    let verdict = match &claim.not_run {
+        Some(_) => Verdict::NotRun,
+        None if findings.iter().all(|finding| finding.holds) => Verdict::Reproduced,
+        None => Verdict::NotReproduced,
+    };
+    // A claim of a single number is shown as that number; all others in words.
+    let number = match findings.as_slice() {
+        [only] => only.expected.map(|expected| (only, expected)),
+        _ => None,
+    };
+    Ok(ClaimResult {
+        id: claim.id.clone(),
+        paper: paper.name.clone(),
+        kind: format!("{:?}", claim.kind),
+        expected: number
+            .map_or_else(|| Value::from(claim.says.as_str()), |(_, expected)| Value::from(expected)),
+        got: match number {
+            Some((finding, _)) if finding.values[0].is_nan() => Value::from(NO_SAMPLE),
+            Some((finding, _)) => Value::from(finding.values[0]),
+            None if claim.not_run.is_some() => Value::Null,
+            None => Value::from(in_words(&findings)),
+        },
+        verdict,
+        interval: number.and_then(|(finding, _)| finding.interval),
+        unit: claim.unit.clone(),
+        place: claim.place.clone(),
+        says: claim.says.clone(),
+        within: number.and_then(|(finding, _)| finding.within),
+        tolerance: claim.tolerance.clone(),
+        reference: claim
+            .reference
+            .as_ref()
+            .map(|reference| ReferenceResult { of: reference.of.clone(), value: reference.value }),
+        repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
+        checks: (claim.checks.iter().zip(findings))
+            .map(|(check, Finding { check: text, holds, values, expected, interval, .. })| {
+                let real = paper.real.judge(check).map(|Finding { holds, values, .. }| RealResult {
+                    of: paper.real.of.clone(),
+                    holds,
+                    values,
+                });
+                CheckResult { check: text, holds, values, expected, interval, real }
+            })
+            .collect(),
+        note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),
+    })
+}
+
+/// How many of the checks hold, and what was measured where they are few or do not.
+fn in_words(findings: &[Finding]) -> String {
+    counted(findings.iter().map(|finding| {
+        let interval =
+            finding.interval.map(|(low, high)| format!("95 % {} to {}", figures(low), figures(high)));
+        (finding.check.as_str(), finding.holds, finding.values.as_slice(), interval)
+    }))
+}
+
+/// What the checks come to by the figures of a real system: which one, and how many hold of those that it has figures for.
+#[must_use]
+pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
+    let known = checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?)));
+    let of = known.clone().next()?.1.of.clone();
+    Some((of, counted(known.map(|(check, real)| (check, real.holds, real.values.as_slice(), None)))))
+}
+
+/// Checks with whether they hold, their values and an interval: how many hold, and the values of those that do not, or of
+/// all if they are few.
+fn counted<'c>(checks: impl Iterator<Item = (&'c str, bool, &'c [f64], Option<String>)> + Clone) -> String {
+    let (all, holding) = (checks.clone().count(), checks.clone().filter(|(_, holds, ..)| *holds).count());
+    let mut words = format!("{holding} of {all} hold");
+    for (check, holds, values, interval) in checks.filter(|(_, holds, ..)| !holds || all <= FEW_CHECKS) {
+        let not = if holds { "" } else { "not " };
+        let values: Vec<String> = values.iter().map(|value| figures(*value)).chain(interval).collect();
+        words.push_str(&format!("; {not}{check} ({})", values.join(", ")));
+    }
+    words
+}
+
+/// A number in three or four significant figures.
+#[must_use]
+pub fn figures(value: f64) -> String {
+    if value.is_nan() {
+        return NO_SAMPLE.to_owned();
+    }
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    if value.abs() >= HUGE {
+        return format!("{value:.3e}");
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
+    let exponent = value.abs().log10().floor() as i32;
+    let decimals = usize::try_from((3 - exponent).clamp(0, 9)).unwrap_or(0);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Three significant figures are enough where columns stand side by side.
+#[must_use]
+pub fn three_figures(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= HUGE && size.is_finite() => return format!("{value:.2e}"),
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// From here on digits would fill lines. Rates of terabits are below.
+const HUGE: f64 = 1e15;
+
+/// Claims reproduced, tried, and all, of each paper among `results`, in their order.
+#[must_use]
+pub fn score(results: &[ClaimResult]) -> Vec<(String, usize, usize, usize)> {
+    let mut scores: Vec<(String, usize, usize, usize)> = Vec::new();
+    for result in results {
+        if scores.last().is_none_or(|last| last.0 != result.paper) {
+            scores.push((result.paper.clone(), 0, 0, 0));
+        }
+        if let Some(score) = scores.last_mut() {
+            score.1 += usize::from(result.verdict == Verdict::Reproduced);
+            score.2 += usize::from(result.verdict != Verdict::NotRun);
+            score.3 += 1;
+        }
+    }
+    scores
+}
+
+/// The claims that `words` ask for: papers, ids, or beginnings of ids; all of them if there are none. Each paper's claims
+/// are in the paper's order.
+///
+/// # Errors
+/// A word that means nothing.
+pub fn select<'p>(
+    papers: &'p [Paper],
+    words: &[String],
+) -> Result<Vec<(&'p Paper, Vec<&'p Claim>)>, Diagnostic> {
+    let matches = |claim: &Claim, paper: &Paper, word: &str| {
+        word == paper.name
+            || claim.id == word
+            || claim.id.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '.']))
+    };
+    for word in words {
+        if !papers.iter().any(|paper| paper.claims.iter().any(|claim| matches(claim, paper, word))) {
+            let mut known: Vec<&str> = papers.iter().map(|paper| paper.name.as_str()).collect();
+            known.extend(papers.iter().flat_map(|paper| &paper.claims).map(|claim| claim.id.as_str()));
+            let near = goodqueue_tc::diagnostic::nearest(word, known.iter().copied());
+            let names: Vec<&str> = papers.iter().map(|paper| paper.name.as_str()).collect();
+            let message = Diagnostic::new(format!("there is no paper and no claim `{word}`"))
+                .allowed(format!("{}, or an id that `goodqueue list claims` shows", names.join(", ")))
+                .in_argument("PAPER or CLAIM-ID", word);
+            return Err(match near {
+                Some(near) => message.help(format!("did you mean `{near}`?")),
+                None => message,
+            });
+        }
+    }
+    let chosen = papers.iter().map(|paper| {
+        let wanted =
+            |claim: &&Claim| words.is_empty() || words.iter().any(|word| matches(claim, paper, word));
+        (paper, paper.claims.iter().filter(wanted).collect::<Vec<_>>())
+    });
+    Ok(chosen.filter(|(_, claims)| !claims.is_empty()).collect())
+}
+
+/// So many are all shown with their values.
+const FEW_CHECKS: usize = 3;
+/// Said where a figure was to be measured and no run had a sample of it.
+const NO_SAMPLE: &str = "no sample";
+/// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers that ask for them.
+const SPIKE_STEP: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paper_an_id_or_the_beginning_of_ids_selects() {
+        let papers = papers().unwrap();
+        let ids = |words: &[&str]| -> Vec<String> {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let chosen = select(&papers, &words).unwrap();
+            chosen.iter().flat_map(|(_, claims)| claims.iter().map(|claim| claim.id.clone())).collect()
+        };
+        assert_eq!(ids(&["jk-table2-codel-4+4"]), ["jk-table2-codel-4+4"]);
+        assert_eq!(ids(&["jk-table2-codel"]).len(), 4);
+        assert_eq!(ids(&["rfc7928-5.1"]), ["rfc7928-5.1.1", "rfc7928-5.1.2"]);
+        assert!(ids(&["jk"]).iter().all(|id| id.starts_with("jk-")));
+        assert!(ids(&[]).len() >= ids(&["jk"]).len());
+        let refusal = select(&papers, &["jk-table2-codell-4+4".to_owned()]).unwrap_err().to_string();
+        assert!(refusal.contains("did you mean `jk-table2-codel-4+4`?"), "{refusal}");
+    }
+
+    #[test]
+    fn a_few_checks_are_shown_with_what_was_measured_many_only_where_they_fail() {
+        let finding = |holds| Finding {
+            check: "a < 1".to_owned(),
+            holds,
+            values: vec![0.5],
+            expected: None,
+            within: None,
+            interval: Some((0.25, 0.75)),
+        };
+        let few = "1 of 2 hold; a < 1 (0.5, 95 % 0.25 to 0.75); not a < 1 (0.5, 95 % 0.25 to 0.75)";
+        assert_eq!(in_words(&[finding(true), finding(false)]), few);
+        assert_eq!(in_words(&[true, true, true, true].map(finding)), "4 of 4 hold");
+    }
+
+    #[test]
+    fn numbers_are_shown_with_four_figures_at_most() {
+        let shown = [0.0, 0.12346, 12.0, 123_456.7, 0.000_123_46].map(figures);
+        assert_eq!(shown, ["0", "0.1235", "12", "123457", "0.0001235"]);
+        assert_eq!([1e308, -1.23456e15, 1e12].map(figures), ["1.000e308", "-1.235e15", "1000000000000"]);
+        assert_eq!([1e308, f64::INFINITY, 0.5].map(three_figures), ["1.00e308", "inf", "0.500"]);
+    }
+}

@@ -1,0 +1,591 @@
+//! What runs say about an expression, and how sure they are: its value over all repetitions, and the interval that
+//! resampling them gives.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use goodqueue::random::{Random, Xoshiro256PlusPlus};
+use goodqueue_scenario::measure;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
+use serde_json::Value;
+
+use super::expression::{Cell, Check, Expression, Statement};
+use super::tree::{Found, Tree};
+
+/// The runs of cells, and the measures of a paper.
+pub struct Evidence<'m> {
+    measures: &'m BTreeMap<String, Expression>,
+    cells: BTreeMap<Cell, Runs>,
+}
+
+/// The runs of a cell.
+struct Runs {
+    /// The scenario as resolved.
+    scenario: Value,
+    runs: Vec<Rc<Tree>>,
+    /// Samples by path, sorted.
+    samples: RefCell<BTreeMap<String, Rc<Vec<Sample>>>>,
+    steps: RefCell<BTreeMap<String, Rc<Steps>>>,
+}
+
+/// A figure, how often it occurs in its run, and the number of the run.
+#[derive(Clone, Copy)]
+struct Sample {
+    value: f64,
+    count: f64,
+    run: usize,
+}
+
+/// A time series per run.
+struct Steps {
+    step_s: f64,
+    series: Vec<Vec<Option<f64>>>,
+}
+
+/// How often each repetition counts.
+struct Weights(Vec<f64>);
+
+impl Weights {
+    fn of(&self, run: usize) -> f64 {
+        // Without resampling every run counts once.
+        if self.0.is_empty() { 1.0 } else { self.0[run % self.0.len()] }
+    }
+}
+
+/// Where an expression is evaluated.
+#[derive(Clone, Copy)]
+struct Context<'e> {
+    cell: Option<&'e Cell>,
+    weights: &'e Weights,
+}
+
+/// A value with the interval in which 95 % of its resampled values lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measurement {
+    /// Over all repetitions.
+    pub value: f64,
+    /// Lower and upper end; `None` with a single repetition.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How a check came out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The check, as written.
+    pub check: String,
+    /// It holds.
+    pub holds: bool,
+    /// What was measured: one value with what the paper says beside it, or all members of a chain.
+    pub values: Vec<f64>,
+    /// What the paper says, if it says a number.
+    pub expected: Option<f64>,
+    /// How far off it may be.
+    pub within: Option<f64>,
+    /// Where 95 % of the resampled values lie, if the paper says a number.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Finding {
+    /// Of a check, by what `value` tells of its members and `measure` of what is measured for it.
+    pub(super) fn of<E>(
+        check: &Check,
+        measure: impl FnOnce(&Expression) -> Result<Measurement, E>,
+        mut value: impl FnMut(&Expression) -> Result<f64, E>,
+    ) -> Result<Self, E> {
+        let text = check.text.clone();
+        match &check.statement {
+            Statement::Equal { value: measured, expected, within } => {
+                let measured = measure(measured)?;
+                let (expected, within) = (value(expected)?, value(within)?);
+                Ok(Self {
+                    check: text,
+                    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
+                    holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
+                    values: vec![measured.value],
+                    expected: Some(expected),
+                    within: Some(within),
+                    interval: measured.interval,
+                })
+            }
+            Statement::Ordered(first, rest) => {
+                let (mut values, mut holds) = (vec![value(first)?], true);
+                for (relation, next) in rest {
+                    let (left, right) = (values[values.len() - 1], value(next)?);
+                    holds &= relation.holds(left, right);
+                    values.push(right);
+                }
+                Ok(Self { check: text, holds, values, expected: None, within: None, interval: None })
+            }
+        }
+    }
+}
+
+type Figure = Result<f64, Diagnostic>;
+
+impl<'m> Evidence<'m> {
+    /// Without any runs yet.
+    #[must_use]
+    pub const fn new(measures: &'m BTreeMap<String, Expression>) -> Self {
+        Self { measures, cells: BTreeMap::new() }
+    }
+
+    /// Adds the runs of a cell.
+    pub(super) fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Rc<Tree>>) {
+        let (samples, steps) = (RefCell::default(), RefCell::default());
+        self.cells.insert(cell, Runs { scenario, runs, samples, steps });
+    }
+
+    /// Repetitions of a cell.
+    #[must_use]
+    pub fn repetitions(&self, cell: &Cell) -> usize {
+        self.cells.get(cell).map_or(0, |runs| runs.runs.len())
+    }
+
+    /// Judges a check; one of a figure without a sample does not hold.
+    ///
+    /// # Errors
+    /// It asks for what does not exist.
+    pub fn judge(&self, check: &Check) -> Result<Finding, Diagnostic> {
+        let every = Weights(Vec::new());
+        let whole = Context { cell: None, weights: &every };
+        Finding::of(check, |measured| self.measure(measured), |member| self.value(member, whole))
+    }
+
+    /// The value of `expression`, and its interval by resampling the repetitions (the percentile bootstrap of Efron 1979):
+    /// the same resample for all cells, whose repetitions share their seeds. NaN where the runs know the figure but no run
+    /// has a sample of it, as when no page was complete by the end.
+    ///
+    /// # Errors
+    /// It asks for what does not exist.
+    pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
+        let every = Weights(Vec::new());
+        let value = self.value(expression, Context { cell: None, weights: &every })?;
+        let mut cells = std::collections::BTreeSet::new();
+        expression.cells(&mut cells);
+        let repetitions = cells.iter().map(|cell| self.repetitions(cell)).max().unwrap_or(0);
+        if repetitions < 2 {
+            return Ok(Measurement { value, interval: None });
+        }
+        let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
+        let count = u32::try_from(repetitions).unwrap_or(u32::MAX);
+        let mut values: Vec<f64> = (0..RESAMPLES)
+            .filter_map(|_| {
+                let mut weights = vec![0.0; repetitions];
+                for _ in 0..repetitions {
+                    weights[random.below(count) as usize] += 1.0;
+                }
+                self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()
+            })
+            .filter(|value| !value.is_nan())
+            .collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: usize| values.get(share * (values.len().saturating_sub(1)) / 1000).copied();
+        Ok(Measurement { value, interval: at(25).zip(at(975)) })
+    }
+
+    /// All samples of the figure at `path` in a cell, in ascending order, with the number of times that each occurs.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn samples_of(&self, cell: &Cell, path: &str) -> Result<Vec<(f64, f64)>, Diagnostic> {
+        Ok(self.runs(cell)?.samples(path).iter().map(|sample| (sample.value, sample.count)).collect())
+    }
+
+    /// The figure at `path` of each repetition, in their order.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn in_order(&self, cell: &Cell, path: &str) -> Result<Vec<f64>, Diagnostic> {
+        let runs = &self.runs(cell)?.runs;
+        Ok(runs.iter().filter_map(|run| run.number(path)).collect())
+    }
+
+    /// The mean over all repetitions of the time series at `path` in a cell, and the length of a step.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn series_of(&self, cell: &Cell, path: &str) -> Result<(f64, Vec<Option<f64>>), Diagnostic> {
+        let steps = self.runs(cell)?.steps(path)?;
+        Ok((steps.step_s, steps.mean(&Weights(Vec::new()))))
+    }
+
+    fn runs(&self, cell: &Cell) -> Result<&Runs, Diagnostic> {
+        self.cells.get(cell).ok_or_else(|| Diagnostic::new(format!("there are no runs of `{cell}`")))
+    }
+
+    fn value(&self, expression: &Expression, context: Context<'_>) -> Figure {
+        match expression {
+            Expression::Number(number) => Ok(*number),
+            Expression::Name(name) => match self.measures.get(name) {
+                Some(measure) => self.value(measure, context),
+                None => Err(Diagnostic::new(format!("there is no measure `{name}`"))),
+            },
+            Expression::In(inner, cell) => self.value(inner, Context { cell: Some(cell), ..context }),
+            Expression::Chain(first, rest) => {
+                rest.iter().try_fold(self.value(first, context)?, |value, (operator, next)| {
+                    Ok(operator.apply(value, self.value(next, context)?))
+                })
+            }
+            Expression::Call(name, arguments) => self.call(name, arguments, context),
+        }
+    }
+
+    /// `greatest(figure)` and `least(figure)`: of its values in the first runs of all cells alone, in the second ones alone, and
+    /// so on. The runs of cells of one experiment are in the same order.
+    fn extreme(&self, is_greatest: bool, figure: &Expression, context: Context<'_>) -> Figure {
+        let mut cells = std::collections::BTreeSet::new();
+        figure.cells(&mut cells);
+        cells.extend(context.cell.cloned());
+        let counts: Vec<usize> = cells.iter().map(|cell| self.repetitions(cell)).collect();
+        let (Some(&most), Some(&least)) = (counts.iter().max(), counts.iter().min()) else {
+            return self.value(figure, context);
+        };
+        if most != least {
+            return Err(Diagnostic::new(format!("the runs are compared one by one: {most} and {least}")));
+        }
+        let mut extreme = f64::NAN;
+        for run in (0..most).filter(|run| context.weights.of(*run) > 0.0) {
+            let mut alone = vec![0.0; most];
+            alone[run] = 1.0;
+            let value = self.value(figure, Context { weights: &Weights(alone), ..context })?;
+            if value.is_nan() {
+                return Ok(value);
+            }
+            extreme = if is_greatest { extreme.max(value) } else { extreme.min(value) };
+        }
+        Ok(extreme)
+    }
+
+    fn call(&self, name: &str, arguments: &[Expression], context: Context<'_>) -> Figure {
+        if let Some(function) = function(name) {
+            let values: Vec<f64> =
+                arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
+            let unknown = values.iter().any(|value| value.is_nan());
+            return Ok(if unknown { f64::NAN } else { function(&values) });
+        }
+        if let ("greatest" | "least", [figure]) = (name, arguments) {
+            return self.extreme(name == "greatest", figure, context);
+        }
+        let Some(cell) = context.cell else {
+            return Err(Diagnostic::new(format!("`{name}` is not said of which runs"))
+                .help("write the cell behind it: `[codel@4+4]`"));
+        };
+        let Some((Expression::Name(path), rest)) = arguments.split_first() else {
+            return Err(Diagnostic::new(format!("`{name}` takes the path of a figure first")));
+        };
+        let runs = self.runs(cell)?;
+        let rest: Vec<f64> =
+            rest.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
+        let figure = match name {
+            "setup" => runs.setup(path),
+            "jain" => runs.jain(path, &rest, context.weights),
+            "steps" | "phase" | "peak" | "trough" | "after" | "settled" => {
+                runs.steps(path)?.figure(name, &rest, context.weights)
+            }
+            _ => statistic(name, &runs.samples(path), &rest, context.weights)
+                .or_else(|| (runs.know(path) && runs.samples(path).is_empty()).then_some(f64::NAN)),
+        };
+        figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
+    }
+}
+
+impl Runs {
+    /// True if the runs have a place for the figure at `path`, with samples or without.
+    fn know(&self, path: &str) -> bool {
+        let has_place = |found: &Found<'_>| !matches!(found, Found::Part(Tree::Fields(_)));
+        self.runs.iter().any(|run| run.at(path).iter().any(has_place))
+    }
+
+    fn samples(&self, path: &str) -> Rc<Vec<Sample>> {
+        if let Some(known) = self.samples.borrow().get(path) {
+            return Rc::clone(known);
+        }
+        let mut samples = Vec::new();
+        for (number, run) in self.runs.iter().enumerate() {
+            for found in run.at(path) {
+                found.samples(&mut |value, count| samples.push(Sample { value, count, run: number }));
+            }
+        }
+        samples.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let samples = Rc::new(samples);
+        self.samples.borrow_mut().insert(path.to_owned(), Rc::clone(&samples));
+        samples
+    }
+
+    fn steps(&self, path: &str) -> Result<Rc<Steps>, Diagnostic> {
+        if let Some(known) = self.steps.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let step_s = self.runs.first().and_then(|run| run.number("series.step_s"));
+        let Some(step_s) = step_s else {
+            return Err(Diagnostic::new(format!("`{path}`: the experiment keeps no series"))
+                .help("give the experiment a `series`"));
+        };
+        let series = self.runs.iter().map(|run| run.at(path).pop().map(Found::series).unwrap_or_default());
+        let steps = Rc::new(Steps { step_s, series: series.collect() });
+        self.steps.borrow_mut().insert(path.to_owned(), Rc::clone(&steps));
+        Ok(steps)
+    }
+
+    /// `jain(field, first, last)`: the index of a field of the flows from the first to the last, averaged over the runs.
+    fn jain(&self, field: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
+        let &[first, last] = arguments else { return None };
+        let flows =
+            (0..MOST_FLOWS).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
+        let paths: Vec<String> = flows.map(|flow| format!("flows.{flow}.{field}")).collect();
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (number, run) in self.runs.iter().enumerate() {
+            let shares: Vec<f64> =
+                paths.iter().flat_map(|path| run.at(path)).filter_map(Found::number).collect();
+            sum += measure::jain(&shares)? * weights.of(number);
+            total += weights.of(number);
+        }
+        (total > 0.0).then(|| sum / total)
+    }
+
+    /// A setting of the scenario as a number: text is a rate or a time.
+    fn setup(&self, path: &str) -> Option<f64> {
+        let part = |value: &'_ Value, part: &str| match value {
+            Value::Array(items) => items.get(part.parse::<usize>().ok()?).cloned(),
+            other => other.get(part).cloned(),
+        };
+        match &path.split('.').try_fold(self.scenario.clone(), |value, name| part(&value, name))? {
+            Value::String(text) => {
+                let time = units::time(text).ok().map(|time| float(time.as_nanos()) / 1e9);
+                time.or_else(|| units::rate(text).ok().map(|rate| float(rate.as_bps())))
+            }
+            Value::Array(items) => Some(float(items.len() as u64)),
+            other => other.as_f64(),
+        }
+    }
+}
+
+impl Steps {
+    fn mean(&self, weights: &Weights) -> Vec<Option<f64>> {
+        let length = self.series.iter().map(Vec::len).max().unwrap_or(0);
+        let mut sums = vec![(0.0, 0.0); length];
+        for (run, series) in self.series.iter().enumerate() {
+            let weight = weights.of(run);
+            for (sum, value) in sums.iter_mut().zip(series) {
+                if let Some(value) = value {
+                    *sum = (sum.0 + weight * value, sum.1 + weight);
+                }
+            }
+        }
+        sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
+    }
+
+    /// `steps(path, from, to)`: the mean between two times; `phase(path, from, to, period)`: the same of what comes again
+    /// every so often; `peak(path, from, to)` and `trough(path, from, to)`: the
+    /// greatest and the least pointwise mean between them; `settled(path, limit, from)`: the time after which no step at or
+    /// after `from` is above `limit`; `after(path, limit, from)`: the end of the first step from `from` on that is above.
+    fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
+        let mean = self.mean(weights);
+        let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
+        let (first, second, period) = match *arguments {
+            [first, second] if name != "phase" => (first, second, f64::INFINITY),
+            [first, second, period] if name == "phase" => (first, second, period),
+            _ => return None,
+        };
+        let half = self.step_s / 2.0;
+        let within = timed.clone().filter(|(at, _)| {
+            let at = (*at + half) % period;
+            at >= first && at < second
+        });
+        let within = within.filter_map(|(_, value)| value);
+        match name {
+            "steps" | "phase" => {
+                let (sum, count) = within.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+                (count > 0.0).then(|| sum / count)
+            }
+            "peak" => within.max_by(f64::total_cmp),
+            "trough" => within.min_by(f64::total_cmp),
+            _ => {
+                let mut above =
+                    timed.filter(|(at, value)| *at + half >= second && value.is_some_and(|v| v > first));
+                if name == "after" {
+                    return above.next().map(|(at, _)| at + self.step_s);
+                }
+                Some(above.last().map_or(second, |(at, _)| at + self.step_s))
+            }
+        }
+    }
+}
+
+/// A statistic of samples. Percentiles are nearest ranks, as everywhere in the results.
+fn statistic(name: &str, samples: &[Sample], arguments: &[f64], weights: &Weights) -> Option<f64> {
+    let weight = |sample: &Sample| sample.count * weights.of(sample.run);
+    let total: f64 = samples.iter().map(weight).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let quantile = |share: f64| {
+        let mut below = 0.0;
+        let rank = samples.iter().find(|sample| {
+            below += weight(sample);
+            below >= share * total - 1e-9 && weight(sample) > 0.0
+        });
+        rank.map(|sample| sample.value)
+    };
+    let sum = || samples.iter().map(|sample| sample.value * weight(sample)).sum::<f64>();
+    let mut counted = samples.iter().filter(|sample| weight(sample) > 0.0);
+    match (name, arguments) {
+        ("mean", []) => Some(sum() / total),
+        ("sum", []) => Some(sum()),
+        ("count", []) => Some(total),
+        ("median", []) => quantile(0.5),
+        ("quantile", [share]) => quantile(*share),
+        ("lowest", []) => counted.next().map(|sample| sample.value),
+        ("highest", []) => counted.next_back().map(|sample| sample.value),
+        ("below", [limit]) => {
+            Some(samples.iter().filter(|sample| sample.value <= *limit).map(weight).sum::<f64>() / total)
+        }
+        ("sd", []) => {
+            let mean = sum() / total;
+            let squares: f64 =
+                samples.iter().map(|sample| (sample.value - mean).powi(2) * weight(sample)).sum();
+            Some((squares / (total - 1.0).max(1.0)).sqrt())
+        }
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures are in floating point")]
+const fn float(number: u64) -> f64 {
+    number as f64
+}
+
+/// The function of numbers that has this name.
+pub(super) fn function(name: &str) -> Option<fn(&[f64]) -> f64> {
+    FUNCTIONS.iter().find(|function| function.0 == name).map(|function| function.1)
+}
+
+/// A name and what it does with numbers.
+type Function = (&'static str, fn(&[f64]) -> f64);
+
+/// Functions of numbers.
+const FUNCTIONS: &[Function] = &[
+    ("max", |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+    ("min", |values| values.iter().copied().fold(f64::INFINITY, f64::min)),
+    ("abs", |values| values.iter().sum::<f64>().abs()),
+    // 1 if the first is less than the second, to be added up.
+    ("less", |values| f64::from(values.first() < values.get(1))),
+    // The greatest relative difference of two of them.
+    ("differ", |values| {
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        if most == least { 0.0 } else { (most - least) / most.abs().max(least.abs()) }
+    }),
+];
+
+/// No run has more.
+const MOST_FLOWS: u32 = 100_000;
+/// Enough for the ends of a 95 % interval to be steady in two figures.
+const RESAMPLES: u32 = 200;
+/// Any number would do; it is fixed so that equal runs give equal intervals.
+const RESAMPLING_SEED: u64 = 1979;
+
+#[cfg(test)]
+mod tests {
+    use super::super::expression::checks;
+    use super::*;
+    use serde_json::json;
+
+    fn cell() -> Cell {
+        Cell { label: "codel".to_owned(), experiment: "x".to_owned() }
+    }
+
+    fn evidence(measures: &BTreeMap<String, Expression>) -> Evidence<'_> {
+        let run = |n: u32| {
+            json!({
+                "delay": [[0.01, 9], [0.02, 1]], "rate": n, "page": {"count": 0, "mean": null}, "flows": [{"rate": 1}, {"rate": 3}],
+                "series": {"step_s": 1.0, "delay": [0.1, 0.4, 0.2 * f64::from(n), null]},
+            })
+        };
+        let mut evidence = Evidence::new(measures);
+        let scenario = json!({"link": {"down": "2mbit", "rtt": "162ms"}, "flows": [1, 2]});
+        evidence.add(cell(), scenario, vec![Rc::new(Tree::new(&run(1))), Rc::new(Tree::new(&run(2)))]);
+        evidence
+    }
+
+    fn value(text: &str) -> f64 {
+        let measures =
+            BTreeMap::from([("p90".to_owned(), Expression::parse("quantile(delay, 90%)").unwrap())]);
+        let expression = Expression::parse(text).unwrap();
+        evidence(&measures).measure(&expression).unwrap().value
+    }
+
+    #[test]
+    fn a_measure_is_taken_over_the_samples_of_all_repetitions() {
+        for (text, expected) in [
+            ("p90[codel@x]", 0.01),
+            ("quantile(delay, 91%)[codel@x] + 6ms", 0.026),
+            ("mean(rate)[codel@x]", 1.5),
+            ("highest(delay)[codel@x]", 0.02),
+            ("below(delay, 10ms)[codel@x]", 0.9),
+            ("mean(flows.*.rate)[codel@x]", 2.0),
+            ("max(1, 2) - differ(1, 2)", 1.5),
+            ("setup(link.down)[codel@x] / 1mbit", 2.0),
+            ("setup(link.rtt)[codel@x]", 0.162),
+            ("setup(flows)[codel@x]", 2.0),
+            ("jain(rate, 0, 1)[codel@x]", 0.8),
+            ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
+            ("phase(series.delay, 0s, 1s, 2s)[codel@x]", 0.2),
+            ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
+            ("trough(series.delay, 0s, 9s)[codel@x]", 0.1),
+            ("after(series.delay, 0.35, 0s)[codel@x]", 2.0),
+            ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),
+            ("greatest(mean(rate)[codel@x])", 2.0),
+            ("least(mean(rate)[codel@x] - mean(flows.*.rate)[codel@x])", -1.0),
+            ("greatest(mean(rate) * (3 - mean(rate)) - mean(rate))[codel@x]", 1.0),
+        ] {
+            assert!((value(text) - expected).abs() < 1e-9, "{text}: {}", value(text));
+        }
+    }
+
+    #[test]
+    fn resampling_the_repetitions_gives_the_interval() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        let interval = |text| evidence.measure(&Expression::parse(text).unwrap()).unwrap().interval;
+        assert_eq!(interval("mean(rate)[codel@x]"), Some((1.0, 2.0)));
+        assert_eq!(interval("1 + 1"), None);
+    }
+
+    #[test]
+    fn a_figure_that_has_no_sample_holds_in_no_check() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        for check in [
+            "mean(page.mean)[codel@x] < 1",
+            "mean(page.mean)[codel@x] > 1",
+            "mean(page.mean)[codel@x] = 1 +- 9",
+        ] {
+            let finding = evidence.judge(&checks(check).unwrap()[0]).unwrap();
+            assert!(!finding.holds && finding.values.iter().any(|value| value.is_nan()), "{finding:?}");
+        }
+        assert!(value("max(mean(page.mean)[codel@x], 1)").is_nan());
+    }
+
+    #[test]
+    fn checks_are_judged_and_figures_that_no_run_knows_are_errors() {
+        let measures = BTreeMap::new();
+        let evidence = evidence(&measures);
+        let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0]);
+        assert!(judge("mean(rate)[codel@x] = 1.6 +- 0.1").unwrap().holds);
+        assert!(!judge("mean(rate)[codel@x] = 1.7 +- 0.1").unwrap().holds);
+        assert!(judge("1 < mean(rate)[codel@x] < 2").unwrap().holds);
+        assert!(!judge("2 < mean(rate)[codel@x]").unwrap().holds);
+        for wrong in [
+            "mean(nothing)[codel@x] < 1",
+            "mean(page)[codel@x] < 1",
+            "mean(rate)[pie@x] < 1",
+            "mean(rate) < 1",
+            "p95[codel@x] < 1",
+        ] {
+            assert!(judge(wrong).is_err(), "{wrong}");
+        }
+    }
+}

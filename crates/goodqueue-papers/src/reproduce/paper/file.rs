@@ -1,0 +1,362 @@
+//! The form of `claims.toml`, and how it is read.
+//!
+//! ```toml
+//! name = "jk"                       # prefix of all ids
+//! title = "Järvinen & Kojo 2014"    # as people cite it
+//! source = "..."                    # as a bibliography does
+//! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
+//!
+//! [measures]                        # names for what is measured, see `expression`
+//! p95 = "quantile(details.sojourn_s.down, 95%) + 6ms"
+//!
+//! [[experiments]]
+//! name = "4+4"
+//! scenario = "download.toml"        # in the same folder
+//! set = { "flows.0.count" = 4 }     # keys of the scenario
+//! vary = { "link.rtt" = ["10ms", "1s"] }    # keys with several values: the runs of every combination, taken together
+//!                                            # a table of keys as a value sets them all: { "link.down" = "3mbit", "tcp.iw" = 4 }
+//! full_vary = { "link.rtt" = ["10ms", "50ms", "1s"] }    # instead of `vary` with --full
+//! quick = { seeds = 100 }           # more of them, with --quick or with --full
+//! full = { seeds = 100 }
+//! series = "100ms"                  # step of the time series, if any are needed
+//! spikes = [10, 17]                 # packets; the longest time above each is measured, at a step of 1 ms
+//!
+//! [[claims]]
+//! id = "jk-fig2-median"
+//! kind = "B"                        # T a number, B a bound, Q an order or a shape, S the set-up
+//! where = "Fig. 2"
+//! says = "..."                      # what the paper says
+//! check = ["..."]                   # what must hold, see `expression`; all of them
+//! tolerance = "..."                 # why so much difference is allowed and no more
+//! note = "..."                      # what was tried where it does not reproduce, or what differs
+//! unit = "s"                        # of a number
+//! reference = { of = "ns-2.35", value = 0.0897 }    # what the real system did, where that is known
+//! not_run = "..."                   # instead of `check`: why it cannot be tried
+//!
+//! [[tables]]                        # a claim for each entry; {row}, {column} and {value} are filled in
+//! id = "jk-table2-{row}-{column}"
+//! columns = ["1+1", "4+4"]
+//! rows = { codel = [0.090, 0.170] }            # an entry may be a list of numbers and words: {value.0}, {value.1}
+//! reference = { of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }
+//!
+//! [[metrics]]                       # what is listed for every discipline in every experiment
+//! name = "goodput"
+//! of = "mean(goodput.down)"
+//! unit = "Mbit/s"
+//! scale = 1e-6
+//! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
+//! table = "video"                   # metrics of another word, or of none, stand in another table
+//!
+//! [real]                            # what a real system measured: checks of an order are judged by its figures, too
+//! of = "Linux 6.1"
+//! measures.p95 = { "codel@1+1" = "90ms" }
+//!
+//! [[figures]]                       # what the report draws, see `Figure`
+//!
+//! [beyond]                          # disciplines of today, which the report puts beside those of the paper in every figure;
+//! qdiscs = ["pie", "fq_codel"]      # a scenario that labels one so says how it is to be run there
+//! ```
+
+use std::collections::BTreeMap;
+
+use goodqueue_scenario::scenario::check_depth;
+use goodqueue_tc::diagnostic::{Diagnostic, Source};
+use serde::Deserialize;
+
+use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Reference, one};
+use crate::reproduce::expression::{Check, Expression, checks};
+use crate::reproduce::measures;
+use crate::reproduce::real::Real;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    title: String,
+    source: String,
+    #[serde(default)]
+    aqm: Vec<String>,
+    #[serde(default)]
+    measures: BTreeMap<String, String>,
+    #[serde(default)]
+    metrics: Vec<MetricTable>,
+    #[serde(default)]
+    experiments: Vec<Experiment>,
+    #[serde(default)]
+    claims: Vec<ClaimTable>,
+    #[serde(default)]
+    tables: Vec<TableTable>,
+    #[serde(default)]
+    figures: Vec<Figure>,
+    #[serde(default)]
+    beyond: Beyond,
+    #[serde(default)]
+    real: RealTable,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RealTable {
+    of: String,
+    measures: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetricTable {
+    name: String,
+    of: String,
+    #[serde(default)]
+    unit: String,
+    #[serde(default = "one")]
+    scale: f64,
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    table: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beyond {
+    qdiscs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> Self {
+        Self::More(Vec::new())
+    }
+}
+
+impl OneOrMore {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(more) => more,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimTable {
+    id: String,
+    kind: ClaimKind,
+    #[serde(default, rename = "where")]
+    place: String,
+    says: String,
+    #[serde(default)]
+    check: OneOrMore,
+    #[serde(default)]
+    tolerance: String,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    unit: String,
+    reference: Option<ReferenceTable>,
+    not_run: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceTable {
+    of: String,
+    value: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableTable {
+    id: String,
+    kind: ClaimKind,
+    #[serde(default, rename = "where")]
+    place: String,
+    says: String,
+    #[serde(default)]
+    check: OneOrMore,
+    #[serde(default)]
+    tolerance: String,
+    #[serde(default)]
+    unit: String,
+    columns: Vec<String>,
+    rows: BTreeMap<String, Vec<Entry>>,
+    reference: Option<ReferenceRows>,
+    /// Notes of single entries, by id.
+    #[serde(default)]
+    notes: BTreeMap<String, String>,
+    not_run: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceRows {
+    of: String,
+    rows: BTreeMap<String, Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    One(Part),
+    More(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
+    Number(f64),
+    Word(String),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Word(word) => word.fmt(formatter),
+        }
+    }
+}
+
+impl Paper {
+    /// Reads the text of the `claims.toml` of `folder`; `given` are disciplines asked for in place of those for which `{aqm}`
+    /// stands.
+    pub(super) fn read(
+        folder: &str,
+        text: &str,
+        files: Vec<(String, String)>,
+        given: Vec<Given>,
+    ) -> Result<Self, Diagnostic> {
+        let file_name = format!("{folder}/claims.toml");
+        check_depth(&Source::new(&file_name, text))?;
+        let mut file: File = toml::from_str(text).map_err(|error| {
+            let problem = error.message().lines().collect::<Vec<_>>().join(", ");
+            Diagnostic::new(problem).in_source(&Source::new(&file_name, text), error.span().unwrap_or(0..0))
+        })?;
+        let labels: Vec<&str> = match given.as_slice() {
+            [] => file.aqm.iter().map(String::as_str).collect(),
+            given => given.iter().map(|given| given.label.as_str()).collect(),
+        };
+        let aqm = format!("{{{}}}", labels.join(","));
+        for claim in &mut file.claims {
+            claim.check = OneOrMore::More(
+                claim.check.as_slice().iter().map(|check| check.replace("{aqm}", &aqm)).collect(),
+            );
+        }
+        for cells in file.figures.iter_mut().flat_map(|figure| &mut figure.cells) {
+            *cells = cells.replace("{aqm}", &aqm);
+        }
+        let mut claims = Vec::new();
+        for table in &file.tables {
+            table.claims(&mut claims).map_err(|error| error.in_file(&file_name))?;
+        }
+        for table in file.claims {
+            claims.push(table.claim().map_err(|error| error.in_file(&file_name))?);
+        }
+        if !given.is_empty() {
+            claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
+        }
+        let metrics = file.metrics.into_iter().map(|MetricTable { name, of, unit, scale, only, table }| {
+            Ok(Metric { name, of: Expression::parse(&of)?, unit, scale, only, table })
+        });
+        let metrics: Result<_, Diagnostic> = metrics.collect();
+        let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
+        let measures: Result<_, Diagnostic> = measures.collect();
+        let real = Real::read(file.real.of, &file.real.measures);
+        let paper = Self {
+            name: file.name,
+            folder: folder.to_owned(),
+            files,
+            text: text.to_owned(),
+            given,
+            metrics: metrics.map_err(|error| error.in_file(&file_name))?,
+            title: file.title,
+            source: file.source,
+            measures: measures.map_err(|error| error.in_file(&file_name))?,
+            experiments: file.experiments,
+            claims,
+            figures: file.figures,
+            beyond: file.beyond.qdiscs,
+            real: real.map_err(|error| error.in_file(&file_name))?,
+        };
+        measures::check(&paper.measures).map_err(|error| error.in_file(&file_name))?;
+        paper.check().map_err(|error| error.in_file(&file_name))?;
+        Ok(paper)
+    }
+}
+
+impl ClaimTable {
+    fn claim(self) -> Result<Claim, Diagnostic> {
+        Ok(Claim {
+            checks: all_checks(&self.id, self.check.as_slice())?,
+            id: self.id,
+            kind: self.kind,
+            place: self.place,
+            says: self.says,
+            tolerance: self.tolerance,
+            note: self.note,
+            unit: self.unit,
+            reference: self.reference.map(|reference| Reference { of: reference.of, value: reference.value }),
+            not_run: self.not_run,
+        })
+    }
+}
+
+impl TableTable {
+    fn claims(&self, into: &mut Vec<Claim>) -> Result<(), Diagnostic> {
+        for (row, entries) in &self.rows {
+            if entries.len() != self.columns.len() {
+                return Err(Diagnostic::new(format!(
+                    "row `{row}` of `{}` has {} entries",
+                    self.id,
+                    entries.len()
+                ))
+                .allowed(format!("{}, as many as there are columns", self.columns.len())));
+            }
+            for (number, (column, entry)) in self.columns.iter().zip(entries).enumerate() {
+                let fill = |text: &str| {
+                    let text = text.replace("{row}", row).replace("{column}", column);
+                    match entry {
+                        Entry::One(value) => text.replace("{value}", &value.to_string()),
+                        Entry::More(values) => (0_u32..).zip(values).fold(text, |text, (index, value)| {
+                            text.replace(&format!("{{value.{index}}}"), &value.to_string())
+                        }),
+                    }
+                };
+                let id = fill(&self.id);
+                let filled: Vec<String> = self.check.as_slice().iter().map(|check| fill(check)).collect();
+                let reference = self.reference.as_ref().and_then(|reference| {
+                    let value = *reference.rows.get(row)?.get(number)?;
+                    value.is_finite().then(|| Reference { of: reference.of.clone(), value })
+                });
+                into.push(Claim {
+                    kind: self.kind,
+                    place: self.place.clone(),
+                    says: fill(&self.says),
+                    checks: all_checks(&id, &filled)?,
+                    tolerance: self.tolerance.clone(),
+                    note: self.notes.get(&id).cloned().unwrap_or_default(),
+                    unit: self.unit.clone(),
+                    reference,
+                    not_run: self.not_run.clone(),
+                    id,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn all_checks(id: &str, texts: &[String]) -> Result<Vec<Check>, Diagnostic> {
+    let lists: Vec<Vec<Check>> = texts
+        .iter()
+        .map(|text| checks(text).map_err(|error| error.widened().prefixed(id)))
+        .collect::<Result<_, _>>()?;
+    Ok(lists.into_iter().flatten().collect())
+}

@@ -1,0 +1,153 @@
+//! What the figures of a paper show here, as numbers to be drawn.
+
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde::Serialize;
+
+use super::evidence::Evidence;
+use super::expression::{Cell, Expression};
+use super::paper::{Figure, FigureForm, Marks, Paper};
+
+/// A figure, with what came out.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Picture {
+    /// Its number in the paper.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Names of the axes, x and y.
+    pub axes: [String; 2],
+    /// How it is drawn.
+    pub form: FigureForm,
+    /// Names of parallel axes.
+    pub names: Vec<String>,
+    /// One for each cell; for bars of several sorts one for each cell and sort.
+    pub traces: Vec<Trace>,
+}
+
+/// What is drawn of one cell.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Trace {
+    /// Its name: the discipline, and the experiment where there are several.
+    pub name: String,
+    /// Label of the discipline.
+    pub label: String,
+    /// The experiment, or the sort of bars, where there are several.
+    pub group: Option<String>,
+    /// Its discipline is not among those of the paper.
+    pub beyond: bool,
+    /// What the paper has, where it says so: points of a line; for boxes and bars a value as x with y = 0.
+    pub paper: Vec<(f64, f64)>,
+    /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
+    /// high likewise; for parallel axes number and value. Empty where no run has a sample.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Figure {
+    /// The figure as it comes out here. Cells that were not run are left out.
+    ///
+    /// # Errors
+    /// An expression or a path that does not exist.
+    pub fn picture(&self, paper: &Paper, evidence: &Evidence<'_>) -> Result<Picture, Diagnostic> {
+        let cells = paper.cells_of(self)?;
+        let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
+        let sorts: &[String] = if self.form == FigureForm::Bars { &self.names } else { &[] };
+        let mut traces = Vec::new();
+        for sort in 0..sorts.len().max(1) {
+            for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
+                let label = cell.label.clone();
+                let group = sorts.get(sort).cloned().or_else(|| several.then(|| cell.experiment.clone()));
+                let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
+                let points = self
+                    .points(cell, sort, evidence)
+                    .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
+                let beyond = paper.is_beyond(&cell.label);
+                let of_paper = self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points);
+                traces.push(Trace { name, label, group, beyond, paper: of_paper, points });
+            }
+        }
+        let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
+        Ok(Picture { id, title, axes, form: self.form, names: self.names.clone(), traces })
+    }
+
+    fn points(
+        &self,
+        cell: &Cell,
+        sort: usize,
+        evidence: &Evidence<'_>,
+    ) -> Result<Vec<(f64, f64)>, Diagnostic> {
+        let of = |number: usize| {
+            self.of.get(number).ok_or_else(|| Diagnostic::new(format!("`of` has no entry {number}")))
+        };
+        match self.form {
+            FigureForm::Cdf => {
+                let samples = evidence.samples_of(cell, of(0)?)?;
+                let total: f64 = samples.iter().map(|sample| sample.1).sum();
+                let mut below = 0.0;
+                let points = samples.iter().map(|(value, count)| {
+                    below += count;
+                    (value * self.scale + self.plus, below / total)
+                });
+                Ok(thinned(points.take_while(|(x, _)| self.until.is_none_or(|until| *x <= until)).collect()))
+            }
+            FigureForm::Box => {
+                let samples = evidence.samples_of(cell, of(0)?)?;
+                let last = samples.len().saturating_sub(1);
+                let at = |quarter: usize| {
+                    samples.get(quarter * last / 4).map(|sample| (sample.0 * self.scale + self.plus, 0.0))
+                };
+                Ok((0..=4).filter_map(at).collect())
+            }
+            FigureForm::Series => {
+                let (step_s, mean) = evidence.series_of(cell, of(0)?)?;
+                let points = (0_u32..)
+                    .zip(mean)
+                    .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * self.scale)));
+                Ok(points.take_while(|(at, _)| self.until.is_none_or(|until| *at <= until)).collect())
+            }
+            FigureForm::Bars => {
+                let expression = Expression::In(Box::new(Expression::parse(of(sort)?)?), cell.clone());
+                let measured = evidence.measure(&expression)?;
+                if measured.value.is_nan() {
+                    return Ok(Vec::new());
+                }
+                let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
+                Ok([low, measured.value, high].map(|value| (value * self.scale, 0.0)).to_vec())
+            }
+            // A point for each repetition; whoever draws fits the ellipse.
+            FigureForm::Ellipse => {
+                let (x, y) = (evidence.in_order(cell, of(0)?)?, evidence.in_order(cell, of(1)?)?);
+                Ok(x.into_iter().zip(y).map(|(x, y)| (x * 1e3, y / 1e6)).collect())
+            }
+            FigureForm::Parallel => {
+                let mut points = Vec::new();
+                for (number, of) in (0_u32..).zip(&self.of) {
+                    let expression = Expression::In(Box::new(Expression::parse(of)?), cell.clone());
+                    points.push((f64::from(number), evidence.measure(&expression)?.value));
+                }
+                Ok(points)
+            }
+        }
+    }
+}
+
+/// No more points than can be seen.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    points.into_iter().enumerate().filter(|(n, _)| n % every == 0 || *n == last).map(|(_, p)| p).collect()
+}
+
+const MOST_POINTS: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_points_are_thinned_and_both_ends_stay() {
+        let points: Vec<(f64, f64)> = (0_u32..10_001).map(|n| (f64::from(n), 0.0)).collect();
+        let thin = thinned(points);
+        assert!(thin.len() <= MOST_POINTS + 1);
+        assert!(thin[0].0.abs() < 1e-9 && (thin[thin.len() - 1].0 - 10_000.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,108 @@
+//! What a real system measured in the set-ups of a paper, and what the paper's claims come to with its figures.
+
+use std::collections::BTreeMap;
+
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use super::evidence::{Finding, Measurement, function};
+use super::expression::{Cell, Check, Expression};
+
+/// The figures of a real system: measures of cells.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(super) struct Real {
+    /// Which system.
+    pub(super) of: String,
+    figures: BTreeMap<(String, Cell), f64>,
+}
+
+impl Real {
+    /// The figures as written: by measure, by cell, each a number with its unit.
+    pub(super) fn read(
+        of: String,
+        tables: &BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Result<Self, Diagnostic> {
+        let mut figures = BTreeMap::new();
+        for (measure, cells) in tables {
+            for (cell, text) in cells {
+                let place = || format!("`real.measures.{measure}`");
+                let Some((label, experiment)) = cell.split_once('@') else {
+                    let problem = format!("`{cell}` is no cell");
+                    return Err(Diagnostic::new(problem).allowed("`label@experiment`").prefixed(&place()));
+                };
+                let Expression::Number(value) =
+                    Expression::parse(text).map_err(|error| error.widened().prefixed(&place()))?
+                else {
+                    return Err(Diagnostic::new(format!("`{text}` is no number")).prefixed(&place()));
+                };
+                let cell = Cell { label: label.to_owned(), experiment: experiment.to_owned() };
+                figures.insert((measure.clone(), cell), value);
+            }
+        }
+        Ok(Self { of, figures })
+    }
+
+    /// The measures that it has figures of, and their cells.
+    pub(super) fn known(&self) -> impl Iterator<Item = &(String, Cell)> {
+        self.figures.keys()
+    }
+
+    /// Judges a check by its figures; `None` if it asks for one that is not there, or for none at all.
+    pub(super) fn judge(&self, check: &Check) -> Option<Finding> {
+        let measure = |member: &Expression| {
+            Ok(Measurement { value: self.value(member, None).ok_or(())?, interval: None })
+        };
+        Finding::of(check, measure, |member| self.value(member, None).ok_or(())).ok()
+    }
+
+    fn value(&self, expression: &Expression, cell: Option<&Cell>) -> Option<f64> {
+        match expression {
+            Expression::Number(number) => Some(*number),
+            Expression::Name(name) => self.figures.get(&(name.clone(), cell?.clone())).copied(),
+            Expression::In(inner, cell) => self.value(inner, Some(cell)),
+            Expression::Chain(first, rest) => {
+                rest.iter().try_fold(self.value(first, cell)?, |value, (operator, next)| {
+                    Some(operator.apply(value, self.value(next, cell)?))
+                })
+            }
+            Expression::Call(name, arguments) => {
+                let function = function(name)?;
+                let values: Vec<f64> =
+                    arguments.iter().map(|argument| self.value(argument, cell)).collect::<Option<_>>()?;
+                Some(function(&values))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::expression::checks;
+
+    #[test]
+    fn a_check_is_judged_by_the_figures_of_a_real_system_where_it_has_them_all() {
+        let cells = [("fifo@10/1", "287ms"), ("codel@10/1", "77.8ms"), ("pie@10/1", "139ms")];
+        let cells = cells.map(|(cell, text)| (cell.to_owned(), text.to_owned()));
+        let tables = BTreeMap::from([("latency".to_owned(), BTreeMap::from(cells))]);
+        let real = Real::read("Linux 6.1".to_owned(), &tables).unwrap();
+        let judged = |text: &str| {
+            let checks = checks(text).unwrap();
+            checks.iter().map(|check| real.judge(check).map(|finding| finding.holds)).collect::<Vec<_>>()
+        };
+        assert_eq!(judged("latency[{codel,pie}@10/1] < latency[fifo@10/1]"), [Some(true), Some(true)]);
+        assert_eq!(judged("latency[pie@10/1] < latency[codel@10/1] < 1s"), [Some(false)]);
+        assert_eq!(
+            judged("latency[fifo@10/1] > max(latency[pie@10/1], 2 * latency[codel@10/1])"),
+            [Some(true)]
+        );
+        assert_eq!(judged("latency[fifo@10/1] = 280ms +- 10ms"), [Some(true)]);
+        assert_eq!(judged("latency[fifo@10/1] = 300ms +- 10ms"), [Some(false)]);
+        assert_eq!(judged("latency[sfq@10/1] < latency[fifo@10/1]"), [None]);
+        assert_eq!(judged("mean(goodput.down)[fifo@10/1] > 1mbit"), [None]);
+        for bad in [("fifo", "1s"), ("fifo@10/1", "fast")] {
+            let cells = BTreeMap::from([(bad.0.to_owned(), bad.1.to_owned())]);
+            let tables = BTreeMap::from([("latency".to_owned(), cells)]);
+            assert!(Real::read(String::new(), &tables).is_err(), "{bad:?}");
+        }
+    }
+}

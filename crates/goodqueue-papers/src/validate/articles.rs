@@ -1,0 +1,229 @@
+//! Experiments of articles, as ns-2.35 had them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use goodqueue::{Duration, Instant};
+use goodqueue_scenario::run::Job;
+use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::packet::Payload;
+use goodqueue_sim::{Direction, LinkOutcome, Observer, Outcome};
+use goodqueue_tc::diagnostic::Diagnostic;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::{Measured, each, jobs, means};
+
+/// Load transients (Järvinen & Kojo 2014): two groups of short transfers, the second up to 0.65 s after the first.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(super) struct Transients {
+    qdisc: String,
+    /// Transfers of each group.
+    flows: u32,
+    runs: u32,
+}
+
+/// Bytes of a group, and of a segment.
+const GROUP: u64 = 360_000;
+const MSS: u64 = 1460;
+/// Sets of runs, to tell how far chance moves the figures of one.
+const SETS: u32 = 10;
+/// A packet of 1500 bytes at 2 Mbit/s, and the access link.
+const TO_CLIENT: Duration = Duration::from_millis(76);
+
+impl Transients {
+    fn scenario(&self) -> String {
+        let (flows, qdisc) = (self.flows, &self.qdisc);
+        let runs = self.runs * SETS;
+        // ns-2 sends whole packets, and was asked for one more, for the SYN, which it does not count.
+        let size = (self.segments() + 1) * MSS;
+        format!(
+            r#"
+duration = "60s"
+seeds = {runs}
+qdiscs = [{{ label = "set-up", down = "{qdisc}", up = "pfifo limit 1000" }}]
+[link]
+down = "2mbit"
+up = "2mbit"
+rtt = "162ms"
+framing = 0
+[[hops]]
+name = "server"
+side = "server"
+down = "100mbit"
+delay = "11ms"
+[tcp]
+profile = "ns2_sack1"
+cc = "newreno"
+iw = 3
+[[flows]]
+count = {flows}
+size = "{size}b"
+[[flows]]
+count = {flows}
+size = "{size}b"
+start_jitter = "650ms"
+together = true
+"#
+        )
+    }
+
+    /// Of each transfer.
+    fn segments(&self) -> u64 {
+        (GROUP / u64::from(self.flows)).div_ceil(MSS)
+    }
+
+    /// The figures, means over sets of as many runs as the reference has, and how far they are apart between sets: the
+    /// reference is one such set.
+    pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
+        let jobs = jobs(&self.scenario())?;
+        let runs: Result<Vec<Run>, Diagnostic> = jobs.par_iter().map(|job| self.run(job)).collect();
+        let sets: Result<Vec<_>, _> = runs?.chunks(self.runs as usize).map(figures).collect();
+        let sets = sets?;
+        let figures = means(&sets);
+        let squares = sets.iter().map(|set| {
+            set.iter().map(|(name, value)| (name.clone(), (value - figures[name]).powi(2))).collect()
+        });
+        let squares: Vec<BTreeMap<String, f64>> = squares.collect();
+        let count = sets.len() as f64;
+        let sd = |mean_square: f64| (mean_square * count / (count - 1.0)).sqrt();
+        let spreads = means(&squares).into_iter().map(|(name, square)| (name, sd(square))).collect();
+        Ok(Measured { figures, spreads })
+    }
+
+    fn run(&self, job: &Job) -> Result<Run, Diagnostic> {
+        let mut received = Received { last: self.segments() * MSS, ..Received::default() };
+        let outcome = goodqueue_sim::run_observed(&job.config, |_| true, &mut received)
+            .map_err(|error| Diagnostic::new(error.to_string()))?;
+        let times = job.config.flows.iter().zip(0_u32..).map(|(flow, number)| {
+            received.complete_at.get(&number).map_or(f64::INFINITY, |end| seconds(end.since(flow.start)))
+        });
+        // A group is answered when the last of its transfers is.
+        let times: Vec<f64> = times.collect();
+        let group = |part: &[f64]| part.iter().copied().fold(0.0, f64::max);
+        let (first, second) = times.split_at(self.flows as usize);
+        let [down, _] = outcome.links;
+        Ok(Run { down, responses: [group(first), group(second)] })
+    }
+}
+
+/// A replication.
+struct Run {
+    down: LinkOutcome,
+    responses: [f64; 2],
+}
+
+/// When clients have their files.
+#[derive(Default)]
+struct Received {
+    /// The last byte of a file.
+    last: u64,
+    /// Of each flow: when every segment so far was sent for the first time.
+    complete_at: BTreeMap<u32, Instant>,
+    seen: BTreeSet<(u32, u64)>,
+}
+
+impl Observer for Received {
+    fn arrived(&mut self, _visit: &Visit) {}
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        let (Direction::Down, Payload::Tcp(segment)) = (visit.direction, &visit.packet.payload) else {
+            return;
+        };
+        let is_new = fate == Fate::Sent
+            && segment.len > 0
+            && segment.seq <= self.last
+            && self.seen.insert((visit.packet.flow, segment.seq));
+        if is_new {
+            self.complete_at.insert(visit.packet.flow, at + TO_CLIENT);
+        }
+    }
+}
+
+fn figures(runs: &[Run]) -> Result<BTreeMap<String, f64>, Diagnostic> {
+    let mut figures = BTreeMap::new();
+    let mut pooled = None;
+    for Run { down, .. } in runs {
+        match &mut pooled {
+            None => pooled = Some(down.sojourn.clone()),
+            Some(all) => all
+                .add(&down.sojourn)
+                .map_err(|error| Diagnostic::new(format!("delays cannot be pooled: {error}")))?,
+        }
+    }
+    if let Some(pooled) = pooled {
+        figures
+            .insert("queuing delay, 95th percentile".to_owned(), pooled.value_at_quantile(0.95) as f64 / 1e9);
+        figures.insert("queuing delay, greatest".to_owned(), pooled.max() as f64 / 1e9);
+    }
+    let of_runs = |figure: &dyn Fn(&Run) -> f64| median(runs.iter().map(figure).collect());
+    let greatest = of_runs(&|run| run.down.sojourn.max() as f64 / 1e9);
+    figures.insert("greatest of a run, median".to_owned(), greatest);
+    figures.insert("response time, first group".to_owned(), of_runs(&|run| run.responses[0]));
+    figures.insert("response time, second group".to_owned(), of_runs(&|run| run.responses[1]));
+    let drops: u64 = runs.iter().map(|run| run.down.drops.iter().sum::<u64>()).sum();
+    figures.insert("drops per run".to_owned(), drops as f64 / runs.len() as f64);
+    Ok(figures)
+}
+
+/// Ten long flows (after Gong et al. 2014).
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(super) struct LongFlows {
+    qdisc: String,
+    runs: u32,
+}
+
+impl LongFlows {
+    fn scenario(&self) -> String {
+        let (runs, qdisc) = (self.runs, &self.qdisc);
+        format!(
+            r#"
+duration = "60s"
+seeds = {runs}
+qdiscs = [{{ label = "set-up", down = "{qdisc}", up = "pfifo limit 1000" }}]
+[link]
+down = "4mbit"
+up = "4mbit"
+rtt = "50ms"
+framing = 0
+[tcp]
+profile = "ns2_newreno"
+cc = "newreno"
+[[flows]]
+count = 10
+start_jitter = "100ms"
+"#
+        )
+    }
+
+    pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
+        Ok(means(&each(&jobs(&self.scenario())?, |_, outcome| long_flows(&outcome))?).into())
+    }
+}
+
+fn long_flows(outcome: &Outcome) -> BTreeMap<String, f64> {
+    const RATE: f64 = 4e6;
+    let down = &outcome.links[Direction::Down.index()];
+    let bits = down.sent.bits();
+    [
+        ("queue length, mean", down.queue_mean),
+        ("utilisation", bits / seconds(outcome.measured) / RATE),
+        ("queuing delay, 95th percentile", down.sojourn.value_at_quantile(0.95) as f64 / 1e9),
+        ("drops per run", down.drops.iter().sum::<u64>() as f64),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn seconds(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e9
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        even if even % 2 == 0 => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
+    }
+}

@@ -1,0 +1,77 @@
+//! The quick part of what `goodqueue validate` compares: single flows against the kernel and ns-2, and the delays of one
+//! article's experiment.
+
+use goodqueue_papers::validate::{self, Row};
+
+fn rows(names: &[&str]) -> Vec<Row> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let set_ups = validate::chosen(&names).expect("the names exist");
+    set_ups.iter().flat_map(|set_up| set_up.compare().expect("it runs")).collect()
+}
+
+#[test]
+fn ns2s_agents_have_the_same_window_at_every_instant() {
+    let rows = rows(&["flow/ns2"]);
+    let distances: Vec<&Row> = rows.iter().filter(|row| row.figure == "window, distance").collect();
+    assert_eq!(distances.len(), 18);
+    for row in distances {
+        let distance = row.simulated.expect("windows came out");
+        // The cube root of ns-2's CUBIC, from a table, is off by up to a fifth of a per cent.
+        let most = if row.set_up.contains("cubic") { 0.01 } else { 0.001 };
+        assert!(distance < most, "{}: {distance}", row.set_up);
+    }
+}
+
+#[test]
+fn whole_runs_of_ns2_agree_packet_by_packet() {
+    let rows = rows(&["packets"]);
+    assert!(rows.len() >= 12, "{}", rows.len());
+    for row in rows {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn every_set_up_can_be_simulated_and_has_figures() {
+    let all = validate::set_ups().expect("the references are well formed");
+    assert!(all.len() > 150, "{}", all.len());
+    for row in rows(&["flow/linux/reno_fifo60", "flow/linux/vegas_fifo60", "flow/linux/dctcp_step"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
+    for row in rows(&["lines/codel-reno-10-4", "lines/codel-500k"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn a_wifi_channel_carries_as_much_as_in_ns3_and_tcp_over_it_waits_as_long() {
+    let names = [
+        "wifi/alone/mcs7-short",
+        "wifi/anomaly/up-single",
+        "wifi/loss/5-mcs7-single",
+        "wifi/tcp/100-packets",
+    ];
+    let rows = rows(&names);
+    assert_eq!(rows.len(), 1 + 2 + 1 + 3);
+    for row in rows {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn codels_delays_under_load_transients_are_those_of_ns2() {
+    let delays = |row: &Row| row.figure.starts_with("queuing delay");
+    for row in rows(&["transients/codel_B"]).iter().filter(|row| delays(row)) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
+fn a_name_that_fits_nothing_is_refused_with_what_there_is() {
+    let error = validate::chosen(&["rrul-10-2".to_owned()]).expect_err("there is none").to_string();
+    assert!(error.contains("rrul-10-1"), "{error}");
+}

@@ -1,0 +1,254 @@
+//! Input files: read up to a limit, and without waiting for a file into which nothing writes.
+//!
+//! Every file that a user names is opened here. Regular files, character devices and pipes are read, so that `/dev/stdin`
+//! and the `<(...)` of a shell work. Directories, block devices and sockets are refused.
+//!
+//! Without the feature `files` of this crate only regular files are read on Unix. With it,
+//! a FIFO is opened without waiting for a writer. If none comes within a second, reading it is an error. While a pipe has a
+//! writer, reading waits for data.
+
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// An input file. Reading beyond its limit is an error of the kind [`ErrorKind::FileTooLarge`].
+#[derive(Debug)]
+pub struct Input {
+    file: File,
+    /// Bytes that may be read.
+    most: u64,
+    /// Bytes of `most` that were not read yet.
+    left: u64,
+    /// Nothing was read yet, so that an end may mean that no writer has come.
+    is_fresh: bool,
+}
+
+impl Input {
+    /// Opens the file at `path`, of which at most `most` bytes may be read.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is larger, or is a directory, a block device or a socket.
+    pub fn open(path: &Path, most: u64) -> io::Result<Self> {
+        let file = platform::open(path)?;
+        let about = file.metadata()?;
+        if let Some(sort) = refused_sort(&about) {
+            return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is a {sort}, not a file")));
+        }
+        if about.is_file() && about.len() > most {
+            return Err(too_large(most));
+        }
+        Ok(Self { file, most, left: most, is_fresh: true })
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let count = loop {
+            match self.file.read(buffer) {
+                Ok(0) if std::mem::take(&mut self.is_fresh) => platform::wait_for_writer(&self.file)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => platform::wait_for_data(&self.file)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.is_fresh = false;
+        match self.left.checked_sub(count as u64) {
+            Some(left) => self.left = left,
+            None => return Err(too_large(self.most)),
+        }
+        Ok(count)
+    }
+}
+
+/// The contents of the file at `path`, at most `most` bytes.
+///
+/// # Errors
+/// As [`Input::open`] and reading.
+pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    Input::open(path, most)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text in the file at `path`, at most `most` bytes.
+///
+/// # Errors
+/// As [`bytes`], and text that is not UTF-8.
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(bytes(path, most)?)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+fn too_large(most: u64) -> io::Error {
+    let limit = match most {
+        mib if mib >= 1 << 20 => format!("{} MiB", mib >> 20),
+        kib if kib >= 1 << 10 => format!("{} KiB", kib >> 10),
+        bytes => format!("{bytes} bytes"),
+    };
+    io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit}"))
+}
+
+/// What the file is, if it is of a sort that is not read.
+fn refused_sort(about: &Metadata) -> Option<&'static str> {
+    if about.is_dir() { Some("directory") } else { platform::refused_sort(about) }
+}
+
+#[cfg(all(unix, feature = "files"))]
+mod platform {
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io::{self, ErrorKind};
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    use std::path::Path;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::OFlags;
+    use rustix::io::Errno;
+
+    /// Opening a FIFO without `NONBLOCK` waits for a writer, which may never come.
+    pub(super) fn open(path: &Path) -> io::Result<File> {
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    }
+
+    pub(super) fn refused_sort(about: &Metadata) -> Option<&'static str> {
+        let sort = about.file_type();
+        if sort.is_block_device() {
+            Some("block device")
+        } else if sort.is_socket() {
+            Some("socket")
+        } else {
+            None
+        }
+    }
+
+    /// Called at the end of an input that gave nothing: a FIFO may still get its first writer.
+    pub(super) fn wait_for_writer(file: &File) -> io::Result<()> {
+        let is_fifo = file.metadata()?.file_type().is_fifo();
+        if is_fifo && !wait(file, Some(&PATIENCE))? {
+            let problem = "it is a FIFO, and nothing has opened it for writing within a second";
+            return Err(io::Error::new(ErrorKind::TimedOut, problem));
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait_for_data(file: &File) -> io::Result<()> {
+        wait(file, None).map(drop)
+    }
+
+    /// False if nothing happened within `timeout`.
+    fn wait(file: &File, timeout: Option<&Timespec>) -> io::Result<bool> {
+        loop {
+            let mut polled = [PollFd::new(file, PollFlags::IN)];
+            match poll(&mut polled, timeout) {
+                Err(Errno::INTR) => {}
+                other => return Ok(other? > 0),
+            }
+        }
+    }
+
+    /// A shell that starts both ends of a FIFO starts the writer within this time.
+    const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+}
+
+#[cfg(not(all(unix, feature = "files")))]
+mod platform {
+    use std::fs::{File, Metadata};
+    use std::io::{self, ErrorKind};
+    use std::path::Path;
+
+    pub(super) fn open(path: &Path) -> io::Result<File> {
+        // Opening a FIFO may wait for ever.
+        if cfg!(unix) && !path.metadata()?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        File::open(path)
+    }
+
+    pub(super) fn refused_sort(_about: &Metadata) -> Option<&'static str> {
+        None
+    }
+
+    pub(super) fn wait_for_writer(_file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn wait_for_data(_file: &File) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(unix, feature = "files"))]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::path::PathBuf;
+
+    fn fifo(folder: &tempfile::TempDir) -> PathBuf {
+        let path = folder.path().join("fifo");
+        let all = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, all, 0).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_fifo_without_a_writer_is_an_error_and_not_an_endless_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = bytes(&fifo(&folder), 100).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(error.to_string().contains("nothing has opened it for writing"), "{error}");
+    }
+
+    #[test]
+    fn a_fifo_with_a_writer_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fifo(&folder);
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || File::options().write(true).open(path).unwrap().write_all(&[b'x'; 200_000])
+        });
+        assert_eq!(bytes(&path, 1 << 20).unwrap().len(), 200_000);
+        writer.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_pipe_that_a_shell_names_is_read_as_a_file_even_if_its_writer_has_gone() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"seed = 3\n").unwrap();
+        drop(writer);
+        let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+        assert_eq!(text(&path, 100).unwrap(), "seed = 3\n");
+        assert_eq!(text(&path, 100).unwrap(), "", "an empty pipe without a writer is at its end");
+    }
+
+    #[test]
+    fn more_than_the_limit_is_refused_whatever_the_sort_of_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, [b'x'; 100]).unwrap();
+        assert_eq!(bytes(&path, 100).unwrap().len(), 100);
+        for (path, most, says) in
+            [(path.as_path(), 99, "larger than 99 bytes"), (Path::new("/dev/zero"), 1 << 20, "than 1 MiB")]
+        {
+            let error = bytes(path, most).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_directory_a_socket_and_what_is_no_text_are_refused_by_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(bytes(folder.path(), 1).unwrap_err().to_string().contains("it is a directory"));
+        let path = folder.path().join("binary");
+        std::fs::write(&path, b"\xff").unwrap();
+        assert!(text(&path, 1).unwrap_err().to_string().contains("not UTF-8"));
+        let socket = folder.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(bytes(&socket, 1).is_err());
+    }
+}

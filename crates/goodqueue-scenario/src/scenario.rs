@@ -79,7 +79,7 @@
 //! min_rto = "200ms"             # least retransmission timeout; RFC 6298 says 1s, systems in use have 200ms
 //! hystart = "own"               # end of slow start before a loss: the cc's own; "off"; "rfc9406" (cubic, newreno, reno)
 //! remembers = { rtt = "5s", rttvar = "2s", ssthresh = 200 } # what earlier connections to that host left (`linux32` only); default: nothing
-//! ledbat = { target = "100ms", gain = 1 } # what LEDBAT aims at, and how fast (`cc = "ledbat"` of RFC 6817 only)
+//! ledbat = { target = "100ms", gain = 1 } # parameters of `cc`, in a table of its name; `goodqueue list tcps` shows them
 //! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
 //!
 //! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
@@ -262,7 +262,7 @@ pub(crate) use document::{KeyPlace, Node, Raw};
 pub use drawn::Drawn;
 pub use overrides::Overrides;
 pub(crate) use resolve::DEFAULT_QDISCS;
-pub use tcp::{DelayedAck, Tcp};
+pub use tcp::{DelayedAck, Tcp, Tuning};
 pub use traffic::{
     Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
     Video, Voip, Web,

@@ -5,7 +5,6 @@ use alloc::string::{String, ToString};
 use goodqueue::{ConfigError, Duration};
 
 use crate::hystart::HyStart;
-use crate::registry::{CONTROLLERS, Needs};
 use crate::segment::TIMESTAMPS;
 use crate::timers::Timers;
 
@@ -369,21 +368,6 @@ impl Config {
     #[inline]
     pub(crate) const fn ns2_linux(&self) -> bool {
         matches!(self.loss_detection, LossDetection::Ns2Linux)
-    }
-
-    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.
-    #[must_use]
-    pub fn suited_to(mut self, name: &str) -> Self {
-        let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);
-        match needs {
-            Some(Needs::Timestamps) => self.timestamps = true,
-            Some(Needs::AccurateEcn) => {
-                self.ecn = true;
-                self.accurate_ecn_echo = true;
-            }
-            Some(Needs::Nothing) | None => {}
-        }
-        self
     }
 
     /// Whether a connection can be made with these values.

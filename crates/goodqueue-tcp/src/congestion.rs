@@ -1,9 +1,129 @@
-//! What a congestion controller is: told what happened, it answers with a window.
+//! Congestion controllers: each is told what happened and answers with a window.
 //!
-//! The sender finds losses and decides when a window is reduced (once per round trip, whatever the signals);
-//! the controller decides by how much, and how the window grows. All windows are in bytes.
+//! The sender finds losses and decides when a window is reduced (once per round trip, whatever the signals); the
+//! controller decides by how much, and how the window grows. All windows are in bytes.
+//!
+//! This file describes what a controller is. Each controller is one file below it; [`registry`](crate::registry) lists
+//! them.
 
 use goodqueue::{Duration, Instant};
+
+pub mod bbr;
+pub mod compound;
+pub mod cubic;
+pub mod cubic_linux;
+pub mod cubic_ns2;
+pub mod dctcp;
+pub mod ledbat;
+pub mod ledbat_ns2;
+pub mod ledbat_utp;
+pub mod new_reno;
+pub mod new_reno_ns2;
+pub mod nice;
+pub mod parameter;
+pub mod reno;
+pub mod tcp_lp;
+pub mod vegas;
+
+use parameter::{Parameter, Value};
+
+/// A congestion controller as its users and its sender see it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct About {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// One sentence: what it does.
+    pub summary: &'static str,
+    /// The document that defines it.
+    pub reference: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// What is built in.
+    pub constants: &'static [Constant],
+    /// What it needs of both ends.
+    pub needs: Needs,
+    /// Whether and when it hears of each ACK.
+    pub hears: Hears,
+    /// It sets the window in recovery too, and the sender reduces no rate (BBR).
+    pub controls_all: bool,
+    /// Its slow start is the standard one: it ends at the threshold and grows by [`Ack::acked`], so that HyStart++ may
+    /// shape it.
+    pub standard_slow_start: bool,
+}
+
+impl About {
+    /// A controller without a name that has no parameters, needs nothing and hears of growth and congestion only. Others
+    /// say how they differ: `About { name: "reno", ..About::PLAIN }`.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        reference: "",
+        parameters: &[],
+        constants: &[],
+        needs: Needs::Nothing,
+        hears: Hears::Nothing,
+        controls_all: false,
+        standard_slow_start: false,
+    };
+}
+
+/// What a controller needs of both ends of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Nothing.
+    Nothing,
+    /// Timestamps, for one-way delays.
+    Timestamps,
+    /// ECN with an echo of each segment's own mark.
+    AccurateEcn,
+}
+
+/// Whether and when a controller hears of each ACK ([`CongestionControl::on_feedback`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hears {
+    /// Never.
+    Nothing,
+    /// After the sender looked for losses.
+    EveryAck,
+    /// Before the sender looks for losses and reduces the window, where the stack has controllers that hear of ACKs early
+    /// and late (Linux's `pkts_acked` and `in_ack_event` are early).
+    EveryAckFirst,
+}
+
+/// A constant of a controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// The name its document gives it.
+    pub name: &'static str,
+    /// Value and unit.
+    pub value: &'static str,
+    /// The document that gives the value.
+    pub source: &'static str,
+}
+
+/// How segments are spread over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pacing {
+    /// Bytes per second at which segments may leave; `None`: as the window lets them.
+    pub rate: Option<u64>,
+    /// Least number of segments that leave together at that rate, if the window allows.
+    pub least_burst: u32,
+    /// The window in bytes, where it may be less than a segment.
+    pub fine_window: Option<u64>,
+}
+
+impl Pacing {
+    /// Segments leave as the window lets them.
+    pub const UNPACED: Self = Self { rate: None, least_burst: 2, fine_window: None };
+}
+
+/// A controller that can be registered: made with its defaults, and then given parameters.
+pub trait Controller: CongestionControl + Default {
+    /// Sets a parameter of its table ([`About::parameters`]) to a value within its range.
+    fn set(&mut self, parameter: &str, value: Value) {
+        let _ = (parameter, value);
+    }
+}
 
 /// An ACK of new data, outside fast recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,18 +140,33 @@ pub struct Ack {
     pub ssthresh: u64,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Slow start may grow by all that was acknowledged, not by one segment at most.
-    pub whole: bool,
-    /// Beyond slow start growth counts ACKs, not bytes (Linux up to 3.19): the bytes that this one acknowledged.
-    pub per_ack: Option<u64>,
-    /// Beyond slow start the window grows with the ACK after as many as growth takes, which counts for nothing else (Linux up
-    /// to 3.19).
-    pub one_more: bool,
+    /// Bytes that it acknowledged, whatever `acked` counts.
+    pub covered: u64,
+    /// How the stack lets windows grow.
+    pub growth: GrowthRule,
     /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661 §4.1), and the ACK
     /// echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,
     /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN.
     pub ecn_echo: bool,
+}
+
+/// How a stack lets windows grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GrowthRule {
+    /// Slow start grows by all of [`Ack::acked`], not by one segment at most, and leaves the unused part to congestion
+    /// avoidance.
+    pub whole: bool,
+    /// Congestion avoidance counts ACKs, not bytes.
+    pub per_ack: bool,
+    /// Congestion avoidance grows the window with the ACK after the last one that it needs. That ACK counts for nothing
+    /// else.
+    pub late: bool,
+}
+
+impl GrowthRule {
+    /// Appropriate byte counting with L = 1 (RFC 3465, RFC 5681 §3.1).
+    pub const ABC: Self = Self { whole: false, per_ack: false, late: false };
 }
 
 impl Ack {
@@ -40,7 +175,7 @@ impl Ack {
     #[must_use]
     #[inline]
     pub fn slow_start(&self, cwnd: u64) -> u64 {
-        let limit = if self.whole { self.acked } else { u64::from(self.mss) };
+        let limit = if self.growth.whole { self.acked } else { u64::from(self.mss) };
         cwnd.saturating_add(self.acked.min(limit))
     }
 }
@@ -88,7 +223,7 @@ impl Congestion {
     }
 }
 
-/// All that an ACK told, for a controller that [wants it](CongestionControl::wants_feedback).
+/// What an ACK told, for a controller that [hears of it](About::hears).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
     /// When it arrived.
@@ -125,6 +260,8 @@ pub struct Feedback {
     pub ecn_echo: bool,
     /// The sender is in fast recovery.
     pub in_recovery: bool,
+    /// The controller may end slow start in its own way ([`HyStart::Own`](crate::HyStart::Own)).
+    pub own_slow_start: bool,
     /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), if the sender takes them.
     pub rate: Option<RateSample>,
     /// Payload of a full segment in bytes.
@@ -159,81 +296,50 @@ pub struct Window {
 
 /// The part of TCP that decides how large the window is. Holds no clock and no window: both are passed in.
 pub trait CongestionControl {
-    /// Its name in the registry.
-    fn name(&self) -> &'static str;
+    /// What this controller is, and what it asks of its sender.
+    fn about(&self) -> &'static About;
 
-    /// New data was acknowledged; `cwnd` is the window in bytes. Returns the new one. Must not grow it unless
+    /// Returns the new window in bytes after an ACK of new data; `cwnd` is the window before. Must not grow it unless
     /// [`Ack::may_grow`].
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64;
 
-    /// Congestion was found. Returns the new slow-start threshold in bytes, which, after
-    /// [`Signal::Loss`] and [`Signal::Ecn`], is also where the window goes.
+    /// Returns the new slow-start threshold in bytes after congestion. After [`Signal::Loss`] and [`Signal::Ecn`] the
+    /// window becomes that as well.
     fn on_congestion(&mut self, event: &Congestion) -> u64;
 
-    /// Nothing was sent for `idle`, and something is about to be.
-    fn on_idle(&mut self, now: Instant, idle: Duration);
+    /// A loss was found while the window is being reduced because of a mark. Returns the new slow-start threshold in
+    /// bytes if that is another event, `None` if it is the same one.
+    fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
+        let _ = event;
+        None
+    }
+
+    /// An ACK arrived, in recovery as well; comes before [`on_ack`](Self::on_ack), as [`About::hears`] says.
+    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+        let _ = (feedback, window);
+    }
+
+    /// Nothing was sent for `idle`, and a segment is about to be sent.
+    fn on_idle(&mut self, now: Instant, idle: Duration) {
+        let _ = (now, idle);
+    }
 
     /// Nothing was in flight, and the first segment since `pause` is about to leave (Linux `CA_EVENT_TX_START`).
     fn on_start(&mut self, now: Instant, pause: Duration) {
         let _ = (now, pause);
     }
 
-    /// The retransmission timer ran out; comes after [`on_congestion`](Self::on_congestion), where the window was reduced, or
-    /// without, where it had been before. `lost`: bytes taken for lost in all, where the sender takes delivery rate samples.
+    /// The retransmission timer ran out. Comes after [`on_congestion`](Self::on_congestion) if the timeout reduced the
+    /// window, and alone otherwise. `lost`: bytes taken for lost in all, if the sender takes delivery rate samples.
     fn on_timeout(&mut self, lost: u64) {
         let _ = lost;
     }
 
-    /// A reduction was taken back: nothing had been lost.
+    /// A reduction was taken back, since nothing had been lost.
     fn on_undo(&mut self) {}
 
-    /// True if [`on_feedback`](Self::on_feedback) is to be called; asked once, when the connection is made.
-    fn wants_feedback(&self) -> bool {
-        false
-    }
-
-    /// An ACK, in recovery as well; comes before [`on_ack`](Self::on_ack).
-    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
-        let _ = (feedback, window);
-    }
-
-    /// True if [`on_feedback`](Self::on_feedback) comes before the sender looks for losses and reduces the window, where the
-    /// stack has controllers that hear of ACKs early and late (Linux's `pkts_acked` and `in_ack_event` are early).
-    fn hears_first(&self) -> bool {
-        false
-    }
-
-    /// A loss was found while the window is being reduced because of a mark. Returns the new slow-start threshold in bytes if
-    /// that is another event; `None`: it is the same.
-    fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
-        let _ = event;
-        None
-    }
-
-    /// Asked once, when the connection is made, if [`HyStart`](crate::HyStart) is not the controller's own: whether its slow
-    /// start is the standard one, which ends at the threshold, grows by [`Ack::acked`], and which HyStart++ may shape. From then
-    /// on it is.
-    fn takes_standard_slow_start(&mut self) -> bool {
-        false
-    }
-
-    /// True if the controller sets the window in recovery too, and no rate reduction is to be made by the sender (BBR).
-    fn controls_all(&self) -> bool {
-        false
-    }
-
-    /// Bytes per second at which segments may leave; `None`: as the window lets them.
-    fn pacing_rate(&self) -> Option<u64> {
-        None
-    }
-
-    /// Least number of segments that leave together at the pacing rate, if the window allows.
-    fn least_burst(&self) -> u32 {
-        2
-    }
-
-    /// The window in bytes, where it may be less than a segment.
-    fn fine_window(&self) -> Option<u64> {
-        None
+    /// Returns how segments are spread over time.
+    fn pacing(&self) -> Pacing {
+        Pacing::UNPACED
     }
 }

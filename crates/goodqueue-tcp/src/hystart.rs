@@ -19,7 +19,7 @@
 
 use goodqueue::Duration;
 
-use crate::registry::Constant;
+use crate::congestion::Constant;
 
 /// Least and greatest rise of the RTT that counts (`MIN_RTT_THRESH` and `MAX_RTT_THRESH`, RFC 9406 §4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);

@@ -6,11 +6,11 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
+use crate::clock::{TICK, tick_of, ticks_between, ticks_since, timestamp};
 use crate::config::{LossDetection, MAX_WINDOW};
 use crate::reassembly::{Reassembly, Stored};
 use crate::receive_buffer::{ReceiveBuffer, SCALE};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::sender::{TICK, tick_of, ticks_between, ticks_since, timestamp};
 
 /// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);

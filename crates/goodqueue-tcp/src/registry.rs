@@ -1,45 +1,15 @@
 //! Every congestion controller of this crate, by name. A new one is added in the list below and nowhere else.
 
-use goodqueue::{Duration, Instant};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
+use goodqueue::{ConfigError, Duration, Instant};
 
-/// A congestion controller as its users see it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct About {
-    /// Its name.
-    pub name: &'static str,
-    /// One sentence: what it does.
-    pub summary: &'static str,
-    /// The document that defines it.
-    pub reference: &'static str,
-    /// What is built in.
-    pub constants: &'static [Constant],
-    /// What it needs of both ends.
-    pub needs: Needs,
-}
-
-/// What a controller needs of both ends of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Needs {
-    /// Nothing.
-    Nothing,
-    /// Timestamps, for one-way delays.
-    Timestamps,
-    /// ECN with an echo of each segment's own mark.
-    AccurateEcn,
-}
-
-/// A constant of a controller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Constant {
-    /// The name its document gives it.
-    pub name: &'static str,
-    /// Value and unit.
-    pub value: &'static str,
-    /// Where it stands.
-    pub source: &'static str,
-}
+use crate::config::Config;
+use crate::congestion::parameter::Value;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, Needs, Pacing, Window,
+};
 
 /// Writes the enum over all controllers and the dispatch.
 macro_rules! controllers {
@@ -64,18 +34,36 @@ macro_rules! controllers {
                 None
             }
 
-            /// What this controller is.
+            /// What this controller is, and what it asks of its sender.
             #[must_use]
-            pub const fn about(&self) -> About {
+            pub const fn about(&self) -> &'static About {
                 match self {
-                    $(Self::$name(_) => <$controller>::ABOUT),+
+                    $(Self::$name(_) => &<$controller>::ABOUT),+
                 }
+            }
+
+            /// Sets a parameter of this controller.
+            ///
+            /// # Errors
+            /// The controller has no parameter of this name, or the value is of another sort or out of range. The
+            /// controller is as before.
+            pub fn set(&mut self, parameter: &'static str, value: Value) -> Result<(), ConfigError> {
+                let known = self.about().parameters;
+                let Some(found) = known.iter().find(|known| known.name == parameter) else {
+                    let names: Vec<&str> = known.iter().map(|known| known.name).collect();
+                    return Err(ConfigError::new(parameter, value.to_string(), one_of(&names)));
+                };
+                found.check(value)?;
+                match self {
+                    $(Self::$name(controller) => Controller::set(controller, parameter, value)),+
+                }
+                Ok(())
             }
         }
 
         impl CongestionControl for AnyCongestionControl {
-            fn name(&self) -> &'static str {
-                self.about().name
+            fn about(&self) -> &'static About {
+                self.about()
             }
 
             #[inline]
@@ -115,9 +103,9 @@ macro_rules! controllers {
                 }
             }
 
-            fn wants_feedback(&self) -> bool {
+            fn pacing(&self) -> Pacing {
                 match self {
-                    $(Self::$name(controller) => controller.wants_feedback()),+
+                    $(Self::$name(controller) => controller.pacing()),+
                 }
             }
 
@@ -127,45 +115,9 @@ macro_rules! controllers {
                 }
             }
 
-            fn hears_first(&self) -> bool {
-                match self {
-                    $(Self::$name(controller) => controller.hears_first()),+
-                }
-            }
-
             fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
                 match self {
                     $(Self::$name(controller) => controller.on_loss_after_mark(event)),+
-                }
-            }
-
-            fn takes_standard_slow_start(&mut self) -> bool {
-                match self {
-                    $(Self::$name(controller) => controller.takes_standard_slow_start()),+
-                }
-            }
-
-            fn controls_all(&self) -> bool {
-                match self {
-                    $(Self::$name(controller) => controller.controls_all()),+
-                }
-            }
-
-            fn pacing_rate(&self) -> Option<u64> {
-                match self {
-                    $(Self::$name(controller) => controller.pacing_rate()),+
-                }
-            }
-
-            fn least_burst(&self) -> u32 {
-                match self {
-                    $(Self::$name(controller) => controller.least_burst()),+
-                }
-            }
-
-            fn fine_window(&self) -> Option<u64> {
-                match self {
-                    $(Self::$name(controller) => controller.fine_window()),+
                 }
             }
         }
@@ -179,22 +131,22 @@ macro_rules! controllers {
 }
 
 controllers! {
-    NewReno = crate::new_reno::NewReno;
-    NewRenoNs2 = crate::new_reno_ns2::NewRenoNs2;
-    Cubic = crate::cubic::Cubic;
-    CubicLinux = crate::cubic_linux::CubicLinux;
-    CubicNs2 = crate::cubic_ns2::CubicNs2;
-    Reno = crate::reno::Reno;
-    Dctcp = crate::dctcp::Dctcp;
-    Vegas = crate::vegas::Vegas;
-    Ledbat = crate::ledbat::Ledbat;
-    LedbatUtp = crate::ledbat_utp::LedbatUtp;
-    LedbatNs2 = crate::ledbat_ns2::LedbatNs2;
-    TcpLp = crate::tcp_lp::TcpLp;
-    Nice = crate::nice::Nice<false>;
-    NiceNs2 = crate::nice::Nice<true>;
-    Compound = crate::compound::Compound;
-    Bbr = crate::bbr::Bbr;
+    NewReno = crate::congestion::new_reno::NewReno;
+    NewRenoNs2 = crate::congestion::new_reno_ns2::NewRenoNs2;
+    Cubic = crate::congestion::cubic::Cubic;
+    CubicLinux = crate::congestion::cubic_linux::CubicLinux;
+    CubicNs2 = crate::congestion::cubic_ns2::CubicNs2;
+    Reno = crate::congestion::reno::Reno;
+    Dctcp = crate::congestion::dctcp::Dctcp;
+    Vegas = crate::congestion::vegas::Vegas;
+    Ledbat = crate::congestion::ledbat::Ledbat;
+    LedbatUtp = crate::congestion::ledbat_utp::LedbatUtp;
+    LedbatNs2 = crate::congestion::ledbat_ns2::LedbatNs2;
+    TcpLp = crate::congestion::tcp_lp::TcpLp;
+    Nice = crate::congestion::nice::Nice<false>;
+    NiceNs2 = crate::congestion::nice::Nice<true>;
+    Compound = crate::congestion::compound::Compound;
+    Bbr = crate::congestion::bbr::Bbr;
 }
 
 /// The names of all controllers.
@@ -202,15 +154,76 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|about| about.name)
 }
 
+fn one_of(names: &[&str]) -> String {
+    if names.is_empty() { String::from("none: it has no parameters") } else { names.join(", ") }
+}
+
+impl Config {
+    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.
+    #[must_use]
+    pub fn suited_to(mut self, name: &str) -> Self {
+        let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);
+        match needs {
+            Some(Needs::Timestamps) => self.timestamps = true,
+            Some(Needs::AccurateEcn) => {
+                self.ecn = true;
+                self.accurate_ecn_echo = true;
+            }
+            Some(Needs::Nothing) | None => {}
+        }
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::*;
 
     #[test]
     fn every_listed_name_makes_the_controller_of_that_name() {
         for name in names() {
-            assert_eq!(AnyCongestionControl::by_name(name).map(|cc| cc.name()), Some(name));
+            assert_eq!(AnyCongestionControl::by_name(name).map(|cc| cc.about().name), Some(name));
         }
         assert!(AnyCongestionControl::by_name("vegas2").is_none());
+    }
+
+    #[test]
+    fn setting_a_parameter_to_its_default_changes_nothing_and_to_another_value_something() {
+        for about in CONTROLLERS {
+            for parameter in about.parameters {
+                let fresh = AnyCongestionControl::by_name(about.name).expect("listed");
+                let mut set = fresh.clone();
+                set.set(parameter.name, parameter.default).expect("a default is in range");
+                assert_eq!(format!("{set:?}"), format!("{fresh:?}"), "{} {}", about.name, parameter.name);
+                set.set(parameter.name, parameter.most).expect("in range");
+                assert_ne!(format!("{set:?}"), format!("{fresh:?}"), "{} {}", about.name, parameter.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_is_unknown_out_of_range_or_of_another_sort_is_refused() {
+        let mut ledbat = AnyCongestionControl::by_name("ledbat").expect("listed");
+        let wrong = [
+            (
+                "targt",
+                Value::Time(Duration::from_millis(5)),
+                "`targt 5ms` is not possible: allowed is target, gain",
+            ),
+            (
+                "target",
+                Value::Time(Duration::ZERO),
+                "`target 0s` is not possible: allowed is above 0s, at most 10s",
+            ),
+            ("target", Value::Number(5.0), "`target 5` is not possible: allowed is above 0s, at most 10s"),
+            ("gain", Value::Number(f64::NAN), "`gain NaN` is not possible: allowed is above 0, at most 1000"),
+        ];
+        for (name, value, message) in wrong {
+            assert_eq!(ledbat.set(name, value).map_err(|error| format!("{error}")), Err(message.into()));
+        }
+        let mut reno = AnyCongestionControl::by_name("reno").expect("listed");
+        assert!(reno.set("beta", Value::Number(0.5)).is_err());
     }
 }

@@ -7,8 +7,9 @@ use alloc::sync::Arc;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
 use crate::Config;
+use crate::clock::{ticks_between, timestamp};
 use crate::config::{SendTuning, UndoRule};
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Hears};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -229,15 +230,16 @@ impl<C: CongestionControl> Sender<C> {
     ///
     /// # Errors
     /// See [`Config::check`].
-    pub fn new(config: impl Into<Arc<Config>>, mut controller: C) -> Result<Self, ConfigError> {
+    pub fn new(config: impl Into<Arc<Config>>, controller: C) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
         let mss = u64::from(config.payload());
-        let feedback = controller.wants_feedback();
-        let controls_all = controller.controls_all();
-        let pace = controller.pacing_rate();
-        let standard = config.hystart != HyStart::Own && controller.takes_standard_slow_start();
-        let hystart = (standard && config.hystart == HyStart::Rfc9406).then(Box::default);
+        let about = controller.about();
+        let feedback = about.hears != Hears::Nothing;
+        let controls_all = about.controls_all;
+        let pace = controller.pacing().rate;
+        let shaped = about.standard_slow_start && config.hystart == HyStart::Rfc9406;
+        let hystart = shaped.then(Box::default);
         let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, config.linux());
         if config.fack() && config.undo == UndoRule::Whole {
             scoreboard.trust_sacked();
@@ -738,41 +740,6 @@ impl<C: CongestionControl> Sender<C> {
         self.cwnd = self.cwnd.min(window);
         self.last_sent = now;
     }
-}
-
-/// Linux's timestamps tick so often, in nanoseconds: what it decides by them is decided in these ticks.
-pub(crate) const TICK: u64 = 1_000_000;
-
-const fn ticks(instant: Instant) -> u64 {
-    instant.as_nanos() / TICK
-}
-
-/// How many ticks of Linux's began between these moments.
-pub(crate) fn ticks_between(earlier: Instant, later: Instant) -> Duration {
-    Duration::from_nanos((ticks(later) - ticks(earlier)) * TICK)
-}
-
-/// The tick in which, in the last 2^32 microseconds, the timestamps clock showed `stamp`.
-pub(crate) fn tick_of(now: Instant, stamp: u32) -> u64 {
-    ticks(sent_at(now, stamp))
-}
-
-/// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`, in ticks of Linux's and at least one.
-pub(crate) fn ticks_since(now: Instant, stamp: u32) -> Duration {
-    let passed = ticks(now) - tick_of(now, stamp);
-    Duration::from_nanos(passed.max(1) * TICK)
-}
-
-/// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
-fn sent_at(now: Instant, stamp: u32) -> Instant {
-    now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
-}
-
-/// The clock of the timestamps option: microseconds modulo 2^32 (RFC 7323 §5.4 asks for 1 ms to 1 s; delay-based
-/// controllers need finer).
-#[expect(clippy::cast_possible_truncation, reason = "the option's clock wraps")]
-pub(crate) const fn timestamp(now: Instant) -> u32 {
-    (now.as_nanos() / 1000) as u32
 }
 
 /// The length of a segment, which [`Config::check`] keeps below 2^16.

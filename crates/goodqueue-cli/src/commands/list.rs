@@ -12,8 +12,9 @@ use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units::show_time;
 use goodqueue_tcp::config::MAX_WINDOW;
-use goodqueue_tcp::registry::Constant;
-use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile, hystart};
+use goodqueue_tcp::congestion::Constant;
+use goodqueue_tcp::congestion::parameter::{Parameter as TcpParameter, Value as TcpValue};
+use goodqueue_tcp::{HyStart, Profile, hystart};
 use serde_json::{Map, Value, json};
 
 use super::run::scenario_names;
@@ -225,15 +226,19 @@ fn tcps() -> (Vec<Value>, Vec<String>) {
         .map(|about| {
             let mut entry = json!({
                 "name": about.name, "summary": about.summary, "reference": about.reference,
-                "variants": [], "constants": constants_json(about.constants),
+                "variants": [], "parameters": tcp_parameters_json(about.parameters),
+                "constants": constants_json(about.constants),
             });
             let mut text = format!("{} – {} ({})\n", about.name, about.summary, about.reference);
+            for parameter in about.parameters {
+                let TcpParameter { name, doc, default, source, .. } = parameter;
+                let _ = writeln!(text, "  {name:18}  {doc} [default: {default}; {source}]");
+            }
             for constant in about.constants {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "  {} = {} [{}]", constant.name, constant.value, constant.source);
             }
-            let controller = AnyCongestionControl::by_name(about.name);
-            if controller.is_some_and(|mut controller| controller.takes_standard_slow_start()) {
+            if about.standard_slow_start {
                 entry["hystart"] = json!({HyStart::Rfc9406.name(): constants_json(hystart::CONSTANTS)});
                 let one = |constant: &Constant| format!("{} = {}", constant.name, constant.value);
                 let all: Vec<String> = hystart::CONSTANTS.iter().map(one).collect();
@@ -242,6 +247,21 @@ fn tcps() -> (Vec<Value>, Vec<String>) {
             (entry, text)
         })
         .unzip()
+}
+
+fn tcp_parameters_json(parameters: &[TcpParameter]) -> Value {
+    let one = |parameter: &TcpParameter| {
+        let unit = match parameter.default {
+            TcpValue::Time(_) => "time",
+            TcpValue::Number(_) => "number",
+            TcpValue::Count(_) => "integer",
+        };
+        json!({
+            "name": parameter.name, "unit": unit, "default": parameter.default.to_string(),
+            "range": parameter.range, "source": parameter.source, "doc": parameter.doc,
+        })
+    };
+    parameters.iter().map(one).collect()
 }
 
 fn constants_json(constants: &[Constant]) -> Value {

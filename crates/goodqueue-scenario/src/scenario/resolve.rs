@@ -41,7 +41,7 @@ impl Document {
         let link = read_link(&root, duration)?;
         let hops = read_hops(&root, &link, duration)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
-        tcp_table.only(TCP_KEYS)?;
+        tcp_table.only(&TCP_KEYS)?;
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
         let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
         check_distances(&root, &hops, &flows)?;

@@ -1,10 +1,14 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
+use std::sync::LazyLock;
+
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::config::RtoRule;
-use goodqueue_tcp::ledbat::{Ledbat, LedbatParams};
-use goodqueue_tcp::{AnyCongestionControl, CongestionControl, HyStart, Profile};
+use goodqueue_tcp::congestion::About;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
+use goodqueue_tcp::registry::CONTROLLERS;
+use goodqueue_tcp::{AnyCongestionControl, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::Raw;
@@ -34,10 +38,19 @@ pub struct Tcp {
     pub hystart: Option<HyStart>,
     /// What earlier connections to the same host left.
     pub remembers: Remembered,
-    /// What LEDBAT aims at, and how fast; for no other congestion control.
-    pub ledbat: Option<LedbatParams>,
+    /// Parameters of the congestion control that differ from its defaults.
+    pub tuning: Option<Tuning>,
     /// Name of the rest of its behaviour.
     pub profile: String,
+}
+
+/// Parameters of one congestion control.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tuning {
+    /// Name of the congestion control that has them.
+    pub controller: &'static str,
+    /// All of its parameters, in the order of its table.
+    pub values: Vec<(&'static str, ParameterValue)>,
 }
 
 /// What a connection of Linux knows of earlier ones to the same host.
@@ -91,8 +104,14 @@ impl Tcp {
         if let Some(ssthresh) = self.remembers.ssthresh {
             table["remembers"]["ssthresh"] = json!(ssthresh);
         }
-        if let Some(LedbatParams { target, gain }) = self.ledbat {
-            table["ledbat"] = json!({ "target": target.to_string(), "gain": gain });
+        if let Some(Tuning { controller, values }) = &self.tuning {
+            for (name, value) in values {
+                table[*controller][*name] = match value {
+                    ParameterValue::Time(span) => json!(span.to_string()),
+                    ParameterValue::Number(number) => json!(number),
+                    ParameterValue::Count(count) => json!(count),
+                };
+            }
         }
         table
     }
@@ -133,10 +152,12 @@ impl Tcp {
             config.initial_ssthresh = u64::from(segments) * u64::from(config.payload());
         }
         config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
-        let controller = profile
+        let mut controller = profile
             .controller(&self.cc)
             .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", self.cc)))?;
-        let controller = self.ledbat.map_or(controller, |params| Ledbat::new(params).into());
+        for (name, value) in self.tuning.iter().flat_map(|tuning| &tuning.values) {
+            controller.set(name, *value).map_err(|error| Diagnostic::new(error.to_string()))?;
+        }
         Ok((config, controller))
     }
 }
@@ -157,7 +178,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         rwnd: None,
         hystart: None,
         remembers: Remembered::default(),
-        ledbat: None,
+        tuning: None,
         profile: preferred("rfc", names.profiles),
     }
 }
@@ -217,7 +238,7 @@ pub(super) fn read_tcp(
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
         hystart: read_hystart(table, default, cc)?,
         remembers: read_remembered(table, default.remembers, profile)?,
-        ledbat: read_ledbat(table, default.ledbat, cc, profile)?,
+        tuning: read_tuning(table, default.tuning.as_ref(), cc, profile)?,
         profile: profile.to_owned(),
     })
 }
@@ -237,7 +258,7 @@ fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
 /// What the flows of another table have in common need not fit this one's congestion control: then that has its own.
 fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<HyStart>, Diagnostic> {
     let controller = Profile::by_name(&default.profile).and_then(|profile| profile.controller(cc));
-    let fits = controller.is_some_and(|mut controller| controller.takes_standard_slow_start());
+    let fits = controller.is_some_and(|controller| controller.about().standard_slow_start);
     let given = table.choice("hystart", "", &HyStart::ALL.map(HyStart::name))?;
     match HyStart::ALL.into_iter().find(|hystart| hystart.name() == given) {
         Some(HyStart::Rfc9406) if !fits => {
@@ -284,37 +305,60 @@ fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Re
 }
 
 /// Flows of another congestion control have none, whatever the others have.
-fn read_ledbat(
+fn read_tuning(
     table: &Reader<'_>,
-    default: Option<LedbatParams>,
+    default: Option<&Tuning>,
     cc: &str,
     profile: &str,
-) -> Result<Option<LedbatParams>, Diagnostic> {
+) -> Result<Option<Tuning>, Diagnostic> {
     let controller = Profile::by_name(profile).and_then(|profile| profile.controller(cc));
-    let fits = controller.is_some_and(|controller| controller.name() == Ledbat::ABOUT.name);
-    let Some(node) = table.node("ledbat") else { return Ok(default.filter(|_| fits)) };
-    if !fits {
+    let own = controller.map(|controller| controller.about());
+    let own_name = own.map_or("", |own| own.name);
+    if let Some(other) = tuned().find(|about| about.name != own_name && table.node(about.name).is_some()) {
+        let name = other.name;
+        let message = Diagnostic::new(format!(
+            "the parameters of `{name}` do not apply to `{cc}` of the profile `{profile}`"
+        ));
         let message =
-            Diagnostic::new(format!("`{cc}` of the profile `{profile}` has its own target and gain"));
-        let message = message.allowed("with `cc = \"ledbat\"`, in the profiles where it is that of RFC 6817");
-        return Err(
-            table.error("ledbat", message.help("leave `ledbat` out, or choose another `cc` or `profile`"))
-        );
+            message.allowed(format!("with `cc = \"{name}\"`, in the profiles where it is that one"));
+        let help = format!("leave `{name}` out, or choose another `cc` or `profile`");
+        return Err(table.error(name, message.help(help)));
     }
-    let inner = Reader::of(table.document(), node, "`ledbat`")?;
-    inner.only(&["target", "gain"])?;
-    let usual = LedbatParams::default();
-    let target = inner.time("target")?.unwrap_or(usual.target);
-    if target.is_zero() || target > Duration::from_secs(10) {
-        let message = Diagnostic::new(format!("a target of {target} is not possible"));
-        return Err(inner.error("target", message.allowed("above 0s, at most 10s")));
+    let Some((own, node)) = own.and_then(|own| Some((own, table.node(own.name)?))) else {
+        return Ok(default.filter(|tuning| tuning.controller == own_name).cloned());
+    };
+    let title = format!("`{}`", own.name);
+    let inner = Reader::of(table.document(), node, &title)?;
+    let names: Vec<&str> = own.parameters.iter().map(|parameter| parameter.name).collect();
+    inner.only(&names)?;
+    let read = |parameter: &Parameter| Ok((parameter.name, read_parameter(&inner, parameter)?));
+    let values = own.parameters.iter().map(read).collect::<Result<_, Diagnostic>>()?;
+    Ok(Some(Tuning { controller: own.name, values }))
+}
+
+/// Reads a parameter of a congestion control; its default if it is not given.
+fn read_parameter(table: &Reader<'_>, parameter: &Parameter) -> Result<ParameterValue, Diagnostic> {
+    let name = parameter.name;
+    let given = match parameter.default {
+        ParameterValue::Time(_) => table.time(name)?.map(ParameterValue::Time),
+        ParameterValue::Number(_) => table.number(name)?.map(ParameterValue::Number),
+        ParameterValue::Count(default) => {
+            Some(ParameterValue::Count(table.integer(name, default, 0, u64::MAX)?))
+        }
+    };
+    let value = given.unwrap_or(parameter.default);
+    match parameter.check(value) {
+        Ok(()) => Ok(value),
+        Err(_) => {
+            let message = Diagnostic::new(format!("a {name} of {value} is not possible"));
+            Err(table.error(name, message.allowed(parameter.range)))
+        }
     }
-    let gain = inner.number("gain")?.unwrap_or(usual.gain);
-    if !(gain > 0.0 && gain <= 1000.0) {
-        let message = Diagnostic::new(format!("a gain of {gain} is not possible"));
-        return Err(inner.error("gain", message.allowed("above 0, at most 1000")));
-    }
-    Ok(Some(LedbatParams { target, gain }))
+}
+
+/// The congestion controls that have parameters.
+fn tuned() -> impl Iterator<Item = &'static About> {
+    CONTROLLERS.iter().filter(|about| !about.parameters.is_empty())
 }
 
 fn read_delayed_ack(
@@ -352,20 +396,13 @@ fn checked_delayed_ack(
     Ok(Some(ack))
 }
 
-pub(super) const TCP_KEYS: &[&str] = &[
-    "cc",
-    "iw",
-    "mss",
-    "delayed_ack",
-    "ecn",
-    "sack",
-    "min_rto",
-    "rwnd",
-    "hystart",
-    "remembers",
-    "ledbat",
-    "profile",
-];
+/// Keys of `[tcp]`: those of connections, and a table for each congestion control that has parameters.
+pub(super) static TCP_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let tables = tuned().map(|about| about.name);
+    CONNECTION_KEYS.iter().copied().chain(tables).chain(["profile"]).collect()
+});
+const CONNECTION_KEYS: &[&str] =
+    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "remembers"];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -1,3 +1,5 @@
+use goodqueue_tcp::congestion::parameter::Value as ParameterValue;
+
 use super::*;
 use proptest::prelude::*;
 use std::path::Path;
@@ -394,7 +396,7 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 }
 
 #[test]
-fn only_the_ledbat_of_rfc_6817_takes_a_target_and_a_gain() {
+fn only_the_flows_of_a_congestion_control_take_its_parameters() {
     let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
     let text = "tcp.cc = \"ledbat\"\ntcp.ledbat = { target = \"5ms\", gain = 10 }\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n\
@@ -404,11 +406,38 @@ fn only_the_ledbat_of_rfc_6817_takes_a_target_and_a_gain() {
     assert_eq!(told, [r#"{"target":"5ms","gain":10.0}"#, "null", "null", r#"{"target":"25ms","gain":1.0}"#]);
     assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
     let refused = resolve("[[flows]]\nledbat = { gain = 2 }").unwrap_err().to_string();
-    assert!(refused.contains("`cubic` of the profile `rfc` has its own target"), "{refused}");
+    assert!(
+        refused.contains("the parameters of `ledbat` do not apply to `cubic` of the profile `rfc`"),
+        "{refused}"
+    );
     for bad in
         ["{ target = \"0s\" }", "{ target = \"11s\" }", "{ gain = 0 }", "{ gain = -1 }", "{ speed = 3 }", "5"]
     {
         assert!(resolve(&format!("tcp.cc = \"ledbat\"\ntcp.ledbat = {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn every_parameter_of_every_congestion_control_can_be_set_and_reads_back() {
+    for about in goodqueue_tcp::registry::CONTROLLERS {
+        for parameter in about.parameters {
+            let most = match parameter.most {
+                ParameterValue::Time(span) => format!("\"{span}\""),
+                number => number.to_string(),
+            };
+            let text = format!(
+                "tcp.cc = \"{cc}\"\ntcp.{cc}.{name} = {most}\n[[flows]]",
+                cc = about.name,
+                name = parameter.name
+            );
+            let names = Names { cc: &[about.name], profiles: &["rfc"] };
+            let resolve = |document: Document| document.resolve(&names).unwrap();
+            let scenario = resolve(Document::parse("load.toml", &text, Path::new("")).unwrap());
+            let set = scenario.tcp.tuning.as_ref().expect("it was set").values.iter();
+            assert!(set.into_iter().any(|(name, value)| *name == parameter.name && *value == parameter.most));
+            let json = scenario.to_json();
+            assert_eq!(resolve(Document::from_json(&json).unwrap()).to_json(), json, "{text}");
+        }
     }
 }
 

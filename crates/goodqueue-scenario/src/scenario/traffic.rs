@@ -108,7 +108,7 @@ macro_rules! kinds {
             fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<(Self, Direction), Diagnostic> {
                 let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
                 $(if kind == $settings::NAME {
-                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS } else { &[] };
+                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
                     table.only(&[FLOW_KEYS, $settings::KEYS, of_tcp].concat())?;
                     return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
                 })+

@@ -23,7 +23,8 @@ use alloc::vec::Vec;
 use goodqueue::{Duration, Instant};
 
 use super::reaction::News;
-use super::{Sender, State, ticks};
+use super::{Sender, State};
+use crate::clock::ticks;
 use crate::congestion::{CongestionControl, Signal};
 use crate::segment::{Flags, SackBlocks, Segment};
 
@@ -277,7 +278,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The window in bytes, which may be less than a packet.
     fn fine_window(&self) -> u64 {
-        self.controller.fine_window().unwrap_or(self.cwnd)
+        self.controller.pacing().fine_window.unwrap_or(self.cwnd)
     }
 
     /// Payload of the first packet that never left; that of a FIN alone is empty.

@@ -11,7 +11,8 @@
 use goodqueue::{Duration, Instant};
 
 use super::reaction::News;
-use super::{FIRST_BYTE, Phase, Sender, sent_at};
+use super::{FIRST_BYTE, Phase, Sender};
+use crate::clock::sent_at;
 use crate::congestion::{CongestionControl, Signal};
 use crate::scoreboard::DUP_THRESH;
 use crate::segment::{Flags, Segment};

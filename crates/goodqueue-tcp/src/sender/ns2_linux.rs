@@ -12,7 +12,8 @@
 use goodqueue::Instant;
 
 use super::reaction::News;
-use super::{FIRST_BYTE, Phase, Sender, State, sent_at};
+use super::{FIRST_BYTE, Phase, Sender, State};
+use crate::clock::sent_at;
 use crate::congestion::{CongestionControl, Signal};
 use crate::scoreboard::Blocks;
 use crate::segment::{Flags, MAX_SACK_BLOCKS, Segment};

@@ -2,7 +2,8 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{Phase, Purpose, Sender, Undo, ticks};
+use super::{Phase, Purpose, Sender, Undo};
+use crate::clock::ticks;
 use crate::congestion::{CongestionControl, Signal};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Found, Record};

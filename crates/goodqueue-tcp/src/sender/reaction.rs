@@ -2,10 +2,10 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, TICK};
-use super::{narrow, sent_at, ticks, ticks_since};
+use super::{FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, Sender, State, narrow};
+use crate::clock::{TICK, sent_at, ticks, ticks_since};
 use crate::config::{Growth, LossDetection, RtoRule, UndoRule};
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
+use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, GrowthRule, Hears, Signal, Window};
 use crate::hystart::{HyStart, Seen, Verdict};
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::{DUP_THRESH, Found};
@@ -192,7 +192,7 @@ impl<C: CongestionControl> Sender<C> {
         if tested {
             self.go_on_testing(&news, duplicate_reported);
         }
-        let hears_first = self.feedback && !forward && self.controller.hears_first();
+        let hears_first = self.feedback && !forward && self.controller.about().hears == Hears::EveryAckFirst;
         if hears_first {
             self.tell(now, segment, &mut news, pipe_before, echo);
         }
@@ -336,9 +336,12 @@ impl<C: CongestionControl> Sender<C> {
             rtt: news.rtt,
             ssthresh: threshold,
             mss: narrow(self.mss),
-            whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
-            per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart).then_some(news.acked),
-            one_more: self.config.fack(),
+            covered: news.acked,
+            growth: GrowthRule {
+                whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
+                per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart),
+                late: self.config.fack(),
+            },
             may_grow,
             ecn_echo: echo,
         };
@@ -368,7 +371,7 @@ impl<C: CongestionControl> Sender<C> {
         match hystart.on_ack(&seen) {
             Verdict::Grow(bytes) => {
                 ack.acked = bytes;
-                ack.whole = true;
+                ack.growth.whole = true;
             }
             Verdict::Leave => ack.ssthresh = self.cwnd,
         }
@@ -409,6 +412,7 @@ impl<C: CongestionControl> Sender<C> {
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
             ecn_echo: echo,
             in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
+            own_slow_start: self.config.hystart == HyStart::Own,
             rate,
             mss: narrow(self.mss),
         };
@@ -416,7 +420,7 @@ impl<C: CongestionControl> Sender<C> {
         self.controller.on_feedback(&feedback, &mut window);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
-        self.pace = self.controller.pacing_rate().filter(|_| !self.config.libutp());
+        self.pace = self.controller.pacing().rate.filter(|_| !self.config.libutp());
     }
 
     /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns false if losses are not

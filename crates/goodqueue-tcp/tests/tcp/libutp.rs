@@ -69,7 +69,9 @@ fn what_is_queued_is_not_taken_back() {
     let mut pair = Pair::bulk_with(Profile::by_name("libutp").expect("listed").settings, "ledbat_utp");
     pair.data_fates = [Fate::Deliver; 12].into_iter().chain([Fate::Delay(400); 20]).collect();
     // The window is ten bytes, nothing is out, and one packet waits for the timeout.
-    pair.run_while(|pair| pair.sender.controller().fine_window() != Some(10) || pair.sender.in_flight() > 0);
+    pair.run_while(|pair| {
+        pair.sender.controller().pacing().fine_window != Some(10) || pair.sender.in_flight() > 0
+    });
     let sent = pair.data.len();
     pair.sender.take_back();
     pair.run_until(at(20_000));

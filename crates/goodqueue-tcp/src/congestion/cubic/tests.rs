@@ -1,4 +1,5 @@
 use super::*;
+use crate::congestion::GrowthRule;
 
 const MSS: u32 = 1460;
 
@@ -16,11 +17,10 @@ fn ack(now: Instant, rtt_ms: u64) -> Ack {
         rtt: None,
         ssthresh: 0,
         mss: MSS,
-        per_ack: None,
-        one_more: false,
+        covered: 0,
+        growth: GrowthRule::ABC,
         may_grow: true,
         ecn_echo: false,
-        whole: false,
     }
 }
 
@@ -103,7 +103,7 @@ fn a_small_window_grows_as_fast_as_reno() {
             rounds_to_plateau = rounds;
         }
     }
-    close(rounds_to_plateau, 3.0 / ALPHA, 0.4);
+    close(rounds_to_plateau, 3.0 / Law::default().alpha, 0.4);
     close(bytes(window) / f64::from(MSS), 10.0 + 16.0 - rounds_to_plateau, 0.5);
 }
 

@@ -2,9 +2,11 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::sender::TICK;
+use crate::clock::TICK;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Window,
+};
 
 /// β in 1024ths.
 const BETA: u64 = 717;
@@ -26,10 +28,8 @@ const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
 const UPDATE_INTERVAL: u64 = 31;
 /// RTT samples so soon after the start of an epoch are not trusted to be the least.
 const DELAY_MIN_PAUSE: u64 = 1000;
-/// `HyStart`: window in segments from which on it watches; samples per round; spacing of an ACK train.
-const LOW_WINDOW: u64 = 16;
+/// `HyStart`: samples per round.
 const MIN_SAMPLES: u32 = 8;
-const TRAIN_SPACING: Duration = Duration::from_millis(2);
 /// `HyStart`: how much the RTT may rise: an eighth (a sixteenth up to Linux 3.19), within these bounds.
 const MIN_DELAY_THRESHOLD: Duration = Duration::from_millis(4);
 const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
@@ -37,6 +37,21 @@ const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
 const BURST_DELAY: Duration = Duration::from_millis(1);
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
+
+/// Parameters of `HyStart`.
+#[derive(Clone, Copy, Debug)]
+struct HyStartParams {
+    /// Window in segments from which on it watches.
+    low_window: u64,
+    /// Greatest spacing of the ACKs of a train.
+    ack_delta: Duration,
+}
+
+impl Default for HyStartParams {
+    fn default() -> Self {
+        Self { low_window: 16, ack_delta: Duration::from_millis(2) }
+    }
+}
 
 /// CUBIC with Linux's arithmetic. Windows are in segments inside, times but the RTTs in milliseconds of the kernel's clock.
 #[derive(Clone, Debug, Default)]
@@ -68,8 +83,7 @@ pub struct CubicLinux {
     samples: u32,
     /// `HyStart` ended slow start.
     found: bool,
-    /// `HyStart` is off.
-    standard: bool,
+    hystart: HyStartParams,
 }
 
 impl CubicLinux {
@@ -78,6 +92,24 @@ impl CubicLinux {
         name: "cubic_linux",
         summary: "CUBIC in Linux's fixed point and whole segments, with HyStart",
         reference: "Linux 6.1 tcp_cubic, RFC 9438; Ha & Rhee 2011 (HyStart)",
+        parameters: &[
+            Parameter::count(
+                "hystart_low_window",
+                16,
+                (0, 1_000_000),
+                "0 to 1000000",
+                "Linux 6.1, module parameter",
+                "window in segments below which HyStart does not end slow start",
+            ),
+            Parameter::time(
+                "hystart_ack_delta",
+                Duration::from_millis(2),
+                (Duration::ZERO, Duration::from_secs(1)),
+                "0s to 1s",
+                "Linux 6.1, module parameter",
+                "greatest time between two ACKs of a train",
+            ),
+        ],
         constants: &[
             Constant {
                 name: "C",
@@ -85,14 +117,10 @@ impl CubicLinux {
                 source: "Linux 6.1, module parameter bic_scale 41",
             },
             Constant { name: "beta", value: "717/1024", source: "Linux 6.1, module parameter beta" },
-            Constant {
-                name: "hystart_low_window",
-                value: "16 segments",
-                source: "Linux 6.1, module parameter",
-            },
-            Constant { name: "hystart_ack_delta", value: "2 ms", source: "Linux 6.1, module parameter" },
         ],
-        needs: Needs::Nothing,
+        hears: Hears::EveryAck,
+        standard_slow_start: true,
+        ..About::PLAIN
     };
 
     fn hystart(&mut self, feedback: &Feedback, delay: Duration, window: &mut Window) {
@@ -104,14 +132,14 @@ impl CubicLinux {
             self.round_rtt = None;
             self.samples = 0;
         }
-        if window.cwnd < LOW_WINDOW * u64::from(feedback.mss) {
+        if window.cwnd < self.hystart.low_window * u64::from(feedback.mss) {
             return;
         }
         // What is different where growth counts ACKs: no allowance for bursts, the first samples of a round alone decide, and
         // the RTT may rise by a sixteenth.
         let early = self.ratio > 0;
         let least = self.delay_min.unwrap_or(delay);
-        if now.since(self.train) <= TRAIN_SPACING {
+        if now.since(self.train) <= self.hystart.ack_delta {
             self.train = now;
             let allowance = if early { Duration::ZERO } else { BURST_DELAY };
             let threshold = Duration::from_nanos((least + allowance).as_nanos() / 2);
@@ -207,15 +235,15 @@ impl CubicLinux {
 }
 
 impl CongestionControl for CubicLinux {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         let mss = u64::from(ack.mss).max(1);
-        if let Some(bytes) = ack.per_ack {
-            self.note_ratio(bytes, mss);
+        if ack.growth.per_ack {
+            self.note_ratio(ack.covered, mss);
         }
         if !ack.may_grow {
             return cwnd;
@@ -224,7 +252,7 @@ impl CongestionControl for CubicLinux {
         let mut cwnd = cwnd;
         if cwnd < ack.ssthresh {
             let grown = ack.slow_start(cwnd).min(ack.ssthresh.max(cwnd));
-            acked = if ack.whole { acked - (grown - cwnd).min(acked) } else { 0 };
+            acked = if ack.growth.whole { acked - (grown - cwnd).min(acked) } else { 0 };
             cwnd = grown;
             if acked == 0 {
                 return cwnd;
@@ -238,12 +266,12 @@ impl CongestionControl for CubicLinux {
         if self.counted >= self.count {
             self.counted = 0;
             grown += 1;
-            if ack.one_more {
+            if ack.growth.late {
                 return cwnd.saturating_add(mss);
             }
         }
         self.counted += acked;
-        if !ack.one_more && self.counted >= self.count {
+        if !ack.growth.late && self.counted >= self.count {
             let steps = self.counted / self.count.max(1);
             self.counted -= steps * self.count;
             grown += steps;
@@ -263,10 +291,8 @@ impl CongestionControl for CubicLinux {
 
     /// Everything but `HyStart`'s round is forgotten, also where the window was reduced before.
     fn on_timeout(&mut self, _lost: u64) {
-        *self = Self { standard: self.standard, ..Self::default() };
+        *self = Self { hystart: self.hystart, ..Self::default() };
     }
-
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 
     /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs, it does.
     fn on_start(&mut self, now: Instant, pause: Duration) {
@@ -275,23 +301,23 @@ impl CongestionControl for CubicLinux {
         }
     }
 
-    fn takes_standard_slow_start(&mut self) -> bool {
-        self.standard = true;
-        true
-    }
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some(delay) = feedback.rtt else { return };
         if self.epoch.is_some_and(|epoch| ticks(feedback.now) - epoch < DELAY_MIN_PAUSE) {
             return;
         }
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
-        if !self.found && !self.standard && window.cwnd < window.ssthresh {
+        if !self.found && feedback.own_slow_start && window.cwnd < window.ssthresh {
             self.hystart(feedback, delay, window);
+        }
+    }
+}
+
+impl Controller for CubicLinux {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "hystart_low_window" => self.hystart.low_window = value.as_count(),
+            _ => self.hystart.ack_delta = value.as_time(),
         }
     }
 }
@@ -312,6 +338,8 @@ pub(crate) fn cube_root(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::congestion::GrowthRule;
+
     use super::*;
 
     #[test]
@@ -385,9 +413,8 @@ mod tests {
                     rtt: None,
                     ssthresh: 0,
                     mss: 1448,
-                    whole: true,
-                    per_ack: per_ack.then_some(bytes),
-                    one_more: false,
+                    covered: bytes,
+                    growth: GrowthRule { whole: true, per_ack, late: false },
                     may_grow: true,
                     ecn_echo: false,
                 };

@@ -2,14 +2,12 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::reno::Reno;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::reno::Reno;
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Feedback, Hears, Window};
 
-/// The least and the most segments to keep in the queue, and those at which slow start ends: Linux 6.1.
-const ALPHA: u64 = 2;
-const BETA: u64 = 4;
-const GAMMA: u64 = 1;
+/// Source of the defaults.
+const LINUX: &str = "Linux 6.1, module parameter";
 /// RTT samples that a round needs.
 const MIN_SAMPLES: u32 = 3;
 /// Least window in segments.
@@ -67,10 +65,21 @@ impl Rounds {
 }
 
 /// Vegas congestion control.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Vegas {
     rounds: Rounds,
     reno: Reno,
+    /// Least and most segments to keep in the queue.
+    alpha: u64,
+    beta: u64,
+    /// Segments in the queue at which slow start ends.
+    gamma: u64,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Self { rounds: Rounds::default(), reno: Reno::default(), alpha: 2, beta: 4, gamma: 1 }
+    }
 }
 
 impl Vegas {
@@ -79,18 +88,33 @@ impl Vegas {
         name: "vegas",
         summary: "keeps two to four segments in the queue",
         reference: "Brakmo & Peterson 1995; Linux 6.1 tcp_vegas",
-        constants: &[
-            Constant { name: "alpha", value: "2 segments", source: "Linux 6.1, module parameter" },
-            Constant { name: "beta", value: "4 segments", source: "Linux 6.1, module parameter" },
-            Constant { name: "gamma", value: "1 segment", source: "Linux 6.1, module parameter" },
+        parameters: &[
+            Parameter::count(
+                "alpha",
+                2,
+                (0, 1000),
+                "0 to 1000",
+                LINUX,
+                "least segments to keep in the queue",
+            ),
+            Parameter::count("beta", 4, (0, 1000), "0 to 1000", LINUX, "most segments to keep in the queue"),
+            Parameter::count(
+                "gamma",
+                1,
+                (0, 1000),
+                "0 to 1000",
+                LINUX,
+                "segments in the queue at which slow start ends",
+            ),
         ],
-        needs: Needs::Nothing,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
 }
 
 impl CongestionControl for Vegas {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -109,15 +133,15 @@ impl CongestionControl for Vegas {
         let Some((diff, target)) = queued.filter(|_| enough) else { return self.reno.on_ack(ack, cwnd) };
         let mut window = segments;
         let mut threshold = ack.ssthresh / mss;
-        if slow_start && diff > GAMMA {
+        if slow_start && diff > self.gamma {
             window = window.min(target + 1);
             threshold = threshold.min(window);
         } else if slow_start {
             return ack.slow_start(cwnd).min(ack.ssthresh);
-        } else if diff > BETA {
+        } else if diff > self.beta {
             window = window.saturating_sub(1);
             threshold = threshold.min(window);
-        } else if diff < ALPHA && ack.may_grow {
+        } else if diff < self.alpha && ack.may_grow {
             window += 1;
         }
         window = window.max(MIN_WINDOW);
@@ -140,11 +164,17 @@ impl CongestionControl for Vegas {
         self.rounds.begin();
     }
 
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.rounds.take(feedback);
+    }
+}
+
+impl Controller for Vegas {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "alpha" => self.alpha = value.as_count(),
+            "beta" => self.beta = value.as_count(),
+            _ => self.gamma = value.as_count(),
+        }
     }
 }

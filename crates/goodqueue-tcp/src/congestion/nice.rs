@@ -3,14 +3,31 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::vegas::Rounds;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::vegas::Rounds;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, Window,
+};
 
-/// An RTT is long beyond this share of the way from the least to the greatest.
-const THRESHOLD: f64 = 0.1;
-/// The share of a window whose RTTs must be long.
-const FRACTION: f64 = 0.5;
+/// Parameters of both variants.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::number(
+        "threshold",
+        0.1,
+        (0.0, 1.0),
+        "0 to 1",
+        "OSDI 2002, which gives 0.1 to 0.2",
+        "share of the way from the least to the greatest RTT beyond which an RTT is long",
+    ),
+    Parameter::number(
+        "fraction",
+        0.5,
+        (0.0, 1.0),
+        "0 to 1",
+        "OSDI 2002",
+        "share of a window whose RTTs must be long for it to be halved",
+    ),
+];
 /// Least window in segments.
 const MIN_WINDOW: f64 = 1.0 / 48.0;
 /// Vegas' bounds in segments (ns-2 `v_alpha_`, `v_beta_`, `v_gamma_`).
@@ -35,6 +52,10 @@ pub struct Nice<const NS2: bool = false> {
     grows: bool,
     srtt: Duration,
     mss: u32,
+    /// An RTT is long beyond this share of the way from the least to the greatest.
+    threshold: f64,
+    /// The share of a window whose RTTs must be long.
+    fraction: f64,
 }
 
 impl<const NS2: bool> Default for Nice<NS2> {
@@ -47,6 +68,8 @@ impl<const NS2: bool> Default for Nice<NS2> {
             grows: true,
             srtt: Duration::ZERO,
             mss: 1,
+            threshold: 0.1,
+            fraction: 0.5,
         }
     }
 }
@@ -58,24 +81,24 @@ impl<const NS2: bool> Nice<NS2> {
             name: "nice_ns2",
             summary: "Vegas that halves when half of a round's RTTs are long; two segments at least",
             reference: "Venkataramani, Kokku & Dahlin, OSDI 2002, on ns-2.35 tcp-vegas.cc",
-            constants: &[
-                Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
-                Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
-                Constant { name: "min window", value: "2 segments", source: "ns-2.35 tcp-vegas.cc" },
-            ],
-            needs: Needs::Nothing,
+            parameters: PARAMETERS,
+            constants: &[Constant {
+                name: "min window",
+                value: "2 segments",
+                source: "ns-2.35 tcp-vegas.cc",
+            }],
+            hears: Hears::EveryAck,
+            ..About::PLAIN
         }
     } else {
         About {
             name: "nice",
             summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
             reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
-            constants: &[
-                Constant { name: "threshold", value: "0.1", source: "OSDI 2002, which gives 0.1 to 0.2" },
-                Constant { name: "fraction", value: "0.5", source: "OSDI 2002" },
-                Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" },
-            ],
-            needs: Needs::Nothing,
+            parameters: PARAMETERS,
+            constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
+            hears: Hears::EveryAck,
+            ..About::PLAIN
         }
     };
 
@@ -89,7 +112,7 @@ impl<const NS2: bool> Nice<NS2> {
         let mss = u64::from(ack.mss).max(1);
         let slow_start = cwnd < ack.ssthresh;
         let mut window = self.small.unwrap_or(cwnd as f64 / mss as f64);
-        let long = f64::from(self.long) > FRACTION * window;
+        let long = f64::from(self.long) > self.fraction * window;
         let diff = match (self.rounds.base, self.rounds.least) {
             (Some(base), Some(least)) if !least.is_zero() => {
                 window * (1.0 - base.as_nanos() as f64 / least.as_nanos() as f64)
@@ -124,8 +147,8 @@ impl<const NS2: bool> Nice<NS2> {
 }
 
 impl<const NS2: bool> CongestionControl for Nice<NS2> {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -144,10 +167,6 @@ impl<const NS2: bool> CongestionControl for Nice<NS2> {
         self.rounds.begin();
     }
 
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.rounds.take(feedback);
         self.srtt = feedback.srtt;
@@ -157,15 +176,24 @@ impl<const NS2: bool> CongestionControl for Nice<NS2> {
         self.most = self.most.max(rtt);
         let most = if self.most > base { self.most } else { base.saturating_mul(2) };
         let span = most.as_nanos().saturating_sub(base.as_nanos()) as f64;
-        if rtt.as_nanos() as f64 > base.as_nanos() as f64 + THRESHOLD * span {
+        if rtt.as_nanos() as f64 > base.as_nanos() as f64 + self.threshold * span {
             self.long += 1;
         }
     }
 
-    fn pacing_rate(&self) -> Option<u64> {
-        let window = self.small?;
+    fn pacing(&self) -> Pacing {
+        let Some(window) = self.small else { return Pacing::UNPACED };
         let srtt = (self.srtt.as_nanos() as f64 * 1e-9).max(1e-6);
-        Some(whole(window * f64::from(self.mss) / srtt).max(1))
+        Pacing { rate: Some(whole(window * f64::from(self.mss) / srtt).max(1)), ..Pacing::UNPACED }
+    }
+}
+
+impl<const NS2: bool> Controller for Nice<NS2> {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "threshold" => self.threshold = value.as_number(),
+            _ => self.fraction = value.as_number(),
+        }
     }
 }
 
@@ -180,6 +208,8 @@ fn whole(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::congestion::GrowthRule;
+
     use super::*;
 
     fn ack() -> Ack {
@@ -190,9 +220,8 @@ mod tests {
             rtt: None,
             ssthresh: 1000,
             mss: 1000,
-            whole: true,
-            per_ack: None,
-            one_more: false,
+            covered: 0,
+            growth: GrowthRule { whole: true, ..GrowthRule::ABC },
             may_grow: true,
             ecn_echo: false,
         }
@@ -228,7 +257,7 @@ mod tests {
             ..Nice::default()
         };
         // one segment per two round trips
-        assert_eq!(nice.pacing_rate(), Some(5000));
+        assert_eq!(nice.pacing().rate, Some(5000));
         for _ in 0..20 {
             nice.on_congestion(&Congestion {
                 now: Instant::ZERO,

@@ -1,15 +1,13 @@
 //! DCTCP (RFC 8257): the window is cut in proportion to the share of marked bytes.
 
-use goodqueue::{Duration, Instant};
-
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::reno::Reno;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::reno::Reno;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Signal, Window,
+};
 
 /// Unit of α: Linux `DCTCP_MAX_ALPHA`.
 const ONE: u64 = 1024;
-/// g = 1 / 2^4 (RFC 8257 §4.2).
-const SHIFT_G: u32 = 4;
 /// Least window in segments.
 const MIN_WINDOW: u64 = 2;
 
@@ -24,11 +22,13 @@ pub struct Dctcp {
     marked: u64,
     /// Where the observation window ends.
     window_end: u64,
+    /// g is 1 / 2 to the power of this.
+    shift_g: u32,
 }
 
 impl Default for Dctcp {
     fn default() -> Self {
-        Self { reno: Reno::default(), alpha: ONE, acked: 0, marked: 0, window_end: 0 }
+        Self { reno: Reno::default(), alpha: ONE, acked: 0, marked: 0, window_end: 0, shift_g: 4 }
     }
 }
 
@@ -38,11 +38,18 @@ impl Dctcp {
         name: "dctcp",
         summary: "cut by half of the smoothed share of bytes that were marked",
         reference: "RFC 8257",
-        constants: &[
-            Constant { name: "g", value: "1/16", source: "RFC 8257 §4.2" },
-            Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" },
-        ],
+        parameters: &[Parameter::count(
+            "shift_g",
+            4,
+            (0, 10),
+            "0 to 10",
+            "RFC 8257 §4.2 (g = 1/16)",
+            "weight of the last window in alpha: g is 1 / 2^shift_g",
+        )],
+        constants: &[Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" }],
         needs: Needs::AccurateEcn,
+        hears: Hears::EveryAckFirst,
+        ..About::PLAIN
     };
 
     /// DCTCP.Alpha as a fraction.
@@ -53,8 +60,8 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -71,16 +78,6 @@ impl CongestionControl for Dctcp {
         (cwnd - ((cwnd * self.alpha) >> 11)).max(MIN_WINDOW) * mss
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
-    fn hears_first(&self) -> bool {
-        true
-    }
-
     /// A loss halves the window whatever marks did (RFC 8257 §3.5).
     fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
         Some(Reno::half(event))
@@ -93,9 +90,9 @@ impl CongestionControl for Dctcp {
         }
         if feedback.una >= self.window_end {
             // RFC 8257 §3.3 steps 5 to 9, with Linux's rounding: α always falls, and to 0.
-            let decay = self.alpha >> SHIFT_G;
+            let decay = self.alpha >> self.shift_g;
             self.alpha -= if decay == 0 { self.alpha } else { decay };
-            let share = (self.marked << (10 - SHIFT_G)) / self.acked.max(1);
+            let share = (self.marked << (10 - self.shift_g)) / self.acked.max(1);
             self.alpha = (self.alpha + share).min(ONE);
             self.acked = 0;
             self.marked = 0;
@@ -104,8 +101,17 @@ impl CongestionControl for Dctcp {
     }
 }
 
+impl Controller for Dctcp {
+    fn set(&mut self, parameter: &str, value: Value) {
+        let _ = parameter; // there is one
+        self.shift_g = u32::try_from(value.as_count()).unwrap_or(0).min(10);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use goodqueue::Instant;
+
     use super::*;
 
     fn congestion(signal: Signal, segments: u64) -> Congestion {

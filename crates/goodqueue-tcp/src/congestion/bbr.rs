@@ -8,9 +8,11 @@ mod policer;
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, RateSample, Signal, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::sender::ticks_between;
+use crate::clock::ticks_between;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, RateSample,
+    Signal, Window,
+};
 
 use aggregation::Aggregation;
 use most::Most;
@@ -152,7 +154,9 @@ impl Bbr {
             },
             Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
         ],
-        needs: Needs::Nothing,
+        hears: Hears::EveryAck,
+        controls_all: true,
+        ..About::PLAIN
     };
 
     fn most_bandwidth(&self) -> f64 {
@@ -181,6 +185,11 @@ impl Bbr {
 
     fn inflight(&self, gain: f64) -> u64 {
         self.with_bursts(self.product(self.most_bandwidth(), gain))
+    }
+
+    /// Least segments of a burst.
+    fn least_burst(&self) -> u32 {
+        if self.pace < SINGLE_BELOW { 1 } else { 2 }
     }
 
     /// Segments of a burst.
@@ -406,8 +415,8 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, _ack: &mut Ack, _cwnd: u64) -> u64 {
@@ -454,10 +463,6 @@ impl CongestionControl for Bbr {
         self.aggregation.restart(now);
     }
 
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         self.mss = feedback.mss;
         if self.cwnd == 0 {
@@ -484,18 +489,12 @@ impl CongestionControl for Bbr {
         window.ssthresh = u64::MAX / 2;
     }
 
-    fn controls_all(&self) -> bool {
-        true
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
-        Some(whole(self.pace).max(1))
-    }
-
-    fn least_burst(&self) -> u32 {
-        if self.pace < SINGLE_BELOW { 1 } else { 2 }
+    fn pacing(&self) -> Pacing {
+        Pacing { rate: Some(whole(self.pace).max(1)), least_burst: self.least_burst(), fine_window: None }
     }
 }
+
+impl Controller for Bbr {}
 
 /// In microseconds, as Linux has times.
 fn micros(span: Duration) -> u64 {

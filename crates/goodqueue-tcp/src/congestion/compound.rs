@@ -2,20 +2,36 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::vegas::Rounds;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::vegas::Rounds;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, Hears, Signal, Window,
+};
 
-/// dwnd grows by α · win^k − 1 segments per round.
-const ALPHA: f64 = 0.125;
-const K: f64 = 0.75;
-/// Share of the window that is left after a loss.
-const BETA: f64 = 0.5;
-/// Segments in the queue from which on dwnd shrinks, and how fast.
-const GAMMA: f64 = 30.0;
-const ZETA: f64 = 1.0;
-/// Below this window in segments it is Reno (draft-sridharan-tcpm-ctcp-02).
-const LOW_WINDOW: f64 = 41.0;
+/// Parameters of the delay-based window (dwnd).
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Params {
+    /// dwnd grows by α · win^k − 1 segments per round.
+    alpha: f64,
+    k: f64,
+    /// Share of the window that is left after a loss.
+    beta: f64,
+    /// Segments in the queue at which dwnd begins to shrink.
+    gamma: f64,
+    /// How fast dwnd shrinks, per segment in the queue.
+    zeta: f64,
+    /// Window in segments below which it is Reno (draft-sridharan-tcpm-ctcp-02).
+    low_window: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { alpha: 0.125, k: 0.75, beta: 0.5, gamma: 30.0, zeta: 1.0, low_window: 41.0 }
+    }
+}
+
+/// Source of the defaults.
+const PAPER: &str = "INFOCOM 2006";
 /// RTT samples that a round needs.
 const MIN_SAMPLES: u32 = 3;
 
@@ -23,6 +39,7 @@ const MIN_SAMPLES: u32 = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Compound {
     rounds: Rounds,
+    params: Params,
     /// The delay-based window.
     delay_window: f64,
     /// Growth of less than a byte.
@@ -35,30 +52,66 @@ impl Compound {
         name: "compound",
         summary: "Reno, and a window on top that grows fast while the queue is short",
         reference: "Tan, Song, Zhang & Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
-        constants: &[
-            Constant { name: "alpha", value: "1/8", source: "INFOCOM 2006" },
-            Constant { name: "beta", value: "1/2", source: "INFOCOM 2006" },
-            Constant { name: "k", value: "3/4", source: "INFOCOM 2006" },
-            Constant { name: "gamma", value: "30 segments", source: "INFOCOM 2006" },
-            Constant { name: "zeta", value: "1", source: "INFOCOM 2006" },
-            Constant { name: "low window", value: "41 segments", source: "draft-sridharan-tcpm-ctcp-02" },
+        parameters: &[
+            Parameter::number(
+                "alpha",
+                0.125,
+                (0.0, 10.0),
+                "0 to 10",
+                PAPER,
+                "growth is alpha * window^k - 1 segments",
+            ),
+            Parameter::number(
+                "k",
+                0.75,
+                (0.0, 1.0),
+                "0 to 1",
+                PAPER,
+                "growth is alpha * window^k - 1 segments",
+            ),
+            Parameter::number("beta", 0.5, (0.0, 1.0), "0 to 1", PAPER, "share of the window lost to a loss"),
+            Parameter::number(
+                "gamma",
+                30.0,
+                (0.0, 1e6),
+                "0 to 1000000",
+                PAPER,
+                "segments in the queue at which it shrinks",
+            ),
+            Parameter::number(
+                "zeta",
+                1.0,
+                (0.0, 1e3),
+                "0 to 1000",
+                PAPER,
+                "how fast it shrinks per segment in the queue",
+            ),
+            Parameter::number(
+                "low_window",
+                41.0,
+                (0.0, 1e6),
+                "0 to 1000000",
+                "draft-sridharan-tcpm-ctcp-02",
+                "window in segments below which it is Reno",
+            ),
         ],
-        needs: Needs::Nothing,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
 
     /// By how much the delay-based window changes after a round with so many segments in the queue.
     fn change(&self, window: f64, queued: f64) -> f64 {
-        if queued < GAMMA {
-            (ALPHA * libm::pow(window, K) - 1.0).max(0.0)
+        if queued < self.params.gamma {
+            (self.params.alpha * libm::pow(window, self.params.k) - 1.0).max(0.0)
         } else {
-            (self.delay_window - ZETA * queued).max(0.0) - self.delay_window
+            (self.delay_window - self.params.zeta * queued).max(0.0) - self.delay_window
         }
     }
 }
 
 impl CongestionControl for Compound {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -78,7 +131,9 @@ impl CongestionControl for Compound {
                 }
                 _ => None,
             };
-            if let Some(queued) = queued.filter(|_| window >= LOW_WINDOW || self.delay_window > 0.0) {
+            if let Some(queued) =
+                queued.filter(|_| window >= self.params.low_window || self.delay_window > 0.0)
+            {
                 let change = self.change(window, queued);
                 self.delay_window += change;
                 grown += change * mss;
@@ -97,7 +152,7 @@ impl CongestionControl for Compound {
         self.fraction = 0.0;
         self.delay_window = match event.signal {
             Signal::Timeout => 0.0,
-            Signal::Loss | Signal::Ecn => (window * (1.0 - BETA) - reno / 2.0).max(0.0),
+            Signal::Loss | Signal::Ecn => (window * (1.0 - self.params.beta) - reno / 2.0).max(0.0),
         };
         event.rounded(whole((reno / 2.0 + self.delay_window) * mss)).max(2 * u64::from(event.mss))
     }
@@ -106,12 +161,22 @@ impl CongestionControl for Compound {
         self.rounds.begin();
     }
 
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.rounds.take(feedback);
+    }
+}
+
+impl Controller for Compound {
+    fn set(&mut self, parameter: &str, value: Value) {
+        let value = value.as_number();
+        match parameter {
+            "alpha" => self.params.alpha = value,
+            "k" => self.params.k = value,
+            "beta" => self.params.beta = value,
+            "gamma" => self.params.gamma = value,
+            "zeta" => self.params.zeta = value,
+            _ => self.params.low_window = value,
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! LEDBAT as TCP-LEDBAT has it, Silvio Valenti's module for Linux and ns-2: whole segments, whole milliseconds, and a window
 //! of one segment at least.
 
-use goodqueue::{Duration, Instant};
-
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::ledbat::Delays;
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::ledbat::Delays;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+};
 
 /// `target`, in milliseconds.
 const TARGET: i64 = 100;
@@ -35,6 +34,8 @@ impl LedbatNs2 {
             Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
         ],
         needs: Needs::Timestamps,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
 
     /// The window in segments after an ACK.
@@ -58,8 +59,8 @@ impl LedbatNs2 {
 }
 
 impl CongestionControl for LedbatNs2 {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -73,18 +74,14 @@ impl CongestionControl for LedbatNs2 {
         (event.cwnd / mss / 2).max(LEAST_THRESHOLD) * mss
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         if let Some(delay) = feedback.one_way_delay {
             self.queuing = Some(i64::from(self.delays.take(feedback.now, delay) / 1000));
         }
     }
 }
+
+impl Controller for LedbatNs2 {}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,9 @@
 //! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow start without `HyStart`.
 
-use goodqueue::{Duration, Instant};
-
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
-use crate::cubic_linux::cube_root;
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::cubic_linux::cube_root;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Signal, Window,
+};
 
 /// β in 1024ths.
 const BETA: u64 = 819;
@@ -90,7 +89,8 @@ impl CubicNs2 {
                 source: "ns-2.35, parameter max_increment",
             },
         ],
-        needs: Needs::Nothing,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
 
     /// After how many acknowledged segments the window of `cwnd` segments grows by one.
@@ -149,8 +149,8 @@ impl CubicNs2 {
 }
 
 impl CongestionControl for CubicNs2 {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
@@ -163,7 +163,7 @@ impl CongestionControl for CubicNs2 {
         }
         let mss = u64::from(ack.mss).max(1);
         let acked = ack.acked.div_ceil(mss);
-        let ratio = if ack.per_ack.is_some() { self.ratio } else { 1 << RATIO_SHIFT };
+        let ratio = if ack.growth.per_ack { self.ratio } else { 1 << RATIO_SHIFT };
         self.update(ack.now.as_nanos() / TICK, (cwnd / mss).max(1), acked, ratio);
         // The acknowledgement that completes the count is not counted itself.
         if self.counted >= self.count {
@@ -187,12 +187,6 @@ impl CongestionControl for CubicNs2 {
         (cwnd * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         let mss = u64::from(feedback.mss).max(1);
         if feedback.acked > 0 && !feedback.in_recovery {
@@ -210,8 +204,13 @@ impl CongestionControl for CubicNs2 {
     }
 }
 
+impl Controller for CubicNs2 {}
+
 #[cfg(test)]
 mod tests {
+    use crate::congestion::GrowthRule;
+    use goodqueue::{Duration, Instant};
+
     use super::*;
 
     const MSS: u32 = 1460;
@@ -241,9 +240,8 @@ mod tests {
                 rtt: None,
                 ssthresh,
                 mss,
-                whole: true,
-                per_ack: None,
-                one_more: false,
+                covered: 0,
+                growth: GrowthRule { whole: true, ..GrowthRule::ABC },
                 may_grow: true,
                 ecn_echo: false,
             };

@@ -2,17 +2,40 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Signal};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller, Signal};
 
-/// C in segments per second cubed (RFC 9438 §5).
-const C: f64 = 0.4;
-/// β as a fraction: 7/10 (RFC 9438 §4.6).
-const BETA: (u64, u64) = (7, 10);
-/// What fast convergence multiplies the window with to get `W_max`: (1 + β) / 2 (RFC 9438 §4.7).
-const FAST_CONVERGENCE: f64 = 0.85;
-/// α of the Reno-friendly window: 3 · (1 − β) / (1 + β) (RFC 9438 §4.3).
-const ALPHA: f64 = 0.9 / 1.7;
+/// The constants of the function, and what follows from them.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    /// C in segments per second cubed (RFC 9438 §5).
+    c: f64,
+    /// β in thousandths (RFC 9438 §4.6).
+    beta: u64,
+    /// Factor of the window that gives `W_max` in fast convergence: (1 + β) / 2 (RFC 9438 §4.7).
+    fast_convergence: f64,
+    /// α of the Reno-friendly window: 3 · (1 − β) / (1 + β) (RFC 9438 §4.3).
+    alpha: f64,
+}
+
+impl Law {
+    fn new(c: f64, beta: f64) -> Self {
+        let thousandths = whole_bytes(libm::round(beta * 1000.0));
+        Self {
+            c,
+            beta: thousandths,
+            fast_convergence: (1.0 + beta) / 2.0,
+            alpha: bytes(3 * (1000 - thousandths)) / bytes(1000 + thousandths),
+        }
+    }
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self::new(0.4, 0.7)
+    }
+}
+
 /// The target is at most this multiple of the window (RFC 9438 §4.2).
 const MAX_TARGET: f64 = 1.5;
 /// Least slow-start threshold in segments (RFC 9438 §4.6).
@@ -21,6 +44,7 @@ const MIN_SSTHRESH: u64 = 2;
 /// CUBIC congestion control. Windows are in bytes inside as well; the cube root is taken once per epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Cubic {
+    law: Law,
     /// When the current congestion avoidance stage began, later by all the time in which the window was not used;
     /// `None` outside congestion avoidance.
     epoch: Option<Instant>,
@@ -44,26 +68,45 @@ impl Cubic {
         name: "cubic",
         summary: "a cubic function of the time since the last congestion event, 0.7 of the window on congestion",
         reference: "RFC 9438",
-        constants: &[
-            Constant { name: "C", value: "0.4 segments/s^3", source: "RFC 9438 §5" },
-            Constant { name: "beta", value: "0.7", source: "RFC 9438 §4.6" },
-            Constant { name: "alpha", value: "0.529", source: "RFC 9438 §4.3" },
+        parameters: &[
+            Parameter::number(
+                "c",
+                0.4,
+                (1e-6, 1e6),
+                "0.000001 to 1000000",
+                "RFC 9438 §5",
+                "how fast the window grows, in segments per second cubed",
+            ),
+            Parameter::number(
+                "beta",
+                0.7,
+                (0.001, 0.999),
+                "0.001 to 0.999",
+                "RFC 9438 §4.6",
+                "share of the window that is left after congestion",
+            ),
         ],
-        needs: Needs::Nothing,
+        constants: &[Constant {
+            name: "alpha",
+            value: "3 (1 - beta) / (1 + beta), 0.529 by default",
+            source: "RFC 9438 §4.3",
+        }],
+        standard_slow_start: true,
+        ..About::PLAIN
     };
 
     /// `W_cubic(t)` in bytes (RFC 9438 §4.2, equation 1), `t` seconds into the epoch.
     #[inline]
     fn window_at(&self, t: f64, mss: f64) -> f64 {
         let distance = t - self.k;
-        C * mss * distance * distance * distance + self.w_max
+        self.law.c * mss * distance * distance * distance + self.w_max
     }
 
     /// Starts a congestion avoidance stage (RFC 9438 §4.2, equation 2; §4.8 and §4.10 where there is no plateau
     /// above the window).
     fn start_epoch(&mut self, now: Instant, cwnd: f64, mss: f64) -> Instant {
         if self.w_max > cwnd {
-            self.k = libm::cbrt((self.w_max - cwnd) / mss / C);
+            self.k = libm::cbrt((self.w_max - cwnd) / mss / self.law.c);
         } else {
             self.w_max = cwnd;
             self.k = 0.0;
@@ -76,8 +119,8 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
@@ -103,7 +146,7 @@ impl CongestionControl for Cubic {
         let share = (bytes(ack.acked) / window).min(1.0);
 
         // §4.3: as fast as Reno from the former window on, slower below it.
-        let alpha = if self.w_est < self.cwnd_prior { ALPHA } else { 1.0 };
+        let alpha = if self.w_est < self.cwnd_prior { self.law.alpha } else { 1.0 };
         self.w_est += alpha * mss * share;
         let grown = if self.window_at(t, mss) < self.w_est {
             window.max(self.w_est)
@@ -123,17 +166,13 @@ impl CongestionControl for Cubic {
             // §4.8: after a timeout the plateau is where congestion avoidance begins.
             Signal::Timeout => 0.0,
             // §4.7: a window that did not reach the last plateau makes room for others.
-            Signal::Loss | Signal::Ecn if cwnd < self.w_max => cwnd * FAST_CONVERGENCE,
+            Signal::Loss | Signal::Ecn if cwnd < self.w_max => cwnd * self.law.fast_convergence,
             Signal::Loss | Signal::Ecn => cwnd,
         };
         self.cwnd_prior = cwnd;
         self.epoch = None;
-        let reduced = event.in_flight.saturating_mul(BETA.0) / BETA.1;
+        let reduced = scaled(event.in_flight, self.law.beta);
         reduced.max(MIN_SSTHRESH * u64::from(event.mss))
-    }
-
-    fn takes_standard_slow_start(&mut self) -> bool {
-        true
     }
 
     fn on_idle(&mut self, now: Instant, _idle: Duration) {
@@ -142,6 +181,21 @@ impl CongestionControl for Cubic {
         self.epoch = self.epoch.map(|epoch| epoch + pause);
         self.last_ack = now;
     }
+}
+
+impl Controller for Cubic {
+    fn set(&mut self, parameter: &str, value: Value) {
+        let beta = bytes(self.law.beta) / 1000.0;
+        self.law = match parameter {
+            "c" => Law::new(value.as_number(), beta),
+            _ => Law::new(self.law.c, value.as_number()),
+        };
+    }
+}
+
+/// So many thousandths of a window.
+fn scaled(window: u64, thousandths: u64) -> u64 {
+    u64::try_from(u128::from(window) * u128::from(thousandths) / 1000).unwrap_or(u64::MAX)
 }
 
 #[inline]

@@ -1,9 +1,6 @@
 //! NewReno: additive increase, halving (RFC 5681 §3.1).
 
-use goodqueue::{Duration, Instant};
-
-use crate::congestion::{Ack, Congestion, CongestionControl};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller};
 
 /// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
 const MIN_SSTHRESH: u64 = 2;
@@ -25,13 +22,14 @@ impl NewReno {
             Constant { name: "increase", value: "1 segment per RTT", source: "RFC 5681 §3.1" },
             Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
         ],
-        needs: Needs::Nothing,
+        standard_slow_start: true,
+        ..About::PLAIN
     };
 }
 
 impl CongestionControl for NewReno {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
@@ -55,10 +53,6 @@ impl CongestionControl for NewReno {
         self.acked = 0;
         event.rounded(event.basis() / 2).max(MIN_SSTHRESH * u64::from(event.mss))
     }
-
-    fn takes_standard_slow_start(&mut self) -> bool {
-        true
-    }
-
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 }
+
+impl Controller for NewReno {}

@@ -1,9 +1,6 @@
 //! Reno as stacks that count segments have it: a segment more per window of acknowledged segments, half of it on congestion.
 
-use goodqueue::{Duration, Instant};
-
-use crate::congestion::{Ack, Congestion, CongestionControl};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller};
 
 /// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
 const MIN_SSTHRESH: u64 = 2;
@@ -25,7 +22,8 @@ impl Reno {
             Constant { name: "increase", value: "1 segment per window", source: "RFC 5681 §3.1" },
             Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
         ],
-        needs: Needs::Nothing,
+        standard_slow_start: true,
+        ..About::PLAIN
     };
 
     /// Growth by one segment for each `per` acknowledged; all in segments.
@@ -59,14 +57,14 @@ impl Reno {
         let mut cwnd = cwnd;
         if cwnd < ack.ssthresh {
             let grown = ack.slow_start(cwnd).min(ack.ssthresh);
-            acked = if ack.whole { acked.saturating_sub(grown - cwnd) } else { 0 };
+            acked = if ack.growth.whole { acked.saturating_sub(grown - cwnd) } else { 0 };
             cwnd = grown;
             if acked == 0 {
                 return cwnd;
             }
         }
         let segments = (cwnd / mss).max(1);
-        let grown = if ack.one_more {
+        let grown = if ack.growth.late {
             self.additive_late(segments)
         } else {
             self.additive(segments, segments, acked.div_ceil(mss))
@@ -82,8 +80,8 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
@@ -95,13 +93,9 @@ impl CongestionControl for Reno {
         self.acked = 0;
         Self::half(event)
     }
-
-    fn takes_standard_slow_start(&mut self) -> bool {
-        true
-    }
-
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 }
+
+impl Controller for Reno {}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 
 use goodqueue::Instant;
 
-use crate::sender::TICK;
+use crate::clock::TICK;
 
 /// Rounds that an interval lasts at least, and at most.
 const INTERVAL_ROUNDS: core::ops::RangeInclusive<u32> = 4..=16;

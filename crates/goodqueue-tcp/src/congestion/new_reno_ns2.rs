@@ -2,8 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Signal};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1). Other than
 /// [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves itself, not what is in flight. ns-2's
@@ -27,7 +26,7 @@ impl NewRenoNs2 {
             Constant { name: "increase_num_", value: "1 segment", source: "ns-2.35 ns-default.tcl" },
             Constant { name: "decrease_num_", value: "0.5", source: "ns-2.35 ns-default.tcl" },
         ],
-        needs: Needs::Nothing,
+        ..About::PLAIN
     };
 }
 
@@ -45,8 +44,8 @@ impl NewRenoNs2 {
 }
 
 impl CongestionControl for NewRenoNs2 {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     #[inline]
@@ -77,8 +76,12 @@ impl CongestionControl for NewRenoNs2 {
     }
 }
 
+impl Controller for NewRenoNs2 {}
+
 #[cfg(test)]
 mod tests {
+    use crate::congestion::GrowthRule;
+
     use super::*;
 
     #[test]
@@ -94,9 +97,8 @@ mod tests {
                 rtt: None,
                 ssthresh: 27 * 1460,
                 mss: 1460,
-                whole: false,
-                per_ack: None,
-                one_more: false,
+                covered: 0,
+                growth: GrowthRule::ABC,
                 may_grow: true,
                 ecn_echo: false,
             };

@@ -2,8 +2,10 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+};
 
 /// Of the variants: one-way delays are in microseconds; TARGET (RFC 6817 §3.3).
 pub(crate) const TARGET: f64 = 100_000.0;
@@ -50,14 +52,14 @@ impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
 
 /// What LEDBAT aims at, and how fast (RFC 6817 §3.3).
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct LedbatParams {
-    /// Queuing delay aimed at; more than 0. The RFC allows 100 ms at most.
-    pub target: Duration,
-    /// How many segments the window grows per round trip without a queue; more than 0. The RFC allows 1 at most.
-    pub gain: f64,
+struct Params {
+    /// Queuing delay aimed at.
+    target: Duration,
+    /// Segments by which the window grows per round trip without a queue.
+    gain: f64,
 }
 
-impl Default for LedbatParams {
+impl Default for Params {
     fn default() -> Self {
         Self { target: Duration::from_millis(100), gain: 1.0 }
     }
@@ -66,7 +68,7 @@ impl Default for LedbatParams {
 /// LEDBAT.
 #[derive(Clone, Debug, Default)]
 pub struct Ledbat {
-    params: LedbatParams,
+    params: Params,
     delays: Delays<10, 4>,
     /// Queuing delay now, in microseconds.
     queuing: f64,
@@ -81,21 +83,33 @@ impl Ledbat {
         name: "ledbat",
         summary: "aims at 100 ms of queuing delay, one segment per RTT at most",
         reference: "RFC 6817",
+        parameters: &[
+            Parameter::time(
+                "target",
+                Duration::from_millis(100),
+                (Duration::from_nanos(1), Duration::from_secs(10)),
+                "above 0s, at most 10s",
+                "RFC 6817 §3.3, which allows 100 ms at most",
+                "queuing delay aimed at",
+            ),
+            Parameter::number(
+                "gain",
+                1.0,
+                (f64::MIN_POSITIVE, 1000.0),
+                "above 0, at most 1000",
+                "RFC 6817 §3.3, which allows 1 at most",
+                "segments by which the window grows per round trip without a queue",
+            ),
+        ],
         constants: &[
-            Constant { name: "TARGET", value: "100 ms", source: "RFC 6817 §3.3" },
-            Constant { name: "GAIN", value: "1", source: "RFC 6817 §3.3" },
             Constant { name: "BASE_HISTORY", value: "10 minutes", source: "RFC 6817 §3.4.2" },
             Constant { name: "CURRENT_FILTER", value: "4 samples", source: "RFC 6817 §3.4.2 (at least 1)" },
             Constant { name: "MIN_CWND", value: "2 segments", source: "RFC 6817 §2.4.2" },
         ],
         needs: Needs::Timestamps,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
-
-    /// With another target, or gain.
-    #[must_use]
-    pub fn new(params: LedbatParams) -> Self {
-        Self { params, ..Self::default() }
-    }
 
     /// The window after `acked` bytes, in bytes.
     fn steer(&mut self, cwnd: u64, acked: u64, mss: u64) -> u64 {
@@ -115,8 +129,8 @@ impl Ledbat {
 }
 
 impl CongestionControl for Ledbat {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -131,16 +145,19 @@ impl CongestionControl for Ledbat {
         event.rounded(event.cwnd / 2).max(MIN_WINDOW * u64::from(event.mss))
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.pipe_before = feedback.pipe_before;
         if let Some(delay) = feedback.one_way_delay {
             self.queuing = f64::from(self.delays.take(feedback.now, delay));
+        }
+    }
+}
+
+impl Controller for Ledbat {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "target" => self.params.target = value.as_time(),
+            _ => self.params.gain = value.as_number(),
         }
     }
 }
@@ -201,7 +218,9 @@ mod tests {
 
     #[test]
     fn another_target_and_gain_hold_another_queue() {
-        let mut eager = Ledbat::new(LedbatParams { target: Duration::from_millis(5), gain: 10.0 });
+        let mut eager = Ledbat::default();
+        eager.set("target", Value::Time(Duration::from_millis(5)));
+        eager.set("gain", Value::Number(10.0));
         eager.pipe_before = 146_000;
         assert_eq!(eager.steer(14_600, 14_600, 1460), 14_600 + 10 * 1460, "no queue: ten segments a round");
         eager.queuing = 5_000.0;

@@ -6,16 +6,15 @@
 //! makes the other clock count for nothing, and the delay is a number near 2^32 that falls with time. So TCP-LP behaves as
 //! Reno for long times, and backs off for no reason at others. All of that, with its 32-bit arithmetic, is kept here.
 
-use goodqueue::{Duration, Instant};
+use goodqueue::Instant;
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Window};
-use crate::registry::{About, Constant, Needs};
-use crate::reno::Reno;
+use crate::clock::timestamp;
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::reno::Reno;
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+};
 
-/// δ: share of the way from the least to the greatest delay beyond which congestion is near, in hundredths.
-const DELTA: u32 = 15;
-/// The inference phase lasts so many round trips.
-const INFERENCE: u32 = 3;
 /// Ticks of the timestamps clock per second, and the unit of delays: `TCP_TS_HZ` and `LP_RESOL`.
 const HZ: u32 = 1000;
 /// What the clocks of both hosts show when the simulation begins, in ticks: both started a moment ago, as in the
@@ -26,6 +25,10 @@ const CLOCK_AT_START: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct TcpLp {
     reno: Reno,
+    /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in hundredths.
+    delta: u32,
+    /// The inference phase in round trips.
+    inference_rounds: u32,
     /// Estimate of the other host's ticks per second; 0: none.
     remote_hz: u32,
     /// The timestamps of the ACK before: the other host's, our own.
@@ -46,6 +49,8 @@ impl Default for TcpLp {
     fn default() -> Self {
         Self {
             reno: Reno::default(),
+            delta: 15,
+            inference_rounds: 3,
             remote_hz: 0,
             reference: None,
             smoothed: 0,
@@ -65,12 +70,28 @@ impl TcpLp {
         name: "tcp_lp",
         summary: "Reno that halves when the one-way delay rises, and then waits",
         reference: "Kuzmanovic & Knightly, INFOCOM 2003; Linux 6.1 tcp_lp",
-        constants: &[
-            Constant { name: "delta", value: "0.15", source: "INFOCOM 2003" },
-            Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" },
-            Constant { name: "inference", value: "3 RTT", source: "Linux 6.1 tcp_lp" },
+        parameters: &[
+            Parameter::count(
+                "delta",
+                15,
+                (0, 100),
+                "0 to 100",
+                "INFOCOM 2003",
+                "per cent of the way from the least to the greatest delay beyond which congestion is near",
+            ),
+            Parameter::count(
+                "inference",
+                3,
+                (0, 1000),
+                "0 to 1000",
+                "Linux 6.1 tcp_lp",
+                "round trips for which an early sign of congestion is remembered",
+            ),
         ],
+        constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
         needs: Needs::Timestamps,
+        hears: Hears::EveryAckFirst,
+        ..About::PLAIN
     };
 
     /// The estimate of the other host's clock after an ACK with these timestamps: 63/64 of the old one, rounded down.
@@ -111,7 +132,7 @@ impl TcpLp {
     }
 
     fn is_near(&self) -> bool {
-        let part = DELTA.wrapping_mul(self.most.wrapping_sub(self.least)) / 100;
+        let part = self.delta.wrapping_mul(self.most.wrapping_sub(self.least)) / 100;
         self.smoothed >> 3 >= self.least.wrapping_add(part)
     }
 }
@@ -125,8 +146,8 @@ const fn ticks(now: Instant, stamp: u32) -> u32 {
 }
 
 impl CongestionControl for TcpLp {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -137,20 +158,10 @@ impl CongestionControl for TcpLp {
         self.reno.on_congestion(event)
     }
 
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
-    }
-
-    fn hears_first(&self) -> bool {
-        true
-    }
-
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some((theirs, ours)) = feedback.stamps else { return };
         let [theirs, ours] = [theirs, ours].map(|stamp| ticks(feedback.now, stamp));
-        let now = ticks(feedback.now, crate::sender::timestamp(feedback.now));
+        let now = ticks(feedback.now, timestamp(feedback.now));
         if feedback.rtt.is_some() {
             self.estimate_clock(theirs, ours);
             let delay = self.delay(theirs, ours);
@@ -160,7 +171,7 @@ impl CongestionControl for TcpLp {
         }
         let round_trip = now.wrapping_sub(ours);
         if round_trip > 0 && round_trip < u32::MAX / 2 {
-            self.inference = round_trip.saturating_mul(INFERENCE);
+            self.inference = round_trip.saturating_mul(self.inference_rounds);
         }
         self.infers = self.last_drop.is_some_and(|last| now.wrapping_sub(last) < self.inference);
         if !self.is_near() {
@@ -174,6 +185,16 @@ impl CongestionControl for TcpLp {
         let segments = if self.infers { 1 } else { (window.cwnd / mss / 2).max(1) };
         window.cwnd = segments * mss;
         self.last_drop = Some(now);
+    }
+}
+
+impl Controller for TcpLp {
+    fn set(&mut self, parameter: &str, value: Value) {
+        let value = u32::try_from(value.as_count()).unwrap_or(u32::MAX);
+        match parameter {
+            "delta" => self.delta = value,
+            _ => self.inference_rounds = value,
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Feedback, Signal, Window};
-use crate::ledbat::{Delays, TARGET, whole};
-use crate::registry::{About, Constant, Needs};
+use crate::congestion::ledbat::{Delays, TARGET, whole};
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
+    Window,
+};
 
 /// `MAX_CWND_INCREASE_BYTES_PER_RTT`.
 const GAIN: f64 = 3000.0;
@@ -51,6 +53,8 @@ impl LedbatUtp {
             Constant { name: "MIN_WINDOW_SIZE", value: "10 bytes", source: "libutp" },
         ],
         needs: Needs::Timestamps,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
     };
 
     /// The window in bytes after `acked` ones. The further the delay is
@@ -63,8 +67,8 @@ impl LedbatUtp {
 }
 
 impl CongestionControl for LedbatUtp {
-    fn name(&self) -> &'static str {
-        Self::ABOUT.name
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn on_ack(&mut self, _ack: &mut Ack, cwnd: u64) -> u64 {
@@ -84,12 +88,6 @@ impl CongestionControl for LedbatUtp {
         };
         self.window = Some(window);
         whole(window.max(mss))
-    }
-
-    fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
-
-    fn wants_feedback(&self) -> bool {
-        true
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
@@ -115,16 +113,15 @@ impl CongestionControl for LedbatUtp {
         window.ssthresh = window.cwnd;
     }
 
-    fn pacing_rate(&self) -> Option<u64> {
-        let window = self.window.filter(|window| *window < f64::from(self.mss))?;
+    fn pacing(&self) -> Pacing {
+        let small = self.window.filter(|window| *window < f64::from(self.mss));
         let rtt = (self.least_rtt.as_nanos() as f64 * 1e-9).max(1e-6);
-        Some(whole(window / rtt).max(1))
-    }
-
-    fn fine_window(&self) -> Option<u64> {
-        self.window.map(whole)
+        let rate = small.map(|window| whole(window / rtt).max(1));
+        Pacing { rate, fine_window: self.window.map(whole), ..Pacing::UNPACED }
     }
 }
+
+impl Controller for LedbatUtp {}
 
 #[cfg(test)]
 mod tests {
@@ -146,7 +143,7 @@ mod tests {
         assert!((window - MIN_WINDOW).abs() < 1e-9);
         let least_rtt = Duration::from_millis(30);
         let utp = LedbatUtp { window: Some(window), mss: 1382, least_rtt, ..utp };
-        assert_eq!(utp.pacing_rate(), Some(333));
+        assert_eq!(utp.pacing().rate, Some(333));
     }
 
     #[test]

@@ -45,6 +45,7 @@ fn feedback(until_departure: Duration) -> Feedback {
         stamps: None,
         ecn_echo: false,
         in_recovery: false,
+        own_slow_start: true,
         rate: None,
         mss: 1460,
     }

@@ -15,16 +15,15 @@
 mod articles;
 pub mod flow;
 mod linux;
+mod measured;
 mod packets;
 mod single;
 mod wifi;
 
 use std::collections::BTreeMap;
 
-use goodqueue_scenario::run::Job;
-use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_tc::diagnostic::{Diagnostic, unknown};
-use rayon::prelude::*;
+use measured::{Figure, Measured};
 use serde::{Deserialize, Serialize};
 
 /// Something that was measured, and that can be simulated.
@@ -44,23 +43,6 @@ enum Kind {
     Single(single::Flows),
     Packets(packets::Recording),
     Wifi(wifi::Channel),
-}
-
-/// A figure of the reference: its unit, its mean, its standard deviation over seeds (0: not known).
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-struct Figure(String, f64, f64);
-
-/// What was simulated.
-struct Measured {
-    figures: BTreeMap<String, f64>,
-    /// The standard deviation between sets of runs like the reference's, where that is not known of the reference.
-    spreads: BTreeMap<String, f64>,
-}
-
-impl From<BTreeMap<String, f64>> for Measured {
-    fn from(figures: BTreeMap<String, f64>) -> Self {
-        Self { figures, spreads: BTreeMap::new() }
-    }
 }
 
 /// One figure of one set-up, side by side.
@@ -225,35 +207,4 @@ fn read<T: for<'a> Deserialize<'a>>(
         all.push(SetUp { name, source: file.source.clone(), figures, kind: kind(what) });
     }
     Ok(())
-}
-
-/// The jobs of a scenario written here.
-fn jobs(scenario: &str) -> Result<Vec<Job>, Diagnostic> {
-    let document = Document::parse("reference", scenario, std::path::Path::new(""))?;
-    let controllers: Vec<&str> = goodqueue_tcp::registry::names().collect();
-    let profiles: Vec<&str> = goodqueue_tcp::profiles().iter().map(|profile| profile.name).collect();
-    let names = Names { cc: &controllers, profiles: &profiles };
-    goodqueue_scenario::run::jobs(&goodqueue_scenario::sweep::expand(&document, &names)?, None)
-}
-
-/// The figures of every job, side by side on all processors.
-fn each<T: Send>(
-    jobs: &[Job],
-    figures: impl Fn(&Job, goodqueue_sim::Outcome) -> T + Sync,
-) -> Result<Vec<T>, Diagnostic> {
-    let one = |job: &Job| {
-        let outcome = goodqueue_sim::run(&job.config).map_err(|error| Diagnostic::new(error.to_string()))?;
-        Ok(figures(job, outcome))
-    };
-    jobs.par_iter().map(one).collect()
-}
-
-/// The mean of each figure over runs that all have it.
-fn means(runs: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64> {
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for (name, value) in runs.iter().flatten() {
-        let sum = sums.entry(name.clone()).or_default();
-        *sum = (sum.0 + value, sum.1 + 1.0);
-    }
-    sums.into_iter().map(|(name, (sum, count))| (name, sum / count)).collect()
 }

@@ -17,6 +17,7 @@ mod group;
 mod headline;
 mod metric;
 mod number;
+mod options;
 mod page;
 mod papers;
 mod policy;
@@ -25,33 +26,8 @@ mod thin;
 mod words;
 
 use goodqueue_scenario::results::Results;
+pub use options::Options;
 pub use papers::{PaperResults, papers_html};
-
-/// What the results do not say.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// Title of the page; without it the scenario's name.
-    pub title: Option<String>,
-    /// Command that makes the same results again; without it the scenario's `command`, if it has one.
-    pub command: Option<String>,
-}
-
-impl Options {
-    /// Sets the title of the page.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the command that makes the same results again.
-    #[must_use]
-    pub fn command(mut self, command: impl Into<String>) -> Self {
-        self.command = Some(command.into());
-        self
-    }
-}
 
 /// The report of `results` as one HTML document.
 ///

@@ -5,11 +5,11 @@ use goodqueue_scenario::shared;
 use goodqueue_scenario::summary::Aggregate;
 use serde::Serialize;
 
-use crate::Options;
 use crate::charts::Charts;
 use crate::escape::{clip, html as escape, js_in_script, json_in_script};
 use crate::group::Grouped;
 use crate::headline::{headline, many};
+use crate::options::Options;
 use crate::policy::policy;
 use crate::table::tables;
 

@@ -13,6 +13,8 @@ use goodqueue::gauge::{Gauge, Observation, Part};
 use goodqueue::{AnyConfig, AnyQdisc, Count, Duration, Flow, Instant, Packet, Qdisc};
 use serde_json::{Map, Value as Json, json};
 
+use crate::line::settings::DEFAULT_PRIOMAP;
+
 /// The statistics of `qdisc`, and of all in it, at `now`. `sojourn` is the distribution of the time that packets spent in
 /// it, if somebody measured that.
 #[must_use]
@@ -445,6 +447,6 @@ fn dualpi2(shown: &mut Options<'_>) {
 fn priomap(settings: &Settings) -> [u8; 16] {
     match settings.get("priomap") {
         Some(Value::Priomap(map)) => map,
-        _ => crate::line::DEFAULT_PRIOMAP,
+        _ => DEFAULT_PRIOMAP,
     }
 }

@@ -6,3 +6,4 @@ pub mod edge;
 pub mod kernel;
 pub mod operation;
 pub mod reference;
+mod values;

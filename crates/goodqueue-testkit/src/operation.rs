@@ -308,6 +308,6 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
         Unit::Flag { .. } => any::<bool>().prop_map(Value::Flag).boxed(),
         Unit::Priomap => select(vec![[0; 16], [1; 16], [2; 16]]).prop_map(Value::Priomap).boxed(),
         Unit::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
-        Unit::Table(_) => select(crate::edge::values(unit)).boxed(),
+        Unit::Table(_) => select(crate::values::values(unit)).boxed(),
     }
 }

@@ -1,5 +1,6 @@
 //! `goodqueue top`: a running bottleneck, to look at.
 
+mod numbers;
 mod screen;
 
 use std::fmt::Write as _;
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 use clap::Args;
 use goodqueue_tc::units;
 use serde_json::Value;
+
+use numbers::{milliseconds, numbers, sparkline, whole};
 
 use super::stats::request;
 use super::{Ending, Outcome};
@@ -115,45 +118,12 @@ fn direction(name: &str, link: &Value, history: &Value) -> String {
 }
 
 /// Numbers; what is absent is 0.
-fn numbers(list: &Value) -> Vec<f64> {
-    list.as_array().into_iter().flatten().map(|value| value.as_f64().unwrap_or(0.0)).collect()
-}
-
-/// Eight heights of blocks, the newest at the right.
-fn sparkline(values: &[f64], most: f64) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let shown = &values[values.len().saturating_sub(WIDTH)..];
-    let block = |value: &f64| {
-        let height = if most > 0.0 { whole(value / most * 7.0) } else { 0 };
-        BLOCKS.get(usize::try_from(height).unwrap_or(0)).copied().unwrap_or('█')
-    };
-    shown.iter().map(block).collect()
-}
-
-fn milliseconds(seconds: &Value) -> String {
-    seconds.as_f64().map_or_else(|| "–".to_owned(), |seconds| format!("{:.1}", seconds * 1e3))
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people to read")]
-const fn whole(number: f64) -> u64 {
-    number as u64
-}
-
-/// What fits beside the rest on a terminal of 80 columns.
-const WIDTH: usize = 50;
 /// Flows of a page, those with most in the queue first.
 const FLOWS: usize = 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_rises_with_its_values() {
-        assert_eq!(sparkline(&[0.0, 0.5, 1.0], 1.0), "▁▄█");
-        assert_eq!(sparkline(&[], 0.0), "");
-        assert_eq!(sparkline(&[0.0], 0.0), "▁");
-    }
 
     #[test]
     fn a_page_is_made_of_whatever_comes() {

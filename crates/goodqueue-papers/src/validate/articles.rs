@@ -11,7 +11,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{Measured, each, jobs, means};
+use super::measured::{Measured, each, jobs, means};
 
 /// Load transients (Järvinen & Kojo 2014): two groups of short transfers, the second up to 0.65 s after the first.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

@@ -9,7 +9,7 @@ use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-use super::{each, jobs, means};
+use super::measured::{each, jobs, means};
 
 /// A set-up as it was run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

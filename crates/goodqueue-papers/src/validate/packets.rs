@@ -17,7 +17,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::Config;
 use serde::Deserialize;
 
-use super::{Figure, jobs};
+use super::measured::{Figure, jobs};
 
 /// How many packets agree before the first that does not.
 pub(super) const AGREEING: &str = "packets before the first difference";

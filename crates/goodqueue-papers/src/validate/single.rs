@@ -9,8 +9,8 @@ use goodqueue_tc::units;
 use goodqueue_tcp::Profile;
 use serde::Deserialize;
 
-use super::Figure;
 use super::flow::{Bottleneck, Record, Watched, watch};
+use super::measured::Figure;
 
 /// How far the window is from the recorded one in the mean over steps, as a share of the latter.
 pub(super) const DISTANCE: &str = "window, distance";

@@ -7,7 +7,7 @@ use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-use super::{each, jobs, means};
+use super::measured::{each, jobs, means};
 
 /// A channel as ns-3 was given it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

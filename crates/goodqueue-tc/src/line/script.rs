@@ -9,7 +9,7 @@ use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
 use goodqueue::registry::{self, AnyConfig, KINDS, Preset, find_preset};
 
 use super::commands::Command;
-use super::{
+use super::settings::{
     VARIANT, Word, all_names, find_kind, no_such_discipline, read_settings, refused,
     switch_off_what_is_not_shown, tc_class, without_value,
 };

@@ -1,6 +1,9 @@
+use super::settings::{Word, find_kind, read_settings};
+use super::writing::write_settings;
 use super::*;
-use goodqueue::config::Variant;
+use goodqueue::config::{Children, Kind, Parameter, Settings, Unit, Value, Variant};
 use goodqueue::fifo::{BfifoConfig, PfifoConfig};
+use goodqueue::registry::{KINDS, PRESETS};
 use goodqueue::{Duration, Rate};
 use proptest::prelude::*;
 

@@ -13,7 +13,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, Table, TableState};
 use serde_json::Value;
 
-use super::{milliseconds, numbers, request, whole};
+use super::numbers::{milliseconds, numbers, whole};
+use crate::commands::stats::request;
 use crate::commands::{Ending, Outcome};
 
 /// What is on the screen, and what was chosen with keys.

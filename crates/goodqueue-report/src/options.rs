@@ -1,0 +1,27 @@
+//! What a report shows that the results do not contain.
+
+/// What the results do not say.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Title of the page; without it the scenario's name.
+    pub title: Option<String>,
+    /// Command that makes the same results again; without it the scenario's `command`, if it has one.
+    pub command: Option<String>,
+}
+
+impl Options {
+    /// Sets the title of the page.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the command that makes the same results again.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+}

@@ -1,0 +1,60 @@
+//! A configuration as a line of tc's grammar.
+
+use goodqueue::config::{Child, Children, Kind, Settings, Unit, Value};
+use goodqueue::registry::KINDS;
+
+/// Writes a discipline with its parameters and the disciplines in it.
+pub(super) fn write_tree(kind: &Kind, settings: &Settings) -> String {
+    let mut line = write_settings(kind, settings);
+    write_children(kind, settings.children(), 0, &mut line);
+    line
+}
+
+fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut String) {
+    for child in children.iter().filter(|child| child.parent == parent) {
+        let inner = child.qdisc.as_ref().and_then(|(name, settings)| {
+            let inner = KINDS.iter().find(|kind| kind.name == *name)?;
+            Some(write_tree(inner, settings))
+        });
+        line.push_str(" [");
+        if let Children::Classes(parameters) = kind.children {
+            let class = Kind { parameters, variants: &[], ..*kind };
+            line.push_str(&number(child.class));
+            line.push_str(
+                write_settings(&class, &child.settings).strip_prefix(kind.name).unwrap_or_default(),
+            );
+            if child.class != parent {
+                write_children(kind, children, child.class, line);
+            }
+        } else if kind.children == Children::Bands {
+            line.push_str(&number(child.class));
+        }
+        if let Some(inner) = inner {
+            line.push_str(if kind.children == Children::One { "" } else { ": " });
+            line.push_str(&inner);
+        }
+        line.push(']');
+    }
+}
+
+pub(super) fn write_settings(kind: &Kind, settings: &Settings) -> String {
+    let mut line = kind.name.to_owned();
+    for (name, value) in settings.iter() {
+        let parameter = kind.parameters.iter().find(|parameter| parameter.name == name);
+        let word = match (&value, parameter.map(|parameter| parameter.unit)) {
+            (Value::Flag(true), _) => name.to_owned(),
+            (Value::Flag(false), Some(Unit::Flag { off: Some(off) })) => off.to_owned(),
+            (Value::Flag(false), _) => continue,
+            _ if name.contains('.') => value.to_string(),
+            _ => format!("{name} {value}"),
+        };
+        line.push(' ');
+        line.push_str(&word);
+    }
+    line
+}
+
+/// The number of a class as tc writes it.
+fn number(class: u32) -> String {
+    format!("{class:x}")
+}

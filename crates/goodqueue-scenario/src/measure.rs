@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use goodqueue::config::Value;
 use goodqueue::{DropReason, Duration, Instant, Stats};
 use goodqueue_sim as sim;
+use goodqueue_sim::FlowOutcome;
 use goodqueue_sim::backlog::Spike;
 use goodqueue_sim::link::LinkConfig;
 use goodqueue_sim::network::Fates;
-use goodqueue_sim::simulation::FlowOutcome;
 use goodqueue_sim::traffic::{OneWay, RoundTrip};
 use goodqueue_sim::{Config, Direction, FlowConfig, LinkOutcome, Outcome, Traffic};
 use goodqueue_tc as tc;
@@ -294,7 +294,7 @@ fn link_result(measured: Duration, link_config: &LinkConfig, link: &LinkOutcome)
     }
 }
 
-fn shared_queue(shared: &sim::simulation::SharedQueue, hops: &[HopResult]) -> SharedQueue {
+fn shared_queue(shared: &sim::SharedQueue, hops: &[HopResult]) -> SharedQueue {
     let hop = shared.hop.and_then(|hop| hops.get(hop));
     SharedQueue {
         flow: shared.flow,

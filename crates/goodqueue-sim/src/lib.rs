@@ -14,6 +14,8 @@
 
 pub mod ahead;
 pub mod backlog;
+pub mod capacity;
+pub mod config;
 pub mod driver;
 pub mod events;
 pub mod link;
@@ -22,20 +24,22 @@ pub mod monitor;
 pub mod neighbours;
 pub mod network;
 pub mod observer;
+pub mod outcome;
 pub mod packet;
 pub mod simulation;
 pub mod traffic;
 pub mod wifi;
+mod wire;
 pub mod work;
 
+pub use capacity::{Capacity, Opportunities, UNLIMITED};
+pub use config::{Config, FlowConfig, HopConfig};
 pub use driver::Driver;
-pub use link::{Capacity, LinkConfig, Opportunities, UNLIMITED};
+pub use link::LinkConfig;
 pub use monitor::{Bin, LinkOutcome};
 pub use observer::Observer;
+pub use outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 pub use packet::Direction;
-pub use simulation::{
-    Config, FlowConfig, FlowOutcome, HopConfig, MAX_PACKETS, Outcome, RunError, Series, run, run_observed,
-    run_watched,
-};
+pub use simulation::{run, run_observed, run_watched};
 pub use traffic::Traffic;
 pub use work::Work;

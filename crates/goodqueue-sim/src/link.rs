@@ -7,118 +7,16 @@ use std::sync::Arc;
 use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Qdisc, Rate};
 
 use crate::ahead::fetch_line;
+use crate::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities};
 use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note};
 use crate::packet::Packet;
-use crate::work::{self, Wire, Work};
+use crate::wire::Wire;
+use crate::work::{Progress, Work};
 
-/// The capacity of a link.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Capacity {
-    /// A constant rate.
-    Constant(Rate),
-    /// The rate from each instant on, in order of time. The first rate also holds before its
-    /// instant. Rate 0 blocks the link.
-    Schedule(Vec<(Instant, Rate)>),
-    /// Delivery opportunities of a recorded link.
-    Trace(Arc<Opportunities>),
-}
-
-impl Capacity {
-    /// Returns the work that a link of this capacity could send between two instants if no packet
-    /// were in transmission at either.
-    #[must_use]
-    pub fn between(&self, begin: Instant, end: Instant) -> Work {
-        match self {
-            Self::Constant(rate) => Work::at(*rate, end.since(begin)),
-            Self::Schedule(changes) => {
-                let until = changes.iter().skip(1).map(|change| change.0.min(end)).chain([end]);
-                changes.iter().zip(until).enumerate().fold(Work::ZERO, |sum, (index, (change, until))| {
-                    // The first rate also holds before its own instant.
-                    let from = if index == 0 { begin } else { change.0.max(begin) };
-                    sum.plus(Work::at(change.1, until.since(from)))
-                })
-            }
-            Self::Trace(all) => {
-                let passed = all.count_before(end).saturating_sub(all.count_before(begin));
-                Work::of_bytes(passed * u64::from(OPPORTUNITY_BYTES))
-            }
-        }
-    }
-}
-
-/// The delivery opportunities of a recorded link, as in a Mahimahi trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Opportunities {
-    /// Times in ms. Four bytes each without spare capacity, because a trace may have millions.
-    at_ms: Box<[u32]>,
-}
-
-/// Bytes of one delivery opportunity (Mahimahi's `PACKET_SIZE`): an IP packet of 1500 bytes and the
-/// 4-byte header of its TUN device.
-pub const OPPORTUNITY_BYTES: u32 = 1504;
 /// Bytes that Mahimahi adds to each IP packet.
 const TUN_HEADER: u32 = 4;
-
-impl Opportunities {
-    /// Returns opportunities at these milliseconds, which repeat with the last one as the period.
-    ///
-    /// `None` if there are none, if they decrease, or if the period is 0.
-    #[must_use]
-    pub fn new(at_ms: Vec<u32>) -> Option<Self> {
-        let at_ms = at_ms.into_boxed_slice();
-        let ordered = at_ms.windows(2).all(|pair| pair[0] <= pair[1]);
-        (ordered && at_ms.last().is_some_and(|&period| period > 0)).then_some(Self { at_ms })
-    }
-
-    /// Returns the milliseconds of the first period.
-    #[must_use]
-    pub fn at_ms(&self) -> &[u32] {
-        &self.at_ms
-    }
-
-    /// Returns the number of opportunities in one period.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.at_ms.len()
-    }
-
-    /// Returns the length of one period.
-    #[must_use]
-    pub fn period(&self) -> Duration {
-        Duration::from_millis(self.period_ms())
-    }
-
-    fn period_ms(&self) -> u64 {
-        self.at_ms.last().map_or(1, |&period| u64::from(period))
-    }
-
-    /// Returns the number of opportunities before `end`.
-    #[must_use]
-    pub fn count_before(&self, end: Instant) -> u64 {
-        self.first_not_before(end)
-    }
-
-    /// Returns the running number of the first opportunity at or after `now`.
-    fn first_not_before(&self, now: Instant) -> u64 {
-        let now_ms = now.as_nanos().div_ceil(1_000_000);
-        let period_ms = self.period_ms().max(1);
-        let count = self.at_ms.len() as u64;
-        // An opportunity exactly at the end of a period belongs to that period.
-        let (cycle, within) =
-            if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
-        cycle * count + self.at_ms.partition_point(|&at| u64::from(at) < within) as u64
-    }
-
-    fn time_of(&self, number: u64) -> Instant {
-        let count = self.at_ms.len() as u64;
-        let index = usize::try_from(number % count).unwrap_or(0);
-        let within = self.at_ms.get(index).map_or(0, |&at| u64::from(at));
-        let start = self.period().saturating_mul(number / count);
-        Instant::ZERO + start + Duration::from_millis(within)
-    }
-}
 
 /// The configuration of one direction of a hop.
 #[derive(Clone, PartialEq, Debug)]
@@ -142,9 +40,6 @@ impl LinkConfig {
         Self { capacity, qdisc, driver: None, hash_key: 0 }
     }
 }
-
-/// A rate at which packets take no time.
-pub const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
 
 /// One direction of a hop, in operation.
 #[derive(Debug)]
@@ -184,7 +79,7 @@ enum Server {
 }
 
 /// The result of serving a link.
-pub(crate) struct Progress {
+pub(crate) struct Served {
     /// A packet, and the time at which its last bit is on the wire.
     pub(crate) sent: Option<(Instant, Packet)>,
     /// Time at which to call [`Link::serve`] again, unless that call was requested before.
@@ -348,23 +243,23 @@ impl Link {
 
     /// Takes from the queue what the link can carry at `now`.
     #[inline]
-    pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
+    pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
         if self.ask_at != Some(now) {
             // A change of rate has made this call superfluous.
-            return Progress { sent: None, call_at: None };
+            return Served { sent: None, call_at: None };
         }
         self.ask_at = None;
         match &mut self.server {
             Server::Rate { wire, .. } => {
                 if wire.rate().as_bps() == 0 {
-                    return Progress { sent: None, call_at: None };
+                    return Served { sent: None, call_at: None };
                 }
                 let Some(packet) = self.take(now, dropped) else {
                     self.free_at = None;
                     // An event that is already due must not stop time.
                     let later = now + Duration::from_nanos(1);
                     self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
-                    return Progress { sent: None, call_at: self.ask_at };
+                    return Served { sent: None, call_at: self.ask_at };
                 };
                 let end = self.end_of(now, packet.len);
                 self.free_at = Some(end);
@@ -372,7 +267,7 @@ impl Link {
                 if !self.is_idle() {
                     self.ask_at = Some(end);
                 }
-                Progress { sent: Some((end, packet)), call_at: self.ask_at }
+                Served { sent: Some((end, packet)), call_at: self.ask_at }
             }
             Server::Trace { .. } => self.use_opportunity(now, dropped),
         }
@@ -388,13 +283,13 @@ impl Link {
     }
 
     /// Returns the state of the link's work at `now`.
-    pub(crate) fn progress(&self, now: Instant) -> work::Progress {
+    pub(crate) fn progress(&self, now: Instant) -> Progress {
         match &self.server {
             Server::Rate { wire, .. } => wire.progress(now),
             // A trace counts the bytes that its opportunities carry, so no packet is half sent.
             Server::Trace { opportunities, .. } => {
                 let capacity = Capacity::Trace(Arc::clone(opportunities)).between(Instant::ZERO, now);
-                work::Progress { unsent: Work::ZERO, capacity }
+                Progress { unsent: Work::ZERO, capacity }
             }
         }
     }
@@ -404,12 +299,12 @@ impl Link {
     /// An opportunity carries 1504 bytes. A packet may need several opportunities, and several
     /// packets may share one. Unused bytes are lost. Each call returns at most one packet; the next
     /// call uses the rest of the opportunity.
-    fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Progress {
+    fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
         let (mut in_transit_before, mut budget) = match &mut self.server {
             Server::Trace { left, in_transit, .. } => {
                 (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
             }
-            Server::Rate { .. } => return Progress { sent: None, call_at: None },
+            Server::Rate { .. } => return Served { sent: None, call_at: None },
         };
         loop {
             let carried = in_transit_before.take().or_else(|| {
@@ -419,7 +314,7 @@ impl Link {
             });
             let is_idle = self.is_idle();
             let Server::Trace { opportunities, next, left, in_transit } = &mut self.server else {
-                return Progress { sent: None, call_at: None };
+                return Served { sent: None, call_at: None };
             };
             let Some((packet, bytes)) = carried else {
                 // The rest of this opportunity is lost, as are those that pass before the next
@@ -429,7 +324,7 @@ impl Link {
                 // A discipline that holds packets back (a shaper, a delay) is asked at every
                 // opportunity.
                 self.ask_at = (!is_idle).then(|| opportunities.time_of(*next));
-                return Progress { sent: None, call_at: self.ask_at };
+                return Served { sent: None, call_at: self.ask_at };
             };
             if bytes > budget {
                 let rest = Some((packet, bytes - budget));
@@ -440,7 +335,7 @@ impl Link {
                 if when > now {
                     *in_transit = rest;
                     self.ask_at = Some(when);
-                    return Progress { sent: None, call_at: self.ask_at };
+                    return Served { sent: None, call_at: self.ask_at };
                 }
                 in_transit_before = rest;
                 continue;
@@ -454,7 +349,7 @@ impl Link {
                 *next += 1;
                 Some(opportunities.time_of(*next))
             };
-            return Progress { sent: Some((now, packet)), call_at: self.ask_at };
+            return Served { sent: Some((now, packet)), call_at: self.ask_at };
         }
     }
 

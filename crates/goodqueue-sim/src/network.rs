@@ -14,10 +14,19 @@
 //! A packet waits for its flow's access delay before the first link, and for the delay of each hop
 //! that it leaves. The rest of half the flow's round-trip time follows behind the last link.
 
+mod books;
+mod delay_line;
+mod due;
+mod fates;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
 
 use goodqueue::{Count, Duration, Instant, Qdisc, Rate, Stats};
+
+pub(crate) use delay_line::Ticks;
+pub(crate) use due::{Event, MAX_FLOWS};
+pub use fates::Fates;
 
 use crate::ahead::fetch_line;
 use crate::events::EventQueue;
@@ -26,6 +35,8 @@ use crate::losses::{Losses, Watched};
 use crate::neighbours::Neighbours;
 use crate::packet::{Direction, Ends, Packet, Payload};
 use crate::wifi::WifiHop;
+use books::Books;
+use delay_line::{DelayLine, End};
 
 /// The queues, links and delays of a run. Traffic sources send packets into the network and ask it
 /// to wake them.
@@ -81,65 +92,6 @@ struct Wifi {
     waiting: Vec<u32>,
 }
 
-/// Packets in flight that all have the same delay. They arrive in the order in which they left, so
-/// one event for the first of them is enough.
-#[derive(Debug)]
-struct DelayLine {
-    delay: Duration,
-    packets: VecDeque<(Instant, Packet)>,
-    end: End,
-    /// The host's access link in front of the line: its rate, and the time at which it becomes
-    /// free.
-    host: Option<(Rate, Instant)>,
-    ticks: Option<Ticks>,
-}
-
-/// The clock of a delay emulator, which releases packets at its ticks only.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticks {
-    pub(crate) every: Duration,
-    pub(crate) first: Duration,
-}
-
-impl Ticks {
-    /// Returns the time at which the emulator releases a packet that arrives at `from`: the whole
-    /// ticks of `delay`, counted from the last tick before.
-    #[inline]
-    fn end(self, from: Instant, delay: Duration) -> Instant {
-        let every = self.every.as_nanos().max(1);
-        let before = from.since(Instant::ZERO + self.first).as_nanos() / every;
-        let ticks = before + delay.as_nanos() / every;
-        (Instant::ZERO + self.first + self.every.saturating_mul(ticks)).max(from)
-    }
-}
-
-impl DelayLine {
-    /// Returns the time at which the last bit of a packet sent at `now` is on the line.
-    #[inline]
-    fn begin(&mut self, now: Instant, bytes: u32) -> Instant {
-        let Some((rate, free_at)) = &mut self.host else { return now };
-        *free_at = now.max(*free_at) + rate.serialization(bytes);
-        *free_at
-    }
-
-    /// Returns the time at which a packet that is on the line from `from` reaches the end.
-    #[inline]
-    fn arrival(&self, from: Instant) -> Instant {
-        self.ticks.map_or(from + self.delay, |ticks| ticks.end(from, self.delay))
-    }
-}
-
-/// The end of a delay line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum End {
-    /// The host to which packets of this direction go.
-    Host(Direction),
-    /// The queue of a link.
-    Link(u32),
-    /// The WiFi channel, in this direction.
-    Wifi(Direction),
-}
-
 /// The place of a flow's hosts, and the properties of its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hosts {
@@ -157,113 +109,6 @@ pub(crate) struct Hosts {
     pub(crate) watched: Watched,
     /// True if the flow measures delays.
     pub(crate) is_probe: bool,
-}
-
-/// The fates of a flow's packets in one direction.
-///
-/// Copies that a queue makes (`netem duplicate`) are not counted. Every packet sent has arrived,
-/// was dropped, or is in flight.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Fates {
-    /// Packets sent into the network.
-    pub sent: u64,
-    /// Packets that arrived at the other host.
-    pub arrived: u64,
-    /// Packets dropped by a queue or lost in the air.
-    pub dropped: u64,
-}
-
-impl Fates {
-    /// Returns the difference from an earlier state.
-    pub(crate) const fn since(&self, before: &Self) -> Self {
-        Self {
-            sent: self.sent - before.sent,
-            arrived: self.arrived - before.arrived,
-            dropped: self.dropped - before.dropped,
-        }
-    }
-}
-
-/// Counts of all packets that entered and left the network, for the conservation check. Debug
-/// builds only.
-#[derive(Clone, Copy, Default, Debug)]
-struct Books {
-    sent: Count,
-    arrived: Count,
-    dropped: Count,
-}
-
-impl Books {
-    #[inline]
-    fn sent(&mut self, bytes: u32) {
-        if cfg!(debug_assertions) {
-            self.sent.add(bytes);
-        }
-    }
-
-    #[inline]
-    fn arrived(&mut self, bytes: u32) {
-        if cfg!(debug_assertions) {
-            self.arrived.add(bytes);
-        }
-    }
-
-    #[inline]
-    fn dropped(&mut self, bytes: u32) {
-        if cfg!(debug_assertions) {
-            self.dropped.add(bytes);
-        }
-    }
-}
-
-/// A scheduled event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
-    /// A link may take its next packet.
-    Serve(u32),
-    /// The rate of a link changes.
-    RateChange(u32),
-    /// The first packet of a delay line arrives.
-    Arrive(u32),
-    /// A flow asked to be woken.
-    Wake(u32),
-    /// A flow begins.
-    Start(u32),
-    /// A flow ends.
-    Stop(u32),
-    /// The WiFi channel has something to do.
-    Wifi,
-}
-
-/// Largest number of flows. An event has 21 bits for an index, and a flow has up to four delay
-/// lines.
-pub const MAX_FLOWS: usize = 1 << 19;
-
-impl Event {
-    const fn encode(self) -> u32 {
-        match self {
-            Self::Serve(link) => link << 3,
-            Self::RateChange(link) => 1 | link << 3,
-            Self::Arrive(line) => 2 | line << 3,
-            Self::Wake(flow) => 3 | flow << 3,
-            Self::Start(flow) => 4 | flow << 3,
-            Self::Stop(flow) => 5 | flow << 3,
-            Self::Wifi => 6,
-        }
-    }
-
-    const fn decode(what: u32) -> Self {
-        let index = what >> 3;
-        match what & 7 {
-            0 => Self::Serve(index),
-            1 => Self::RateChange(index),
-            2 => Self::Arrive(index),
-            3 => Self::Wake(index),
-            4 => Self::Start(index),
-            5 => Self::Stop(index),
-            _ => Self::Wifi,
-        }
-    }
 }
 
 impl Network {
@@ -751,41 +596,4 @@ fn count_drop(
 /// Converts an index to the form used in events.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_emulator_counts_whole_ticks_from_the_one_before_a_packet() {
-        let micros = Duration::from_micros;
-        let ticks = Ticks { every: micros(4000), first: micros(1000) };
-        let end = |at: u64, delay: u64| {
-            ticks.end(Instant::ZERO + micros(at), micros(delay)).since(Instant::ZERO).as_nanos() / 1000
-        };
-        assert_eq!(end(5000, 25_000), 29_000, "at a tick: 24 ms");
-        assert_eq!(end(8999, 25_000), 29_000, "just before the next one: 20");
-        assert_eq!(end(9001, 25_000), 33_000);
-        assert_eq!(end(6000, 3000), 6000, "less than a tick is nothing");
-    }
-
-    #[test]
-    fn events_survive_their_packing() {
-        let last = 4 * number(MAX_FLOWS) - 1;
-        let events = [
-            Event::Serve(0),
-            Event::Serve(last),
-            Event::RateChange(1),
-            Event::Arrive(last),
-            Event::Wake(last),
-            Event::Start(0),
-            Event::Stop(last),
-            Event::Wifi,
-        ];
-        for event in events {
-            assert!(event.encode() <= EventQueue::MAX_WHAT);
-            assert_eq!(Event::decode(event.encode()), event);
-        }
-    }
 }

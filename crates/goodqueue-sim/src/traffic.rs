@@ -1,4 +1,16 @@
-//! Traffic: what the flows of a scenario do. One file per source; a new one is added in the list at the end.
+//! Traffic: the sources of a run's packets.
+//!
+//! Each source is one file below this one. To add a source:
+//!
+//! 1. Write its file. It holds the settings, with the trait [`Settings`], and the source, with the
+//!    trait [`Source`] and a function
+//!    `new(flow: u32, settings: &NameSettings, random: Xoshiro256PlusPlus) -> Result<Self, ConfigError>`.
+//! 2. Declare the file with `mod name;` and register it with one line in `sources!` at the end of
+//!    this file. The line adds the variants of [`Traffic`] and [`AnySource`] and re-exports both
+//!    types.
+//!
+//! `cbr.rs` is a complete small example. A scenario file can use the new source once
+//! `goodqueue-scenario` has a file that reads its keys, which is registered in the same way.
 
 mod capture;
 mod cbr;
@@ -11,6 +23,7 @@ mod on_off;
 mod packmime;
 mod ping;
 mod poisson;
+mod source;
 mod tcp;
 mod tcp_on_off;
 mod transfers;
@@ -19,145 +32,21 @@ mod voip;
 mod web;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Instant};
 
-pub use capture::{Capture, CaptureSettings};
-pub use cbr::{Cbr, CbrSettings};
 pub use distribution::Distribution;
-pub use on_off::{OnOff, OnOffSettings};
-pub use packmime::{PackMime, PackMimeSettings};
-pub use ping::{Ping, PingSettings};
-pub use poisson::{Poisson, PoissonSettings};
-pub use tcp::{Tcp, TcpSettings};
-pub use tcp_on_off::{TcpOnOff, TcpOnOffSettings};
-pub use transfers::{Transfers, TransfersSettings};
-pub use video::{Segment, Showing, Video, VideoSettings};
-pub use voip::{Voip, VoipSettings};
-pub use web::{Web, WebPage, WebSettings};
+pub use source::{OneWay, RoundTrip, Segment, Settings, Showing, Source, Tally, Transfer};
+pub use web::WebPage;
 
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
-/// Both end points of a flow. The source receives the packets that arrive and sends through the
-/// network.
-pub trait Source {
-    /// Starts the flow.
-    fn start(&mut self, now: Instant, network: &mut Network);
-
-    /// Ends the flow: it sends no new data.
-    fn stop(&mut self, now: Instant);
-
-    /// Handles a packet of this flow that arrives after travelling in `direction`.
-    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network);
-
-    /// Prefetches the memory for a packet of this flow that will arrive soon after travelling in
-    /// `direction`.
-    #[inline]
-    fn fetch(&self, direction: Direction, ahead: Ahead) {
-        let _ = (direction, ahead);
-    }
-
-    /// Handles the wake-up that the flow requested. It may come early.
-    fn on_wake(&mut self, now: Instant, network: &mut Network);
-
-    /// Returns the payload bytes delivered to the receiving application, in order, since the start.
-    fn delivered(&self) -> u64;
-
-    /// Returns the flow's counters since its start.
-    fn tally(&self) -> Tally;
-
-    /// Returns the time at which the first byte reached the receiving application. Only single
-    /// connections know it.
-    fn first_delivery(&self) -> Option<Instant> {
-        None
-    }
-
-    /// Returns the measured round trips. Only probes measure them.
-    fn round_trips(&self) -> &[RoundTrip] {
-        &[]
-    }
-
-    /// Returns the measured one-way delays. Only some flows measure them.
-    fn one_way(&self) -> &[OneWay] {
-        &[]
-    }
-
-    /// Returns the transfers: files, pages, web responses.
-    fn transfers(&self) -> &[Transfer] {
-        &[]
-    }
-
-    /// Returns the playback. Only adaptive video has one.
-    fn showing(&self) -> Option<&Showing> {
-        None
-    }
-}
-
-/// The settings from which a source is made.
-pub trait Settings {
-    /// The word for such a flow in results: `tcp`, `ping`, ...
-    const KIND: &'static str;
-
-    /// Returns the direction of the flow's data; for a ping, of its requests.
-    fn direction(&self) -> Direction;
-
-    /// Returns the congestion control of the flow's connections, if it has any.
-    fn congestion_control(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// True if the flow measures delays.
-    const IS_PROBE: bool = false;
-}
-
-/// Counters of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Tally {
-    /// Payload delivered in order, in bytes.
-    pub delivered: u64,
-    /// Packets sent in the direction of the flow's data, retransmissions included.
-    pub sent: u64,
-    /// Segments retransmitted.
-    pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Time at which everything that the flow had to send was acknowledged.
-    pub completed_at: Option<Instant>,
-}
-
-/// A probe and its answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RoundTrip {
-    /// Time at which the probe was sent.
-    pub sent_at: Instant,
-    /// Time until the answer arrived; `None` if it has not arrived.
-    pub time: Option<Duration>,
-}
-
-/// A packet whose one-way delay is measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OneWay {
-    /// Time at which the packet was sent.
-    pub sent_at: Instant,
-    /// Time until it arrived; `None` if it has not arrived.
-    pub delay: Option<Duration>,
-}
-
-/// A transfer, from its first packet to its last byte.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Transfer {
-    /// Time at which the first packet for it was sent.
-    pub begun_at: Instant,
-    /// Time at which it was complete; `None` if it is not.
-    pub ended_at: Option<Instant>,
-    /// Payload in bytes.
-    pub bytes: u64,
-}
-
 /// Defines the enums over all sources and over their settings, and the dispatch to them.
 macro_rules! sources {
-    ($($(#[$about:meta])* $name:ident($settings:ident)),+ $(,)?) => {
+    ($($(#[$about:meta])* $file:ident::$name:ident($settings:ident)),+ $(,)?) => {
+        $(pub use $file::{$name, $settings};)+
+
         /// What a flow sends.
         #[derive(Clone, Debug)]
         pub enum Traffic {
@@ -248,27 +137,27 @@ macro_rules! sources {
 
 sources! {
     /// A TCP connection with data in one direction.
-    Tcp(TcpSettings),
+    tcp::Tcp(TcpSettings),
     /// Echo requests from the client.
-    Ping(PingSettings),
+    ping::Ping(PingSettings),
     /// Datagrams at a constant rate.
-    Cbr(CbrSettings),
+    cbr::Cbr(CbrSettings),
     /// Transfers of given sizes with think times between them.
-    Transfers(TransfersSettings),
+    transfers::Transfers(TransfersSettings),
     /// A voice call in one direction.
-    Voip(VoipSettings),
+    voip::Voip(VoipSettings),
     /// Datagrams in bursts.
-    OnOff(OnOffSettings),
+    on_off::OnOff(OnOffSettings),
     /// Datagrams with random gaps.
-    Poisson(PoissonSettings),
+    poisson::Poisson(PoissonSettings),
     /// Datagrams with recorded times and lengths.
-    Capture(CaptureSettings),
+    capture::Capture(CaptureSettings),
     /// The web connections of many users.
-    PackMime(PackMimeSettings),
+    packmime::PackMime(PackMimeSettings),
     /// A TCP sender that alternates between sending and silence.
-    TcpOnOff(TcpOnOffSettings),
+    tcp_on_off::TcpOnOff(TcpOnOffSettings),
     /// A browser that fetches a page repeatedly.
-    Web(WebSettings),
+    web::Web(WebSettings),
     /// A viewer of adaptive video.
-    Video(VideoSettings),
+    video::Video(VideoSettings),
 }

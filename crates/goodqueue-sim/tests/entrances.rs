@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Rate};
-use goodqueue_sim::simulation::HopConfig;
 use goodqueue_sim::traffic::{PingSettings, TcpSettings};
-use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, HopConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
 const RTT: Duration = Duration::from_millis(60);

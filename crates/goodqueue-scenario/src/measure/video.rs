@@ -1,7 +1,7 @@
 //! What viewers of adaptive video saw.
 
 use goodqueue::Instant;
-use goodqueue_sim::simulation::FlowOutcome;
+use goodqueue_sim::FlowOutcome;
 use goodqueue_sim::{Config, FlowConfig};
 
 use super::{float, seconds};

@@ -6,7 +6,7 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
 
 use super::datagrams::Datagrams;
-use super::{Settings, Source, Tally};
+use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
-use super::Tally;
 use super::connection::{Connection, Counts};
+use super::source::Tally;
 use crate::events::EventQueue;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};

@@ -2,7 +2,7 @@
 
 use goodqueue::{Ecn, Instant};
 
-use super::Tally;
+use super::source::Tally;
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 

@@ -21,7 +21,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 use self::model::{Exchange, Model, Session};
 use super::connections::{Connections, Handle};
 use super::distribution::duration;
-use super::{Settings, Source, Tally, Transfer};
+use super::source::{Settings, Source, Tally, Transfer};
 use crate::events::EventQueue;
 use crate::network::Network;
 use crate::packet::{Direction, Packet};

@@ -4,7 +4,7 @@
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Ecn, Instant};
 
-use super::{RoundTrip, Settings, Source, Tally};
+use super::source::{RoundTrip, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 

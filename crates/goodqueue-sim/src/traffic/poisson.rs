@@ -5,7 +5,8 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant, Rate};
 
 use super::datagrams::Datagrams;
-use super::{Distribution, Settings, Source, Tally};
+use super::distribution::Distribution;
+use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 

@@ -9,7 +9,7 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{ConfigError, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
-use super::{Settings, Source, Tally};
+use super::source::{Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};

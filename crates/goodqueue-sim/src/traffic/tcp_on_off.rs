@@ -9,7 +9,8 @@ use goodqueue::{ConfigError, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::{Distribution, Settings, Source, Tally};
+use super::distribution::Distribution;
+use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 

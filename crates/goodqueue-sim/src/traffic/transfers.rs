@@ -5,7 +5,8 @@ use goodqueue::{ConfigError, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::{Distribution, Settings, Source, Tally, Transfer};
+use super::distribution::Distribution;
+use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 

@@ -26,7 +26,7 @@ use goodqueue::{ConfigError, Duration, Instant, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::{Settings, Source, Tally};
+use super::source::{Segment, Settings, Showing, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet};
 
@@ -62,28 +62,6 @@ impl Settings for VideoSettings {
     fn congestion_control(&self) -> Option<&'static str> {
         Some(self.congestion_control.about().name)
     }
-}
-
-/// A requested segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Segment {
-    /// Time of the request.
-    pub begun_at: Instant,
-    /// Time at which it was complete; `None` if it is not.
-    pub ended_at: Option<Instant>,
-    /// Bit rate.
-    pub rate: Rate,
-}
-
-/// The playback of a video.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Showing {
-    /// Requested segments, in order.
-    pub segments: Vec<Segment>,
-    /// Time at which playback began.
-    pub shown_from: Option<Instant>,
-    /// Stalls: the time at which the buffer ran empty, and the time at which playback resumed.
-    pub stalls: Vec<(Instant, Option<Instant>)>,
 }
 
 /// The client and the server.

@@ -4,7 +4,7 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Duration, Instant};
 
 use super::datagrams::Datagrams;
-use super::{OneWay, Settings, Source, Tally};
+use super::source::{OneWay, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 

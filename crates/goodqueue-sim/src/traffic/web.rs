@@ -20,7 +20,7 @@ use goodqueue::{ConfigError, Duration, Ecn, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::{Settings, Source, Tally, Transfer};
+use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::{Direction, Packet, Payload};
 

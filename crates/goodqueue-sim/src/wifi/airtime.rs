@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use goodqueue::Duration;
 
-use super::queues::Demand;
+use super::demand::Demand;
 
 /// The round of the stations of one access category.
 #[derive(Clone, Debug)]

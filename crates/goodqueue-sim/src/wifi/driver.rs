@@ -13,8 +13,8 @@ use goodqueue::{AnyConfig, AnyQdisc, Count, Drops, Duration, Flow, Instant, Pack
 
 use super::block_ack::Taken;
 use super::contention::AccessCategory;
+use super::demand::Outside;
 use super::order::{Head, Order, Schedule};
-use super::queues::Outside;
 
 /// The configuration of a driver's queue.
 #[derive(Clone, PartialEq, Debug)]

@@ -13,7 +13,7 @@ use goodqueue::{Count, DropReason, Drops, Duration, Flow, Instant, Packet, Stats
 
 use super::airtime::Airtime;
 use super::contention::AccessCategory;
-use super::queues::{Demand, Outside};
+use super::demand::{Demand, Outside};
 
 /// The configuration of an FQ-MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,11 @@
 //! The WiFi channel as the last hop of a path, between the last link and the clients.
 
 use goodqueue::gauge::Observation;
-use goodqueue::{Count, DropReason, Duration, Instant, Stats};
+use goodqueue::{Count, DropReason, Instant, Stats};
 
-use super::{Medium, MediumConfig, Node, RadioStats, Sink};
+use super::config::MediumConfig;
+use super::medium::Medium;
+use super::sink::{Node, RadioStats, Sink};
 use crate::monitor::{LinkMonitor, LinkOutcome};
 use crate::packet::{Direction, Packet};
 use crate::work::Progress;
@@ -141,19 +143,6 @@ impl WifiHop {
 
 fn client_of(packet: &Packet) -> usize {
     usize::from(packet.ends.client)
-}
-
-impl RadioStats {
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            airtime: Duration::saturating_sub(self.airtime, before.airtime),
-            ppdus: self.ppdus - before.ppdus,
-            collisions: self.collisions - before.collisions,
-            mpdus: self.mpdus - before.mpdus,
-            lost: self.lost - before.lost,
-            given_up: self.given_up - before.given_up,
-        }
-    }
 }
 
 impl Seen {

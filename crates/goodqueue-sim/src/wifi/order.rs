@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::queues::Demand;
+use super::demand::Demand;
 
 /// The order in which a driver serves its receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -4,12 +4,14 @@ use goodqueue::random::Random;
 use goodqueue::{Count, Duration, Flow, Instant, Packet, Stats};
 
 use super::block_ack::{Limits, Session, Taken};
+use super::config::{MacConfig, RadioConfig};
 use super::contention::AccessCategory;
+use super::demand::Outside;
 use super::driver::Driver;
 use super::flight::Aggregate;
 use super::fq_mac::{FqMac, Peer};
 use super::phy::{DELIMITER, MAX_AMPDU_BYTES, SIFS, mpdu_bytes, subframe_bytes};
-use super::{MacConfig, Node, RadioConfig, Sink};
+use super::sink::{Node, Sink};
 use crate::packet::Direction;
 
 /// The queues and sessions of one node.
@@ -36,37 +38,6 @@ pub(super) struct Link<P> {
 pub(super) enum Mac<P> {
     Driver(Driver<P>),
     Fq(FqMac<P>),
-}
-
-/// The packets for a receiver that have left its queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Outside {
-    /// Position of the first packet that has left the queue and must be sent, or sent again.
-    pub(crate) waiting: Option<u64>,
-    /// True if the window has room for the next frame.
-    pub(crate) may_send: bool,
-}
-
-/// Whether there is something to send to a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Demand {
-    /// Nothing to send.
-    Nothing,
-    /// Something to send, but not now.
-    Blocked,
-    /// Something to send now.
-    Ready,
-}
-
-impl Outside {
-    /// Combines these packets with a queue that is empty or not.
-    pub(crate) const fn demand(self, queued: bool) -> Demand {
-        match (queued || self.waiting.is_some(), self.may_send) {
-            (false, _) => Demand::Nothing,
-            (true, false) => Demand::Blocked,
-            (true, true) => Demand::Ready,
-        }
-    }
 }
 
 impl<P: Packet + Flow> Queues<P> {

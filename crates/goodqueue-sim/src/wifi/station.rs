@@ -3,8 +3,9 @@
 use goodqueue::{Flow, Instant, Packet};
 
 use super::contention::{AccessCategory, Backoff};
-use super::forming::{Forming, Supply};
+use super::forming::Forming;
 use super::queues::Queues;
+use super::supply::Supply;
 
 /// A node.
 #[derive(Clone, Debug)]

@@ -1,0 +1,132 @@
+//! The complete description of a run.
+
+use goodqueue::{Duration, Instant, Rate};
+
+use crate::link::LinkConfig;
+use crate::traffic::Traffic;
+use crate::wifi::MediumConfig;
+
+/// The complete description of a run. Equal configurations give equal outcomes, bit for bit.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Simulated time.
+    pub duration: Duration,
+    /// Time at the start of the run that is not measured.
+    pub warmup: Duration,
+    /// The two links of the bottleneck: down, up.
+    pub links: [LinkConfig; 2],
+    /// Hops between the servers and the bottleneck, in this order.
+    pub before: Vec<HopConfig>,
+    /// Hops between the bottleneck and the clients, in this order.
+    pub after: Vec<HopConfig>,
+    /// A WiFi channel between the last hop and the clients. [`FlowConfig::client`] selects the
+    /// client; seed and framing of the channel are those of the run.
+    pub wifi: Option<MediumConfig>,
+    /// Tick of a delay emulator such as dummynet; `None` for exact delays.
+    ///
+    /// The emulator adds the part of a flow's delay behind the last link. It releases a packet at a
+    /// tick: the whole ticks of the delay count from the last tick before the packet arrived. The
+    /// seed determines the time of the first tick.
+    pub delay_tick: Option<Duration>,
+    /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
+    pub framing: u32,
+    /// The flows.
+    pub flows: Vec<FlowConfig>,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Step of the time series; `None` for no time series.
+    pub series_step: Option<Duration>,
+    /// Levels in bytes. The run measures how long the queues exceed each of them.
+    pub spikes: Vec<u64>,
+}
+
+/// A hop beside the bottleneck: a link in series, with its own discipline in each direction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HopConfig {
+    /// The links: down, up.
+    pub links: [LinkConfig; 2],
+    /// Propagation delay, each way, between this hop and its neighbour towards the bottleneck. It
+    /// is part of the flows' round-trip time.
+    pub delay: Duration,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// What the flow sends.
+    pub traffic: Traffic,
+    /// Round-trip time without queueing.
+    pub rtt: Duration,
+    /// Part of the one-way delay that lies between a host and the first queue of its packets.
+    pub access: Duration,
+    /// Rate of the access link on which each of the flow's hosts sends; `None` for no such link.
+    pub access_rate: Option<Rate>,
+    /// Index of the hop (0 = nearest the servers) at which this flow's server attaches. The flow's
+    /// packets pass only the hops from there on. An index beyond the last hop means the last hop.
+    pub joins: u32,
+    /// DSCP of the flow's packets, 0 to 63.
+    pub dscp: u8,
+    /// Number of the client. Disciplines that isolate hosts tell clients apart by it.
+    pub client: u16,
+    /// Number of the server, used likewise.
+    pub server: u8,
+    /// Time at which the flow begins.
+    pub start: Instant,
+    /// Time at which the flow ends; `None` for the end of the run.
+    pub stop: Option<Instant>,
+}
+
+impl Config {
+    /// Returns a run over one bottleneck (down, up) that measures everything, with seed 1, Ethernet
+    /// framing and no time series.
+    #[must_use]
+    pub const fn new(links: [LinkConfig; 2], flows: Vec<FlowConfig>, duration: Duration) -> Self {
+        Self {
+            duration,
+            warmup: Duration::ZERO,
+            links,
+            before: Vec::new(),
+            after: Vec::new(),
+            wifi: None,
+            delay_tick: None,
+            framing: 14,
+            flows,
+            seed: 1,
+            series_step: None,
+            spikes: Vec::new(),
+        }
+    }
+
+    /// Returns the shortest time that a packet of `flow` and its answer can take.
+    ///
+    /// This is the round-trip time. With [`Self::delay_tick`] it is the time of a packet that
+    /// arrives just before a tick, whose answer arrives just after one.
+    #[must_use]
+    pub fn base_rtt(&self, flow: &FlowConfig) -> Duration {
+        let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
+        let hops = self.before.iter().chain(&self.after).map(|hop| hop.delay);
+        let on_the_way = hops.skip(flow.joins as usize).fold(flow.access, |sum, delay| sum + delay);
+        let emulated = Duration::from_nanos(flow.rtt.as_nanos() / 2).saturating_sub(on_the_way);
+        let ticks = emulated.as_nanos() / every.as_nanos();
+        (on_the_way.saturating_mul(2) + every.saturating_mul(2 * ticks)).saturating_sub(every)
+    }
+}
+
+impl FlowConfig {
+    /// Returns a flow that lasts for the whole run.
+    #[must_use]
+    pub const fn new(traffic: Traffic, rtt: Duration) -> Self {
+        Self {
+            traffic,
+            rtt,
+            access: Duration::ZERO,
+            access_rate: None,
+            joins: 0,
+            dscp: 0,
+            client: 0,
+            server: 0,
+            start: Instant::ZERO,
+            stop: None,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The interface of a traffic source, and its reports.
+
+use goodqueue::{Duration, Instant, Rate};
+
+use crate::ahead::Ahead;
+use crate::network::Network;
+use crate::packet::{Direction, Packet};
+
+/// Both end points of a flow. The source receives the packets that arrive and sends through the
+/// network.
+pub trait Source {
+    /// Starts the flow.
+    fn start(&mut self, now: Instant, network: &mut Network);
+
+    /// Ends the flow: it sends no new data.
+    fn stop(&mut self, now: Instant);
+
+    /// Handles a packet of this flow that arrives after travelling in `direction`.
+    fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network);
+
+    /// Prefetches the memory for a packet of this flow that will arrive soon after travelling in
+    /// `direction`.
+    #[inline]
+    fn fetch(&self, direction: Direction, ahead: Ahead) {
+        let _ = (direction, ahead);
+    }
+
+    /// Handles the wake-up that the flow requested. It may come early.
+    fn on_wake(&mut self, now: Instant, network: &mut Network);
+
+    /// Returns the payload bytes delivered to the receiving application, in order, since the start.
+    fn delivered(&self) -> u64;
+
+    /// Returns the flow's counters since its start.
+    fn tally(&self) -> Tally;
+
+    /// Returns the time at which the first byte reached the receiving application. Only single
+    /// connections know it.
+    fn first_delivery(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Returns the measured round trips. Only probes measure them.
+    fn round_trips(&self) -> &[RoundTrip] {
+        &[]
+    }
+
+    /// Returns the measured one-way delays. Only some flows measure them.
+    fn one_way(&self) -> &[OneWay] {
+        &[]
+    }
+
+    /// Returns the transfers: files, pages, web responses.
+    fn transfers(&self) -> &[Transfer] {
+        &[]
+    }
+
+    /// Returns the playback. Only adaptive video has one.
+    fn showing(&self) -> Option<&Showing> {
+        None
+    }
+}
+
+/// The settings from which a source is made.
+pub trait Settings {
+    /// The word for such a flow in results: `tcp`, `ping`, ...
+    const KIND: &'static str;
+
+    /// Returns the direction of the flow's data; for a ping, of its requests.
+    fn direction(&self) -> Direction;
+
+    /// Returns the congestion control of the flow's connections, if it has any.
+    fn congestion_control(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// True if the flow measures delays.
+    const IS_PROBE: bool = false;
+}
+
+/// Counters of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Payload delivered in order, in bytes.
+    pub delivered: u64,
+    /// Packets sent in the direction of the flow's data, retransmissions included.
+    pub sent: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Time at which everything that the flow had to send was acknowledged.
+    pub completed_at: Option<Instant>,
+}
+
+/// A probe and its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoundTrip {
+    /// Time at which the probe was sent.
+    pub sent_at: Instant,
+    /// Time until the answer arrived; `None` if it has not arrived.
+    pub time: Option<Duration>,
+}
+
+/// A packet whose one-way delay is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneWay {
+    /// Time at which the packet was sent.
+    pub sent_at: Instant,
+    /// Time until it arrived; `None` if it has not arrived.
+    pub delay: Option<Duration>,
+}
+
+/// A transfer, from its first packet to its last byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    /// Time at which the first packet for it was sent.
+    pub begun_at: Instant,
+    /// Time at which it was complete; `None` if it is not.
+    pub ended_at: Option<Instant>,
+    /// Payload in bytes.
+    pub bytes: u64,
+}
+
+/// The playback of a video.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Showing {
+    /// Requested segments, in order.
+    pub segments: Vec<Segment>,
+    /// Time at which playback began.
+    pub shown_from: Option<Instant>,
+    /// Stalls: the time at which the buffer ran empty, and the time at which playback resumed.
+    pub stalls: Vec<(Instant, Option<Instant>)>,
+}
+
+/// A requested segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Time of the request.
+    pub begun_at: Instant,
+    /// Time at which it was complete; `None` if it is not.
+    pub ended_at: Option<Instant>,
+    /// Bit rate.
+    pub rate: Rate,
+}

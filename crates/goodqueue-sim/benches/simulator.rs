@@ -1,6 +1,8 @@
-//! Speed of the simulator: bottleneck packets and events per second, nanoseconds per packet, and how they change with
-//! the number of flows and with the rate. Prints a table; asserts nothing, for machines differ. With the argument `many`
-//! only that of ten thousand flows.
+//! Speed of the simulator: bottleneck packets and events per second and nanoseconds per packet, for
+//! several numbers of flows and several rates.
+//!
+//! Prints a table and asserts nothing, because machines differ. With the argument `many` it
+//! measures only ten thousand flows.
 
 #![allow(missing_docs, clippy::cast_precision_loss)]
 
@@ -57,9 +59,12 @@ fn main() {
     }
 }
 
-/// What a packet that leaves the bottleneck costs with 10,000 flows, and with 10: on the same link, where each then has a
-/// thousandth of the rate and sends one packet in fourteen again, which costs work that no packet at the bottleneck stands for; and
-/// where each has the same rate, and so the same window and losses. Flows all have something in flight in either.
+/// Compares the cost of a bottleneck packet for 10,000 flows with that for 10 flows, in two ways.
+///
+/// On the same link each of the 10,000 flows has a thousandth of the rate and retransmits one
+/// packet in fourteen. This work costs time but adds no packet at the bottleneck. At the same rate
+/// per flow, the flows have equal windows and losses. In both cases every flow has packets in
+/// flight.
 fn many_flows(rtt: Duration) {
     for qdisc in ["codel", "fq_codel"] {
         let cost = |flows, bps, millis| {
@@ -76,7 +81,7 @@ fn many_flows(rtt: Duration) {
     }
 }
 
-/// Peak memory of the process after one run of a minute: nothing else has run before it.
+/// Prints the peak memory of the process after one run of a minute, before anything else has run.
 fn memory() {
     let outcome = run(&bulk("codel", 4, 10_000_000, Duration::from_millis(50), 60_000)).expect("valid");
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -88,7 +93,7 @@ fn memory() {
     );
 }
 
-/// A crowd of web users.
+/// Returns a run with a crowd of web users.
 fn web(connections: f64, bps: u64, millis: u64) -> Config {
     let traffic = Traffic::PackMime(PackMimeSettings {
         direction: Direction::Down,
@@ -102,7 +107,7 @@ fn web(connections: f64, bps: u64, millis: u64) -> Config {
     Config { flows: vec![flow], ..bulk("codel", 0, bps, Duration::ZERO, millis) }
 }
 
-/// How much faster than real time, the fastest of five runs.
+/// Prints how much faster than real time the fastest of five runs is.
 fn measure_real_time(what: &str, config: &Config) {
     let mut best = f64::MAX;
     let mut transfers = 0;
@@ -131,7 +136,7 @@ fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config
             congestion_control: AnyCongestionControl::by_name("cubic").expect("exists"),
             local_congestion: false,
         });
-        // All within the first tenth of the run, a millisecond from each other if that is possible.
+        // All flows start in the first tenth of the run, if possible a millisecond apart.
         let spacing = (millis * 100_000 / u64::from(flows.max(1))).min(1_000_000);
         let start = Instant::from_nanos(u64::from(number) * spacing);
         FlowConfig { start, ..FlowConfig::new(traffic, rtt) }
@@ -139,7 +144,7 @@ fn bulk(qdisc: &str, flows: u32, bps: u64, rtt: Duration, millis: u64) -> Config
     Config::new([link(qdisc), link("pfifo")], (0..flows).map(flow).collect(), Duration::from_millis(millis))
 }
 
-/// The same with the settings of a stack, and its CUBIC.
+/// Returns the run with the settings of a TCP profile and its CUBIC.
 fn with_profile(profile: &Profile, mut config: Config) -> Config {
     for flow in &mut config.flows {
         if let Traffic::Tcp(settings) = &mut flow.traffic {
@@ -150,7 +155,8 @@ fn with_profile(profile: &Profile, mut config: Config) -> Config {
     config
 }
 
-/// The fastest of five runs: the machine's other work only ever makes a run slower. Returns nanoseconds per packet.
+/// Prints the fastest of five runs, because other work on the machine only slows a run down.
+/// Returns nanoseconds per packet.
 fn measure(what: &str, config: &Config) -> f64 {
     let mut best = f64::MAX;
     let mut seen = (0, 0);

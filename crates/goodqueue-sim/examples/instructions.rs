@@ -1,9 +1,10 @@
-//! How many instructions does a packet cost? Work to be counted by valgrind: `make counts` runs it twice, with so much
-//! work and twice as much; the difference has neither start-up nor warm-up in it.
+//! Work for counting instructions per packet with valgrind. `make counts` runs each case with some
+//! work and with twice as much. The difference contains neither start-up nor warm-up.
 //!
-//! `instructions pairs KIND N`: N times one enqueue and one dequeue at 100 queued packets.
-//! `instructions simulation S1 N`: 4 CUBIC flows through codel at 10 Mbit/s for N seconds; prints the bottleneck packets.
-//! `instructions kinds`: the names of all disciplines.
+//! * `instructions pairs KIND N`: N times one enqueue and one dequeue at 100 queued packets.
+//! * `instructions simulation S1 N`: 4 CUBIC flows through codel at 10 Mbit/s for N seconds; prints
+//!   the number of bottleneck packets.
+//! * `instructions kinds`: prints the names of all disciplines.
 
 use goodqueue::random::{Source, mix_64};
 use goodqueue::registry::names;
@@ -12,7 +13,7 @@ use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
-/// Packets queued while pairs are counted, of as many flows.
+/// Packets queued while pairs are counted, one of each flow.
 const QUEUED: u32 = 100;
 
 struct Frame {
@@ -54,9 +55,9 @@ fn default_config(kind: &str, rate: Rate) -> AnyConfig {
     AnyConfig::from_settings(kind, &Settings::new(), &link).expect("listed").expect("valid")
 }
 
-/// Returns the packets sent.
+/// Returns the number of packets sent.
 fn pairs(kind: &str, count: u32) -> u64 {
-    // So fast a link that nothing has waited for long: the path that packets take when all is well.
+    // The link is so fast that no packet waits long, so packets take the path without drops.
     let config = default_config(kind, Rate::from_bps(100_000_000_000));
     let mut queue = AnyQdisc::new(config, 1, Source::seeded(1));
     let mut now = Instant::ZERO;
@@ -71,7 +72,7 @@ fn pairs(kind: &str, count: u32) -> u64 {
     queue.stats().dequeued.packets
 }
 
-/// Returns the packets that left the bottleneck.
+/// Returns the number of packets that left the bottleneck.
 fn simulation(seconds: u64) -> u64 {
     let rate = Rate::from_bps(10_000_000);
     let link = |kind| LinkConfig::new(Capacity::Constant(rate), default_config(kind, rate));

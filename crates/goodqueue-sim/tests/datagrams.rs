@@ -1,4 +1,4 @@
-//! Senders of datagrams, and what queueing theory says of them.
+//! Senders of datagrams, compared with queueing theory.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ fn simulate(down: LinkConfig, traffic: Vec<Traffic>, seed: u64, seconds: u64) ->
     .expect("valid")
 }
 
-/// Mean and the half width of the 99 % confidence interval (Student's t, 9 degrees of freedom) of ten values.
+/// Returns the mean of ten values and the half width of its 99 % confidence interval (Student's t,
+/// 9 degrees of freedom).
 fn of_ten(values: &[f64]) -> (f64, f64) {
     const T_99_9: f64 = 3.2498;
     assert_eq!(values.len(), 10);
@@ -45,7 +46,8 @@ fn of_ten(values: &[f64]) -> (f64, f64) {
     (mean, T_99_9 * (variance / 10.0).sqrt())
 }
 
-/// Mean wait behind Poisson arrivals at this load, as measured over ten seeds; a packet of mean length takes 1 ms.
+/// Returns the mean wait behind Poisson arrivals at this load, over ten seeds. A packet of mean
+/// length takes 1 ms.
 fn waits(load: f64, bytes: impl Fn(f64) -> Distribution) -> (f64, f64) {
     const MEAN: u32 = 10_000;
     let rate = Rate::from_bps(u64::from(MEAN) * 8 * 1000);
@@ -71,7 +73,7 @@ fn waits(load: f64, bytes: impl Fn(f64) -> Distribution) -> (f64, f64) {
 
 #[test]
 fn random_arrivals_of_equal_packets_wait_as_in_the_m_d_1_queue() {
-    // Pollaczek and Khinchine: W = rho / (2 (1 - rho)) services.
+    // Pollaczek and Khinchine: W = rho / (2 (1 - rho)) service times.
     for load in [0.5, 0.8] {
         let theory = load / (2.0 * (1.0 - load)) * 1e-3;
         let (mean, half) = waits(load, Distribution::Constant);
@@ -82,7 +84,7 @@ fn random_arrivals_of_equal_packets_wait_as_in_the_m_d_1_queue() {
 
 #[test]
 fn random_arrivals_of_random_packets_wait_as_in_the_m_m_1_queue() {
-    // W = rho / (1 - rho) services.
+    // W = rho / (1 - rho) service times.
     for load in [0.5, 0.8] {
         let theory = load / (1.0 - load) * 1e-3;
         let (mean, half) = waits(load, Distribution::Exponential);
@@ -102,7 +104,8 @@ fn voice(interval_us: u64, bytes: u32) -> Traffic {
 
 #[test]
 fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
-    // Cruz 1991: in any time t at most burst + rate * t. Two flows, of which each packet's arrival is known.
+    // Cruz 1991: at most burst + rate * t in any time t. The arrival of each packet of two flows is
+    // known.
     let (rate, burst) = (8_000_000_u64, 5_000_u64);
     let settings = Settings::new()
         .with("rate", Value::Rate(Rate::from_bps(rate)))
@@ -110,7 +113,7 @@ fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
         .with("limit", Value::Bytes(30_000));
     let made = AnyConfig::from_settings("tbf", &settings, &Link::default());
     let shaped = LinkConfig::new(Capacity::Constant(UNLIMITED), made.expect("listed").expect("valid"));
-    // Bursts on top of less than the rate, so that the bucket is full at times and empty at times.
+    // Bursts in addition to less than the rate, so the bucket is full at times and empty at times.
     let bursts = Traffic::OnOff(OnOffSettings {
         direction: Direction::Down,
         rate: Rate::from_bps(40_000_000),
@@ -133,7 +136,7 @@ fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
     }
     departures.sort_unstable();
     assert!(departures.len() > 50_000);
-    // In bits times 10^9: exact.
+    // In units of 10^-9 bits, which is exact.
     let full = u128::from(burst) * 8_000_000_000;
     let (mut tokens, mut last) = (full, 0);
     for (at, bytes) in departures {
@@ -170,14 +173,16 @@ fn bursts_and_silences_last_as_long_as_they_are_drawn() {
         let outcome = simulate(line(Rate::from_bps(10_000_000), 1000), vec![traffic], 1, 4000);
         outcome.flows[0].tally.sent
     };
-    // A packet each 26.25 ms: bursts of 0.5 s are 19 packets, then half a second of silence.
+    // A packet every 26.25 ms: bursts of 0.5 s are 19 packets, followed by half a second of
+    // silence.
     let regular = sent(traffic(Distribution::Constant(0.5), Distribution::Constant(0.5)));
     let period = 19.0 * 0.026_25 + 0.5;
     assert!((f64::from(u32::try_from(regular).expect("few")) - 3600.0 / period * 19.0).abs() < 38.0);
-    // ns-2's defaults: bursts of so many packets in the mean; rounding to at least one adds to them.
+    // ns-2's defaults: bursts with this mean. Rounding to at least one packet lengthens them.
     let random = sent(traffic(Distribution::Exponential(0.5), Distribution::Exponential(0.5)));
     let x = 0.026_25_f64 / 0.5;
-    // round(), at least 1: sum over n of P(more than n - 1/2 intervals), the first one certain.
+    // round(), at least 1: the sum over n of P(more than n - 1/2 intervals), where the first packet
+    // is certain.
     let burst = 1.0 + (-1.5 * x).exp() / (1.0 - (-x).exp());
     let expected = 3600.0 * burst / (burst * 0.026_25 + 0.5);
     let measured = f64::from(u32::try_from(random).expect("few"));

@@ -1,4 +1,4 @@
-//! Servers that join a path of several hops behind its first one.
+//! Servers that attach to a path of several hops behind its first hop.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ fn hop(mbit: u64) -> HopConfig {
     HopConfig { links: [link(mbit), link(mbit)], delay: Duration::from_millis(5) }
 }
 
-/// A hop of 100 Mbit/s, 5 ms, the bottleneck of 10, 5 ms, and another of 20.
+/// Runs flows over a hop of 100 Mbit/s, 5 ms of delay, the bottleneck of 10 Mbit/s, 5 ms of delay,
+/// and a hop of 20 Mbit/s.
 fn simulate(flows: Vec<FlowConfig>) -> Outcome {
     let mut config = Config::new([link(10), link(10)], flows, Duration::from_secs(10));
     config.before = vec![hop(100)];
@@ -40,7 +41,7 @@ fn bulk(direction: Direction, joins: u32) -> FlowConfig {
     FlowConfig { joins, ..FlowConfig::new(traffic, RTT) }
 }
 
-/// Packets that left each queue, from the servers on: down and up.
+/// Returns the packets that left each hop's queues, down and up, in the order from the servers.
 fn passed(outcome: &Outcome) -> Vec<[u64; 2]> {
     let all = [&outcome.hops[0], &outcome.links, &outcome.hops[1]];
     all.map(|links| [links[0].stats.dequeued.packets, links[1].stats.dequeued.packets]).to_vec()
@@ -54,7 +55,8 @@ fn data_enters_and_acknowledgements_leave_where_the_server_is() {
             assert_eq!((down > 1000, up > 500), (hop >= joins, hop >= joins), "{joins}: {hop}");
             assert!(hop >= joins || (down, up) == (0, 0));
         }
-        // The narrowest link on its way is full: 10 Mbit/s, or 20 behind the bottleneck.
+        // The slowest link on the flow's way is full: 10 Mbit/s, or 20 Mbit/s behind the
+        // bottleneck.
         let mbit = outcome.flows[0].tally.delivered * 8 / 10_000_000;
         let expected = if joins < 2 { 8..10 } else { 16..20 };
         assert!(expected.contains(&mbit), "{joins}: {mbit}");
@@ -71,12 +73,12 @@ fn uploads_to_such_a_server_leave_there_too() {
 #[test]
 fn the_round_trip_time_is_the_same_wherever_a_server_joins() {
     let traffic = Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 64 });
-    // One that does not exist is the last.
+    // An index beyond the last hop means the last hop.
     for joins in [0, 1, 2, 9] {
         let flow = FlowConfig { joins, ..FlowConfig::new(traffic.clone(), RTT) };
         let outcome = simulate(vec![flow]);
         let times: Vec<Duration> = outcome.flows[0].round_trips.iter().filter_map(|trip| trip.time).collect();
-        // Serialization of 78 bytes, four or six times, is less than 250 us.
+        // The serialization of 78 bytes, four or six times, takes less than 250 us.
         let most = RTT + Duration::from_micros(250);
         assert!(
             times.len() > 90 && times.iter().all(|time| *time > RTT && *time < most),

@@ -1,5 +1,6 @@
-//! Hostile inputs at the level of a run: H29, H30, H59, H63, H64 and H65. Those of the disciplines are in
+//! Hostile inputs at the level of a run. Those of the disciplines are in
 //! `crates/goodqueue/tests/hostile`, those of TCP in `crates/goodqueue-tcp/tests/tcp/hostile.rs`.
+//! The numbers H29 to H65 count the hostile inputs of all crates.
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
@@ -42,7 +43,8 @@ fn ping(interval: Duration) -> Traffic {
 // H29
 #[test]
 fn small_packets_back_to_back_do_not_drift_from_their_bits() {
-    // 64 bytes at 400 Gbit/s take 1.28 ns: over a million packets, rounding each down would lose 280 us of 1.28 ms.
+    // 64 bytes at 400 Gbit/s take 1.28 ns. Rounding each packet down would lose 280 us of 1.28 ms
+    // over a million packets.
     let bytes = 64 - 14;
     let load = Traffic::Cbr(CbrSettings {
         direction: Direction::Down,
@@ -83,7 +85,7 @@ fn a_link_that_stops_with_packets_in_flight_and_comes_back_delivers_the_transfer
     let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
     let rate = Rate::from_bps(10_000_000);
     let blocked = Rate::from_bps(0);
-    // Twice, the second time before the first retransmission has gone through.
+    // Two outages; the second begins before the first retransmission has got through.
     let schedule = vec![(at(0), rate), (at(1), blocked), (at(4), rate), (at(5), blocked), (at(9), rate)];
     let size = 4_000_000;
     let transfer = flow(download(Some(size)), Duration::from_millis(50));
@@ -128,7 +130,7 @@ fn round_trips_of_nothing_and_of_an_hour_are_round_trips() {
 fn a_link_of_one_bit_per_second_carries_a_ping_in_its_time() {
     let echo = flow(ping(Duration::from_secs(100_000)), Duration::from_millis(1));
     let outcome = simulate(constant(1), vec![echo], Duration::from_secs(10_000));
-    // 98 bytes are 784 seconds.
+    // 98 bytes take 784 seconds.
     let probe = outcome.flows[0].round_trips.first().expect("one came back");
     assert_eq!(outcome.flows[0].round_trips.len(), 1, "{probe:?}");
 }

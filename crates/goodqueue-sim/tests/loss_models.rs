@@ -1,4 +1,4 @@
-//! TCP over a path that loses packets at random, beside the formulas of the literature.
+//! TCP over a path with random loss, compared with the formulas of the literature.
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Rate};
@@ -6,8 +6,9 @@ use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck};
 
-/// Segments per second of one flow of this congestion control, with an ACK for each segment, on a path of 100 ms and
-/// no queue that loses each packet down with probability `loss`.
+/// Returns the segments per second of one flow with this congestion control and an ACK for each
+/// segment. The path has a round-trip time of 100 ms, no queue, and drops each packet on the way
+/// down with probability `loss`.
 fn rate(congestion_control: &str, loss: f64) -> f64 {
     let path = Settings::new().with("limit", Value::Packets(100_000)).with("loss", Value::Probability(loss));
     let made = |kind: &str, settings: &Settings| {
@@ -42,8 +43,8 @@ fn newreno_with_sack_lies_between_pftk_and_mathis_under_random_loss() {
         let measured = rate("newreno", loss);
         // Mathis et al. 1997, for random loss: C = 1.31 with an ACK for each segment.
         let mathis = 1.31 / 0.1 / loss.sqrt();
-        // Padhye et al. 1998, b = 1, T0 = RTO of RFC 6298 with its least value of 1 s: it takes all behind a loss in the
-        // same round for lost, which with SACK is not so.
+        // Padhye et al. 1998 with b = 1 and T0 = 1 s, the smallest RTO of RFC 6298. The formula
+        // counts every packet after a loss in the same round as lost, which SACK avoids.
         let timeouts = (3.0 * (3.0 * loss / 8.0).sqrt()).min(1.0) * loss * (1.0 + 32.0 * loss * loss);
         let pftk = 1.0 / (0.1 * (2.0 * loss / 3.0).sqrt() + timeouts);
         assert!(

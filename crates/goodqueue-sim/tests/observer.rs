@@ -1,4 +1,4 @@
-//! Looking on at packets.
+//! The observation of single packets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use goodqueue_sim::{
     Capacity, Config, Direction, FlowConfig, LinkConfig, Observer, Traffic, run, run_observed,
 };
 
-/// Notes the number and the time of all that it is told.
+/// Records the number and the time of every report.
 #[derive(Default)]
 struct Notes {
     arrived: Vec<(u64, Instant)>,
@@ -33,7 +33,8 @@ impl Observer for Notes {
     }
 }
 
-/// Two senders of the same packets, at the same instants, into a short queue at half their rate.
+/// Two senders whose equal packets arrive at the same instants at a short queue with half their
+/// rate.
 fn crowded() -> Config {
     let settings = Settings::new().with("limit", Value::Packets(5));
     let pfifo =

@@ -1,4 +1,4 @@
-//! How much slow start loses where it meets a queue.
+//! The losses of slow start at a deep queue.
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Rate};
@@ -6,7 +6,8 @@ use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::{AnyCongestionControl, HyStart};
 
-/// Three seconds of one CUBIC flow on 20 Mbit/s and 40 ms, with a FIFO of 400 packets: six times what the path holds.
+/// Runs one CUBIC flow for three seconds on 20 Mbit/s and 40 ms, with a FIFO of 400 packets: six
+/// times the capacity of the path.
 fn one_cubic_flow(hystart: HyStart) -> Outcome {
     let settings = Settings::new().with("limit", Value::Packets(400));
     let fifo =

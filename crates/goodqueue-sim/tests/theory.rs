@@ -1,4 +1,4 @@
-//! The simulator against what theory says, exactly where theory is exact.
+//! The simulator compared with theory, exactly where the theory is exact.
 
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ fn a_ping_on_an_idle_line_takes_the_round_trip_and_two_serializations() {
 
 #[test]
 fn waiting_times_follow_lindleys_recursion_exactly() {
-    // Two unresponsive senders whose rates do not divide each other, at 97 % of the link: W' = max(0, W + S - A).
+    // Two unresponsive senders, with rates that do not divide each other, use 97 % of the link: W'
+    // = max(0, W + S - A).
     let sources = [(5_700_u64, 1500_u32), (3_917, 300)];
     let flows = sources.iter().map(|&(kbit, bytes)| flow(cbr(kbit, bytes), 10, Instant::ZERO)).collect();
     let outcome = simulate(constant(10, 10_000), flows, 5);
@@ -111,11 +112,13 @@ fn waiting_times_follow_lindleys_recursion_exactly() {
 
 #[test]
 fn a_window_five_packets_above_the_pipe_keeps_a_standing_queue_of_five() {
-    // Nichols & Jacobson 2012, Fig. 1: a window of 25 packets on a path of 20 leaves 5 in the queue, for ever.
+    // Nichols & Jacobson 2012, Fig. 1: a window of 25 packets on a path of 20 packets leaves a
+    // permanent queue of 5.
     let link = Rate::from_bps(10_000_000);
     let packet = link.serialization(1460 + 40 + FRAMING);
     let ack = link.serialization(40 + FRAMING);
-    // The path holds 20 packets: propagation, one serialization of data and one of its ACK.
+    // The path holds 20 packets: its propagation delay, one serialization of data and one of an
+    // ACK.
     let rtt = packet.saturating_mul(20).saturating_sub(packet).saturating_sub(ack);
     let traffic = download(None, |config| {
         config.rwnd = 25 * config.mss;
@@ -151,7 +154,8 @@ fn every_byte_that_a_transfer_sends_arrives_once_and_every_packet_is_accounted_f
 
 #[test]
 fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
-    // Mathis et al. 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p), with an ACK for each segment, over one BDP of buffer.
+    // Mathis et al. 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p), with an ACK for each segment and
+    // one BDP of buffer.
     let bulk = download(None, |config| config.delayed_ack = goodqueue_tcp::DelayedAck::OFF);
     // The overshoot of slow start is not part of the law.
     let outcome = simulate_after(60, constant(10, 83), vec![flow(bulk, 100, Instant::ZERO)], 600);
@@ -191,7 +195,7 @@ fn a_link_that_never_works_sends_nothing_and_ends() {
 
 #[test]
 fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
-    // The first opportunity comes at 1 ms, and the run ends before the one at 10 s.
+    // The first opportunity comes at 1 ms. The run ends before the one at 10 s.
     let sent = |at_ms: &[u32], kbit, bytes| {
         let opportunities = Arc::new(Opportunities::new(at_ms.to_vec()).expect("ordered"));
         let link = LinkConfig::new(Capacity::Trace(opportunities), pfifo(10_000));
@@ -213,7 +217,7 @@ fn a_trace_carries_1504_bytes_per_opportunity_and_wastes_what_nobody_uses() {
 fn every_opportunity_comes_at_its_time_in_every_period() {
     let all = Opportunities::new(vec![0, 3, 3, 7]).expect("ordered");
     let before = |ms: u64| all.count_before(Instant::from_nanos(ms * 1_000_000));
-    // Period 7: opportunities at 0, 3, 3, 7, and then at 7 (the next period's 0), 10, 10, 14, ...
+    // Period 7: opportunities at 0, 3, 3, 7, then at 7 (the 0 of the next period), 10, 10, 14, ...
     assert_eq!([0, 1, 3, 4, 7, 8, 10, 11, 14].map(before), [0, 1, 1, 3, 3, 5, 5, 7, 7]);
     for bad in [vec![], vec![0], vec![0, 0], vec![3, 1]] {
         assert!(Opportunities::new(bad).is_none());
@@ -232,7 +236,8 @@ fn a_flow_that_is_stopped_sends_no_more() {
 
 #[test]
 fn a_fetch_takes_a_handshake_a_round_trip_and_its_bytes() {
-    // 10 full segments fit into the initial window: SYN, SYN/ACK, request, answer, all on an idle line.
+    // 10 full segments fit into the initial window. An idle line carries SYN, SYN/ACK, request and
+    // answer.
     let config = goodqueue_tcp::Config::default();
     for persistent in [false, true] {
         let traffic = Traffic::Transfers(TransfersSettings {
@@ -272,7 +277,8 @@ fn a_fetch_takes_a_handshake_a_round_trip_and_its_bytes() {
 
 #[test]
 fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
-    // A router at 100 Mbit/s before a modem at 10 Mbit/s: the queue is in the modem, whatever the router does.
+    // A router at 100 Mbit/s before a modem at 10 Mbit/s: the queue forms in the modem, whatever
+    // the router does.
     let hop = |mbit, limit, delay| HopConfig {
         links: [constant(mbit, limit), constant(mbit, limit)],
         delay: Duration::from_millis(delay),
@@ -332,7 +338,7 @@ fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
 
 #[test]
 fn a_ring_below_the_discipline_hides_its_packets_from_it() {
-    // 64 packets in the device at 10 Mbit/s: 77 ms that no discipline sees.
+    // 64 packets in the device at 10 Mbit/s: 77 ms of delay that no discipline sees.
     let load = || vec![flow(cbr(20_000, 1500), 20, Instant::ZERO)];
     let with = |driver| {
         let down = LinkConfig { driver, ..constant(10, 100) };
@@ -350,7 +356,7 @@ fn a_ring_below_the_discipline_hides_its_packets_from_it() {
 
 #[test]
 fn every_profile_of_linux_fills_a_line_without_flooding_it() {
-    // A window taken from what is outstanding instead of from the window once let it grow with every timeout.
+    // Computing the window from the packets in flight once let it grow with every timeout.
     for name in ["linux", "linux314", "linux32"] {
         let profile = goodqueue_tcp::Profile::by_name(name).expect("listed");
         let traffic = Traffic::Tcp(TcpSettings {

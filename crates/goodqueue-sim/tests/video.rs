@@ -1,4 +1,4 @@
-//! Adaptive video: what a viewer sees on a line that is fast, that becomes slow, or that others use too.
+//! Adaptive video: the playback on a fast line, on a line that becomes slow, and on a shared line.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn constant(mbit: u64) -> Capacity {
     Capacity::Constant(Rate::from_bps(mbit * 1_000_000))
 }
 
-/// A line whose rate changes once.
+/// Returns a line whose rate changes once.
 fn falling(from_mbit: u64, to_mbit: u64, at_s: u64) -> Capacity {
     let change =
         |at_s: u64, mbit: u64| (Instant::ZERO + Duration::from_secs(at_s), Rate::from_bps(mbit * 1_000_000));
@@ -73,11 +73,11 @@ fn rates(showing: &Showing) -> Vec<u64> {
 fn a_fast_line_leads_step_by_step_to_the_top_of_the_ladder_where_the_viewer_stays() {
     let outcome = simulate(constant(10), vec![viewer(30)], 120);
     let showing = shown(&outcome);
-    // While fewer than two segments are there the rate is the lowest.
+    // The lowest rate is used while the buffer holds fewer than two segments.
     assert_eq!(rates(showing)[..8], [[300_000; 2].as_slice(), &LADDER[1..], &[4_300_000]].concat());
     assert!(rates(showing)[7..].iter().all(|rate| *rate == 4_300_000), "{:?}", rates(showing));
     assert!(showing.stalls.is_empty());
-    // Two segments of 75 kB: two round trips of handshake and request each at least.
+    // Two segments of 75 kB: at least two round trips, for the handshake and the request of each.
     let begun = showing.shown_from.expect("shown").since(Instant::ZERO);
     assert!(begun > Duration::from_millis(200) && begun < Duration::from_secs(1), "{begun}");
 }
@@ -86,12 +86,13 @@ fn a_fast_line_leads_step_by_step_to_the_top_of_the_ladder_where_the_viewer_stay
 fn a_full_buffer_holds_fetches_back_to_the_pace_at_which_the_film_is_shown() {
     let outcome = simulate(constant(10), vec![viewer(30)], 120);
     let segments = &shown(&outcome).segments;
-    // 120 s are shown at most, 30 s are ahead.
+    // At most 120 s are shown, and 30 s are in the buffer.
     assert!((70..=75).contains(&segments.len()), "{}", segments.len());
     let late = segments.iter().filter(|segment| segment.begun_at > Instant::ZERO + Duration::from_secs(60));
     let begun: Vec<Instant> = late.map(|segment| segment.begun_at).collect();
     assert!(begun.windows(2).all(|pair| pair[1].since(pair[0]) == Duration::from_secs(2)), "{begun:?}");
-    // 150 s of film at 4.3 Mbit/s are 5.6 Mbit/s for 120 s: the line is idle the rest of the time.
+    // 150 s of video at 4.3 Mbit/s take 5.6 Mbit/s for 120 s. The line is idle for the rest of the
+    // time.
     assert!(outcome.links[0].sent.bits() < 120.0 * 10e6 * 0.6);
 }
 
@@ -112,7 +113,8 @@ fn with_a_short_buffer_the_same_fall_stalls_the_film_once_for_as_long_as_the_seg
     let total: Duration = stalls
         .iter()
         .fold(Duration::ZERO, |sum, (begun, ended)| sum + ended.expect("shown again").since(*begun));
-    // The segment of 4.3 Mbit/s under way needs 9 s of a megabit, that of 2.85 behind it 6; 8 s were in the buffer.
+    // At 1 Mbit/s the segment of 4.3 Mbit/s in progress takes 9 s and the following one of 2.85
+    // Mbit/s takes 6 s. The buffer held 8 s.
     assert!(total > Duration::from_secs(1) && total < Duration::from_secs(12), "{stalls:?}");
     let last_ended = stalls.last().and_then(|stall| stall.1).expect("shown again");
     assert!(last_ended < Instant::ZERO + Duration::from_secs(90), "{stalls:?}");
@@ -124,7 +126,8 @@ fn beside_two_transfers_without_end_it_shares_the_line() {
     let showing = shown(&outcome);
     let rates = rates(showing);
     let mean = rates.iter().sum::<u64>() / rates.len() as u64;
-    // A third of the line is 3.2 Mbit/s, of which 0.85 are 2.7; pauses and small windows cost some.
+    // A third of the line is 3.2 Mbit/s, and 0.85 of it is 2.7 Mbit/s. Pauses and small windows
+    // cost some of that.
     assert!((1_000_000..3_200_000).contains(&mean), "{mean}: {rates:?}");
     assert_eq!(showing.stalls, []);
     let bulk: u64 = outcome.flows[1..].iter().map(|flow| flow.tally.delivered).sum();
@@ -137,7 +140,7 @@ fn a_line_too_slow_for_the_lowest_rate_stalls_again_and_again() {
     let outcome = simulate(rate, vec![viewer(30)], 120);
     let showing = shown(&outcome);
     assert!(rates(showing).iter().all(|rate| *rate == 300_000));
-    // Two segments take 6.3 s and last 4.
+    // Two segments take 6.3 s to fetch and last 4 s.
     assert!((10..=20).contains(&showing.stalls.len()), "{:?}", showing.stalls);
 }
 

@@ -1,4 +1,4 @@
-//! Web traffic: what theory says of it where the line is idle, and what must hold where it is not.
+//! Web traffic, compared with theory on an idle line, and with general bounds on a loaded line.
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
@@ -40,14 +40,14 @@ fn a_crowd_on_an_idle_line_gets_all_that_it_asks_for() {
         let done = flow.transfers.iter().filter(|transfer| transfer.ended_at.is_some());
         let bytes: u64 = done.clone().map(|transfer| transfer.bytes).sum();
         let in_time = |transfer: &&goodqueue_sim::traffic::Transfer| {
-            // A handshake, a request and its answer, at most 100 ms of work at the server, and the queue that one large
-            // download makes at 1 Gbit/s: 1000 packets, 12 ms.
+            // A handshake, a request and its answer, at most 100 ms of work at the server, and the
+            // queue of one large download at 1 Gbit/s: 1000 packets, 12 ms.
             let time = transfer.ended_at.map(|end| end.since(transfer.begun_at)).unwrap_or_default();
             transfer.bytes < 10_000 && time > Duration::from_millis(50) && time < Duration::from_millis(213)
         };
         let small = done.clone().filter(|transfer| transfer.bytes < 10_000);
         let late: Vec<_> = small.filter(|transfer| !in_time(transfer)).collect();
-        // One request in a thousand is larger than the initial window and needs a round trip more.
+        // One request in a thousand exceeds the initial window and takes another round trip.
         assert!(late.len() < 8, "{late:?}");
         let begun = flow.transfers.len();
         assert!(begun > 2000 && done.count() + 40 > begun, "{begun}");
@@ -70,12 +70,13 @@ fn the_same_crowd_comes_whatever_the_line() {
 
 #[test]
 fn a_crowd_far_too_large_for_the_line_keeps_to_its_bound() {
-    // 200 connections a second need some 25 Mbit/s; the line has 1. Whoever comes when 300 are open gets nothing.
+    // 200 connections per second need about 25 Mbit/s; the line has 1 Mbit/s. Users that arrive
+    // while 300 connections are open get none.
     let outcome = simulate(1, crowd(200.0, true, 300), 30);
     let flow = &outcome.flows[0];
     let done = flow.transfers.iter().filter(|transfer| transfer.ended_at.is_some()).count();
     assert!(flow.transfers.len() > 3000 && done > 50 && done < flow.transfers.len() / 2, "{done}");
-    // Of 300 connections, each sends a window of 10 segments at first: the line is busy all the time.
+    // Each of 300 connections first sends a window of 10 segments, so the line is always busy.
     assert!(outcome.links[0].sent.bits() > 30.0 * 1e6 * 0.9);
 }
 
@@ -90,7 +91,7 @@ fn users_elsewhere_of_servers_behind_the_line_are_the_mirror_image_of_users_behi
         flow
     };
     for flow in [crowd(30.0, true, 10_000), browser(WebPage::huffpost(), 4, 50)] {
-        // The line is alike both ways.
+        // The line is the same in both directions.
         let (down, up) = (simulate(8, flow.clone(), 20), simulate(8, reversed(flow), 20));
         assert_eq!(down.flows[0].tally, up.flows[0].tally);
         assert_eq!(down.flows[0].transfers, up.flows[0].transfers);
@@ -132,19 +133,19 @@ fn fetch_times(outcome: &Outcome, flow: usize) -> Vec<Duration> {
 
 #[test]
 fn a_page_takes_a_round_trip_for_the_name_two_for_the_page_and_two_for_the_rest() {
-    // Each object is an initial window, so that it takes one round trip; a new connection takes one more. At 1 Gbit/s all
-    // packets of a page together are on the wire for less than a millisecond.
+    // Each object fills an initial window and takes one round trip; a new connection takes another.
+    // At 1 Gbit/s all packets of a page take less than a millisecond together.
     let window = 10 * u64::from(goodqueue_tcp::Config::default().payload());
     let objects = |count| WebPage::new(vec![window; count]).expect("not empty");
     for (count, connections, round_trips) in [
         // The name, the handshake, the page.
         (1, 4, 3),
-        // The second and the third object over the first connection, the fourth over a new one.
+        // The second and third object over the first connection, the fourth over a new connection.
         (4, 2, 5),
         (4, 4, 5),
-        // All over one connection, one after the other.
+        // All objects over one connection, one after another.
         (4, 1, 6),
-        // The first connection fetches two while the three others open and fetch one each.
+        // The first connection fetches two objects while the three others open and fetch one each.
         (6, 4, 5),
     ] {
         let outcome = simulate(1000, browser(objects(count), connections, 100), 10);
@@ -160,7 +161,7 @@ fn a_page_takes_a_round_trip_for_the_name_two_for_the_page_and_two_for_the_rest(
 
 #[test]
 fn a_page_is_not_faster_than_its_bytes_and_the_next_waits_for_it() {
-    // 3 MB at 1 Mbit/s take 24 s at least, headers not counted.
+    // 3 MB at 1 Mbit/s take at least 24 s, headers not counted.
     let outcome = simulate(1, browser(WebPage::huffpost(), 4, 50), 120);
     let begun: Vec<Instant> = outcome.flows[0].transfers.iter().map(|transfer| transfer.begun_at).collect();
     let times = fetch_times(&outcome, 0);
@@ -174,7 +175,7 @@ fn a_page_is_not_faster_than_its_bytes_and_the_next_waits_for_it() {
 
 #[test]
 fn a_lost_query_is_sent_again_after_5_s() {
-    // Datagrams at ten times the rate of the line up keep its queue full, until the third second.
+    // Datagrams at ten times the uplink's rate keep its queue full until the third second.
     let flood = Traffic::Cbr(CbrSettings {
         direction: Direction::Up,
         rate: Rate::from_bps(100_000_000),
@@ -214,7 +215,8 @@ fn a_sender_that_is_silent_half_of_the_time_gets_half_of_the_line() {
         let series = outcome.series.expect("asked for");
         let delivered = &series.delivered[0];
         let total = outcome.flows[0].tally.delivered;
-        // 50 packets of queue are 60 ms: half a second after the end of data there is silence, until the next begins.
+        // A queue of 50 packets takes 60 ms. Half a second after the end of the data the line is
+        // silent until the next data begins.
         for (step, bytes) in delivered.iter().enumerate() {
             let (silent, busy) = ((5..8).contains(&(step % 8)), (1..4).contains(&(step % 8)));
             assert!(!silent || *bytes == 0, "{persistent} {step}: {bytes}");

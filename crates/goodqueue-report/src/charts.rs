@@ -1,4 +1,5 @@
-//! What `assets/report.js` draws: milliseconds and Mbit/s, rounded, and few enough numbers for a file to mail.
+//! The data of the charts that `assets/report.js` draws, in milliseconds and Mbit/s. Values are
+//! rounded and series are thinned, so that the file is small enough for an e-mail.
 
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
 use goodqueue_scenario::summary::series::{Band, pings_per_step};
@@ -11,12 +12,13 @@ use crate::metric::{Metric, Spread, columns};
 use crate::number::Short;
 use crate::{thin, words};
 
-/// All charts.
+/// The data of all charts.
 #[derive(Serialize)]
 pub(crate) struct Charts {
     disciplines: Vec<String>,
     link: Link,
-    /// Latency axis of the latency-goodput plot: its ellipses are of logarithms.
+    /// True if the latency axis of the latency-goodput plot is logarithmic. The ellipses are then
+    /// computed from logarithms.
     log_latency: bool,
     metrics: Vec<MetricName>,
     points: Vec<PointData>,
@@ -48,31 +50,33 @@ struct Cell {
     shown: Vec<Shown>,
 }
 
-/// Runs in the latency-goodput plane.
+/// The runs of one direction in the latency-goodput plane.
 #[derive(Serialize)]
 struct Cloud {
-    /// Induced latency, goodput, seed.
+    /// Induced latency in ms, goodput in Mbit/s, and seed of each run.
     dots: Vec<(Short, Short, String)>,
     centre: Option<(Short, Short)>,
     ellipse: Vec<(Short, Short)>,
 }
 
-/// Series of one run, or the pointwise mean of those of several seeds.
+/// The series of one run, or the pointwise mean over the runs of several seeds.
 #[derive(Serialize)]
 struct Shown {
-    /// As in a menu of seeds.
+    /// Entry in the menu of seeds.
     seed: String,
-    /// In a sentence.
+    /// Description in a sentence.
     says: String,
     step_s: f64,
-    /// Step of the goodput: what TCP delivers after a loss comes in lumps, which say nothing at a finer scale.
+    /// Step of the goodput series in seconds. It is longer than `step_s`, because TCP delivers data
+    /// in bursts after a loss, which a fine scale would show as noise.
     goodput_step_s: f64,
     down: Queue,
     up: Queue,
     goodput: PerDirection<Vec<Flow>>,
-    /// When sent, round-trip time; of a mean half the width of its confidence interval as well.
+    /// Send time in seconds, round-trip time in ms, and for a mean half the width of its confidence
+    /// interval.
     pings: Vec<(Short, Option<Short>, Option<Short>)>,
-    /// The pings are those of one flow (or a mean), so that a line may join them.
+    /// True if the pings are those of one flow, or a mean, so that a line may connect them.
     joined: bool,
     quantiles: Quantiles,
 }
@@ -83,7 +87,7 @@ struct Queue {
     max: Line,
 }
 
-/// Values at the steps, and of a mean half the width of the confidence interval at each; otherwise none.
+/// The values at each step, and for a mean half the width of the confidence interval at each step.
 #[derive(Serialize)]
 struct Line(Vec<Option<Short>>, Vec<Option<Short>>);
 
@@ -102,7 +106,7 @@ struct Quantiles {
 }
 
 impl Charts {
-    /// Of all runs.
+    /// Computes the data of all charts.
     pub(crate) fn new(grouped: &Grouped<'_>) -> Self {
         let log_latency = latency_is_wide(grouped);
         let budget = Budget::new(grouped);
@@ -169,7 +173,7 @@ impl Cloud {
         let to = |x: f64| if log { libm::log10(x) } else { x };
         let from = |x: f64| if log { libm::pow(10.0, x) } else { x };
         let plane: Vec<(f64, f64)> = located.iter().map(|(x, y, _)| (to(*x), *y)).collect();
-        // An outline of few digits would have steps where the runs lie close together.
+        // With few digits, outlines around nearly equal runs would show steps.
         let fine = |v: f64| Short::with_digits(v, 7).unwrap_or(Short::or_zero(0.0));
         let back = |(x, y): (f64, f64)| (fine(from(x)), fine(y));
         Self {
@@ -203,7 +207,7 @@ impl Shown {
         }
     }
 
-    /// The pointwise mean of several runs.
+    /// Computes the pointwise mean of several runs.
     fn mean(runs: &[(&Run, &Series)], max_steps: usize) -> Self {
         let series = runs[0].1;
         let steps = Steps::new(series, max_steps);
@@ -225,7 +229,7 @@ impl Shown {
             all[0].iter().enumerate().map(|(number, (name, _))| flow(number, name)).collect()
         };
         let all = self::steps(series);
-        // Of pings further apart than the steps there would be more gaps than points.
+        // If pings are less frequent than steps, a mean per step would have more gaps than points.
         let apart = all.div_ceil(series.pings.len().clamp(1, max_steps)).max(steps.all);
         let apart_s = series.step_s * crate::metric::count(apart);
         let pings = Band::of(
@@ -260,7 +264,7 @@ impl Shown {
     }
 }
 
-/// How many steps of a series become one in the charts.
+/// The number of steps of a series that are merged into one step of a chart.
 #[derive(Clone, Copy)]
 struct Steps {
     all: usize,
@@ -313,7 +317,7 @@ impl Quantiles {
         }
     }
 
-    /// Of all runs together, each with the same weight.
+    /// Computes the quantiles over all runs together, each with the same weight.
     fn pooled(runs: &[(&Run, &Series)]) -> Self {
         type Of = fn(&goodqueue_scenario::results::Quantiles) -> &[f64];
         let probabilities = &runs[0].1.quantiles.probabilities;
@@ -335,7 +339,8 @@ impl Quantiles {
     }
 }
 
-/// The flows of a direction, in Mbit/s; beyond `MAX_FLOWS` the rest is summed up.
+/// Returns the name and the goodput in Mbit/s of each flow of a direction. Flows beyond `MAX_FLOWS`
+/// are added up.
 fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<(String, Vec<Option<f64>>)> {
     let of_direction = |f: &&goodqueue_scenario::results::FlowSeries| {
         run.flows.iter().any(|known| known.id == f.id && known.direction == direction)
@@ -366,24 +371,25 @@ fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<(Str
     out
 }
 
-/// How much of the series is embedded.
+/// The amount of series data that is embedded.
 #[derive(Clone, Copy)]
 struct Budget {
-    /// Seeds per discipline and sweep point.
+    /// Number of seeds per discipline and sweep point.
     seeds: usize,
-    /// Steps per series.
+    /// Number of steps per series.
     steps: usize,
 }
 
 impl Budget {
-    /// First fewer steps, down to what a screen can show, then fewer seeds, then fewer steps again.
+    /// Reduces first the steps, down to the resolution of a screen, then the seeds, then the steps
+    /// again, until the data fits.
     fn new(grouped: &Grouped<'_>) -> Self {
         let cells = || grouped.points.iter().flat_map(|p| &p.runs);
         let most_seeds = cells().map(Vec::len).max().unwrap_or(0);
         let fits = |b: Budget| {
             let numbers = |cell: &Vec<&Run>| {
                 let series = || cell.iter().filter_map(|r| r.series.as_ref());
-                // With several there is their mean, and its confidence band.
+                // Several seeds add their mean and its confidence band.
                 let mean = series().nth(1).map_or(0, |s| 2 * numbers(s, b.steps));
                 mean + series().take(b.seeds).map(|s| numbers(s, b.steps)).sum::<usize>()
             };
@@ -409,7 +415,8 @@ fn steps(series: &Series) -> usize {
     series.queues.down.sojourn_mean_s.len().max(series.queues.up.sojourn_mean_s.len())
 }
 
-/// Over one decade a linear axis would press the good disciplines into a corner.
+/// Returns true if latencies span more than a decade. A linear axis would then press the good
+/// disciplines into a corner.
 fn latency_is_wide(grouped: &Grouped<'_>) -> bool {
     let all = || grouped.points.iter().flat_map(|p| p.runs.iter().flatten()).filter_map(|r| latency_ms(r));
     match (all().reduce(f64::min), all().reduce(f64::max)) {
@@ -418,7 +425,7 @@ fn latency_is_wide(grouped: &Grouped<'_>) -> bool {
     }
 }
 
-/// Mean induced latency; what is below the resolution of the plot is put at its edge, where a logarithm exists.
+/// Returns the mean induced latency in ms, at least 0.1, so that it has a logarithm.
 fn latency_ms(run: &Run) -> Option<f64> {
     run.induced_latency_s.mean.filter(|s| s.is_finite()).map(|s| (s * 1e3).max(0.1))
 }
@@ -435,19 +442,21 @@ fn all_ms(seconds: &[f64]) -> Vec<Short> {
     seconds.iter().map(|s| Short::or_zero(s * 1e3)).collect()
 }
 
-/// Steps of a chart of goodput, which is a third of the page wide.
+/// Number of steps in a goodput chart, which takes a third of the page width.
 const MAX_GOODPUT_STEPS: usize = 75;
 
-/// Steps of a mean over seeds: with more the confidence bands of several disciplines hide each other.
+/// Number of steps in a mean over seeds. With more steps the confidence bands of several
+/// disciplines hide each other.
 const MAX_MEAN_STEPS: usize = 120;
 
-/// Seeds below which a confidence interval is wider than the chart: with two, 13 standard errors.
+/// Number of seeds from which on a confidence band is drawn. With two seeds the band has a half
+/// width of 13 standard errors.
 const FEWEST_FOR_BAND: usize = 3;
 
-/// Flows drawn on their own per direction.
+/// Number of flows per direction that are drawn individually.
 const MAX_FLOWS: usize = 12;
 
-/// Numbers in the data block: about 1 MB.
+/// Number of values in the data block, which amounts to about 1 MB.
 const MAX_NUMBERS: usize = 190_000;
 
 #[cfg(test)]
@@ -493,7 +502,7 @@ mod tests {
         assert!(shown[1].down.mean.1.is_empty(), "a run has no band");
         let pooled: Vec<_> = [10.0, 20.0, 30.0].into_iter().map(Short::or_zero).collect();
         assert_eq!(shown[0].quantiles.down, pooled);
-        // All but the lost ones, which are the same in every run.
+        // All pings except the lost one, which is the same in every run.
         assert_eq!(shown[0].pings.len(), 7);
         assert_eq!(shown[0].pings[0].1, Short::new(54.0));
     }

@@ -1,7 +1,8 @@
-//! The 1-σ ellipse of a cloud of runs.
+//! The 1-σ ellipse of several runs.
 //!
-//! Axes of length √λᵢ along the eigenvectors of the covariance, around the median: the way latency and goodput of
-//! several runs are summed up by Winstein, Sivaraman & Balakrishnan (NSDI 2013).
+//! Its axes have the length √λᵢ along the eigenvectors of the covariance, and its centre is the
+//! median. Winstein, Sivaraman & Balakrishnan (NSDI 2013) summarize latency and goodput of several
+//! runs in this way.
 
 /// An ellipse in the plane.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Ellipse {
 }
 
 impl Ellipse {
-    /// Of two points or more.
+    /// Computes the ellipse of at least two points; `None` for fewer.
     pub(crate) fn of(points: &[(f64, f64)]) -> Option<Self> {
         if points.len() < 2 {
             return None;
@@ -24,7 +25,8 @@ impl Ellipse {
         let mid = f64::midpoint(xx, yy);
         let spread = (((xx - yy) / 2.0).powi(2) + xy * xy).sqrt();
         let (long, short) = ((mid + spread).max(0.0).sqrt(), (mid - spread).max(0.0).sqrt());
-        // The eigenvector of mid + spread is (xx - λ₂, xy) or (xy, yy - λ₂); the longer one loses fewer digits.
+        // The eigenvector of mid + spread is (xx - λ₂, xy) or (xy, yy - λ₂). The longer of the two
+        // is more accurate.
         let lambda2 = mid - spread;
         let (a, b) = if xx >= yy { (xx - lambda2, xy) } else { (xy, yy - lambda2) };
         let norm = a.hypot(b);
@@ -32,7 +34,7 @@ impl Ellipse {
         Some(Self { centre: centre(points), major: (long * ux, long * uy), minor: (-short * uy, short * ux) })
     }
 
-    /// The outline as a closed polygon.
+    /// Returns the outline as a closed polygon.
     pub(crate) fn outline(&self, corners: u32) -> Vec<(f64, f64)> {
         (0..=corners)
             .map(|i| {
@@ -47,7 +49,7 @@ impl Ellipse {
     }
 }
 
-/// The median of each coordinate.
+/// Returns the median of each coordinate.
 pub(crate) fn centre(points: &[(f64, f64)]) -> (f64, f64) {
     (median(points.iter().map(|p| p.0).collect()), median(points.iter().map(|p| p.1).collect()))
 }
@@ -61,7 +63,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Sample covariance, denominator n - 1.
+/// Returns the sample covariance, with denominator n - 1.
 fn covariance(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let n = crate::metric::count(points.len());
     let (mx, my) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
@@ -82,7 +84,8 @@ mod tests {
 
     #[test]
     fn axes_of_a_known_covariance() {
-        // Four points with covariance [[10/3, 2], [2, 10/3]]: eigenvalues 16/3 along (1,1) and 4/3 along (-1,1).
+        // Four points with covariance [[10/3, 2], [2, 10/3]], which has the eigenvalues 16/3 along
+        // (1,1) and 4/3 along (-1,1).
         let d = [(2.0, 2.0), (-2.0, -2.0), (1.0, -1.0), (-1.0, 1.0)];
         let scale = |p: &(f64, f64)| (p.0 + 10.0, p.1 + 20.0);
         let (xx, xy, yy) = covariance(&d);

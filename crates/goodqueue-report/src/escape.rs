@@ -1,6 +1,6 @@
-//! Text into HTML and JSON into a script element, whatever the text is.
+//! Escaping of arbitrary text for HTML and of JSON and JavaScript for script elements.
 
-/// `text` for element content and for attributes in double or single quotes.
+/// Escapes `text` for element content and for attributes in double or single quotes.
 pub(crate) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -10,7 +10,8 @@ pub(crate) fn html(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // NUL and its kin are errors in HTML; a reader should still see that something was there.
+            // Control characters are errors in HTML. The replacement shows that there was a
+            // character.
             c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -18,18 +19,18 @@ pub(crate) fn html(text: &str) -> String {
     out
 }
 
-/// JSON for a script element. `<` occurs in JSON inside strings only, where `\u003c` means the same; without it neither
-/// `</script>` nor `<!--` can be formed.
+/// Escapes JSON for a script element. In JSON `<` occurs only inside strings, where `\u003c` means
+/// the same. Without `<`, neither `</script>` nor `<!--` can occur.
 pub(crate) fn json_in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// JavaScript for a script element: no closing tag inside.
+/// Escapes JavaScript for a script element, so that it contains no closing tag.
 pub(crate) fn js_in_script(js: &str) -> String {
     js.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 
-/// At most `max` characters, the last an ellipsis if something is missing.
+/// Returns at most `max` characters; the last one is an ellipsis if text was cut off.
 pub(crate) fn clip(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();

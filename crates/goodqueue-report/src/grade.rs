@@ -1,11 +1,11 @@
-//! The letter for latency under load, over several seeds.
+//! The letter grade for latency under load, over several seeds.
 
 use goodqueue_scenario::results::Run;
 
-/// Best first.
+/// The grades, best first.
 const LETTERS: [&str; 6] = ["A+", "A", "B", "C", "D", "F"];
 
-/// The grades of some runs: the best and the worst.
+/// The best and the worst grade of several runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Grades {
     best: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Grades {
 }
 
 impl Grades {
-    /// Of the runs that have one.
+    /// Returns the grades of the runs that have one; `None` if no run has one.
     pub(crate) fn of(runs: &[&Run]) -> Option<Self> {
         let letters = || {
             runs.iter()
@@ -23,7 +23,7 @@ impl Grades {
         Some(Self { best: letters().min()?, worst: letters().max()? })
     }
 
-    /// `A`, or `A–C` if seeds differ.
+    /// Returns `A`, or `A–C` if the grades differ.
     pub(crate) fn text(self) -> String {
         if self.best == self.worst {
             LETTERS[self.best].to_owned()
@@ -32,7 +32,7 @@ impl Grades {
         }
     }
 
-    /// Style class, by the worst.
+    /// Returns the CSS class of the worst grade.
     pub(crate) fn class(self) -> &'static str {
         ["g-aa", "g-a", "g-b", "g-c", "g-d", "g-f"][self.worst]
     }

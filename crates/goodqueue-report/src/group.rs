@@ -1,4 +1,4 @@
-//! Runs by sweep point and discipline.
+//! Runs grouped by sweep point and discipline.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// As in the results.
+    /// Returns the word used in results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -28,21 +28,21 @@ impl Link {
     }
 }
 
-/// All runs, in the order they came.
+/// All runs, in the order of the results.
 pub(crate) struct Grouped<'a> {
-    /// Short names of the disciplines, unique.
+    /// Short, unique names of the disciplines.
     pub(crate) labels: Vec<String>,
-    /// Sweep points; one without a sweep, none without a run.
+    /// Sweep points: one without a sweep, none without runs.
     pub(crate) points: Vec<Point<'a>>,
-    /// The direction that carries the load: down, unless nothing goes down.
+    /// Direction that carries the load: up if no flow carries data down, otherwise down.
     pub(crate) link: Link,
 }
 
 /// The runs of one sweep point.
 pub(crate) struct Point<'a> {
-    /// `rate = 10mbit, rtt = 50ms`; empty without a sweep.
+    /// Values of the swept keys, as in `rate = 10mbit, rtt = 50ms`; empty without a sweep.
     pub(crate) label: String,
-    /// Runs of each discipline, which may be none.
+    /// Runs of each discipline; may be empty.
     pub(crate) runs: Vec<Vec<&'a Run>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Grouped<'a> {
 }
 
 impl<'a> Point<'a> {
-    /// Any run of this point.
+    /// Returns any run of this point.
     pub(crate) fn first(&self) -> Option<&'a Run> {
         self.runs.iter().flatten().next().copied()
     }
@@ -91,8 +91,9 @@ fn sweep_label(sweep: &BTreeMap<String, serde_json::Value>) -> String {
     pairs.join(", ")
 }
 
-/// Of a line of tc's the kind alone where it is unique, otherwise with the words that tell it from its siblings; numbered if
-/// need be. What somebody calls it otherwise stays as it is.
+/// Returns a short name for each discipline. A tc line becomes its kind, plus the words that
+/// distinguish it from other lines of the same kind, plus a number if necessary. Other names stay
+/// unchanged.
 fn labels(given: &[&str]) -> Vec<String> {
     let words: Vec<Vec<&str>> = given.iter().map(|g| g.split_whitespace().collect()).collect();
     let mut out: Vec<String> = Vec::new();
@@ -116,7 +117,7 @@ fn labels(given: &[&str]) -> Vec<String> {
     out
 }
 
-/// Words that not all siblings have, each with its key: `target 5ms`, not `5ms`.
+/// Returns the words that not all siblings have, each with its key: `target 5ms` rather than `5ms`.
 fn own_words<'a>(mine: &[&'a str], siblings: &[&Vec<&str>]) -> Vec<&'a str> {
     let own = |word: &str| !siblings.iter().all(|s| s.contains(&word));
     let is_key = |word: &str| !word.contains(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The answer in one sentence.
+//! The headline: the result in one sentence.
 
 use goodqueue_scenario::results::Run;
 
@@ -6,15 +6,16 @@ use crate::group::Grouped;
 use crate::metric::{Spread, link};
 use crate::number::{rate, time};
 
-/// The headline and the sentence below it (may be empty).
+/// The headline and the sentence below it.
 pub(crate) struct Headline {
     /// One sentence without a full stop.
     pub(crate) answer: String,
-    /// Idle ping and goodput of the disciplines in the answer.
+    /// Idle ping and goodput of the disciplines in the headline; may be empty.
     pub(crate) detail: String,
 }
 
-/// From the latency under load; from sojourn times or goodput where there are no pings.
+/// Writes the headline about latency under load. Without pings it is about sojourn times, or else
+/// about goodput.
 pub(crate) fn headline(grouped: &Grouped<'_>) -> Headline {
     if grouped.points.is_empty() {
         return Headline { answer: "No runs in these results".to_owned(), detail: String::new() };
@@ -27,13 +28,13 @@ pub(crate) fn headline(grouped: &Grouped<'_>) -> Headline {
     })
 }
 
-/// One figure of one discipline: the worst of its sweep points, each the mean over seeds.
+/// The value of one discipline: its worst sweep point, each a mean over seeds.
 struct Standing {
     discipline: usize,
     value: f64,
 }
 
-/// Best first.
+/// Ranks the disciplines by this value, smallest first.
 fn ranking(grouped: &Grouped<'_>, of: impl Fn(&Run) -> Option<f64>) -> Vec<Standing> {
     let mut all: Vec<Standing> = (0..grouped.labels.len())
         .filter_map(|discipline| {
@@ -51,7 +52,7 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
     let swept = grouped.points.len() > 1;
     let induced = ranking(grouped, |r| r.induced_latency_s.mean);
     let (best, worst) = (induced.first()?, induced.last()?);
-    // In a sweep base round-trip times may differ: there the induced part is what compares.
+    // In a sweep the base round-trip times may differ, so only the induced part can be compared.
     let ping_of = |s: &Standing| {
         let mean = Spread::of(grouped.points[0].runs[s.discipline].iter().map(|r| r.probes.ping_s.mean));
         mean.map_or(s.value, |m| m.mean)
@@ -131,7 +132,7 @@ fn by_goodput(grouped: &Grouped<'_>) -> Option<Headline> {
     Some(Headline { answer, detail: "No pings and no queue: nothing is known of latency.".to_owned() })
 }
 
-/// What the disciplines named deliver.
+/// Describes the goodput of the named disciplines.
 fn price(grouped: &Grouped<'_>, named: &[&Standing]) -> String {
     let mut known: Vec<usize> = named.iter().map(|s| s.discipline).collect();
     known.dedup();
@@ -152,10 +153,11 @@ fn price(grouped: &Grouped<'_>, named: &[&Standing]) -> String {
     format!("Goodput {}: {}.", grouped.link.name(), parts.join(", "))
 }
 
-/// "1 flow", "2 flows".
+/// Returns "1 flow" or "2 flows".
 pub(crate) fn many(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Above 60 ms of induced latency (grade C and below) nobody would say that ping is kept.
+/// Largest induced latency, in seconds, at which ping counts as kept low: the upper limit of grade
+/// B.
 const KEPT_S: f64 = 0.060;

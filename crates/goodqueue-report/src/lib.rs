@@ -1,10 +1,11 @@
-//! Result tables as one HTML file to look at.
+//! Reports: results as one self-contained HTML file.
 //!
-//! [`html`] turns [`Results`] into a page that needs nothing else: styles, data and the charting library
-//! (Apache ECharts, `vendor/echarts`) are inside, nothing is loaded. The headline, the parameters and the table are
-//! plain HTML and read without JavaScript; the charts are drawn from the data block by `assets/report.js`.
+//! [`html`] turns [`Results`] into a page that loads nothing: it contains its styles, its data and
+//! the charting library (Apache ECharts, `vendor/echarts`). The headline, the parameters and the
+//! tables are plain HTML and need no JavaScript. `assets/report.js` draws the charts from the data
+//! block.
 //!
-//! The same results give the same bytes.
+//! Equal results give equal bytes.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -29,16 +30,20 @@ use goodqueue_scenario::results::Results;
 pub use options::Options;
 pub use papers::{PaperResults, papers_html};
 
-/// The report of `results` as one HTML document.
+/// Returns the report of `results` as one HTML document.
 ///
-/// Charts over time need `Run::series`; a run without it still has its row in the table and its dot in the
-/// latency-goodput plot.
+/// Charts over time need `Run::series`. A run without series still has its row in the tables and
+/// its dot in the latency-goodput plot.
 ///
 /// ```
 /// use goodqueue_report::{Options, html};
 /// use goodqueue_scenario::results::Results;
 ///
-/// let results = Results { goodqueue: "0.1.0".into(), scenario: serde_json::json!({"name": "empty"}), ..Results::default() };
+/// let results = Results {
+///     goodqueue: "0.1.0".into(),
+///     scenario: serde_json::json!({"name": "empty"}),
+///     ..Results::default()
+/// };
 /// assert!(html(&results, &Options::default()).starts_with("<!doctype html>"));
 /// ```
 #[must_use]

@@ -1,4 +1,4 @@
-//! The figures of the table and of the sweep chart, each defined once.
+//! The metrics of the tables and of the sweep chart, each defined once.
 
 use goodqueue_scenario::results::{FlowResult, LinkResult, Run, SpikeResult, Summary, VoipResult};
 
@@ -7,67 +7,67 @@ use goodqueue_scenario::summary::Estimate;
 use crate::escape::clip;
 use crate::group::{Grouped, Link};
 
-/// One column.
+/// One column of a table.
 pub(crate) struct Metric {
     /// Heading above several columns.
     pub(crate) group: String,
     /// Heading of the column.
     pub(crate) name: String,
-    /// Unit, or empty.
+    /// Unit; may be empty.
     pub(crate) unit: &'static str,
-    /// Which end of the column is good.
+    /// Whether large or small values are better.
     pub(crate) better: Better,
-    /// How many digits it has.
+    /// Number of digits shown.
     pub(crate) digits: Digits,
-    /// The table that it is in.
+    /// Table that contains the column.
     pub(crate) table: Table,
-    /// The figure in this unit.
+    /// Computes the value, in this unit, from a run.
     pub(crate) of: Of,
 }
 
 type Of = Box<dyn Fn(&Run, Link) -> Option<f64>>;
 
-/// What stands together.
+/// The tables of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Table {
-    /// What people look at first: latency, goodput, what users of the traffic see.
+    /// Latency, goodput, and the quality that users of the traffic perceive.
     Main,
-    /// How packets were lost, and what share of things was whose.
+    /// Losses, and shares of flows.
     Losses,
-    /// How long queues held more than they should.
+    /// Time for which queues were longer than given levels.
     Spikes,
-    /// The queues that are not at the bottleneck.
+    /// Queues outside the bottleneck.
     Queues,
-    /// Who was in the air.
+    /// Shares of the airtime of a WiFi channel.
     Air,
 }
 
 impl Table {
-    /// In the order of the page.
+    /// All tables, in the order of the page.
     pub(crate) const ALL: [Self; 5] = [Self::Main, Self::Losses, Self::Spikes, Self::Queues, Self::Air];
 }
 
-/// How many digits a figure has.
+/// The number of digits of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Digits {
-    /// Three that say something.
+    /// Three significant digits.
     Three,
-    /// So many after the point.
+    /// This number of digits after the point.
     AfterPoint(usize),
 }
 
-/// Which end of a column is good.
+/// Which values of a column are better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Better {
     /// Large values.
     High,
     /// Small values.
     Low,
-    /// Neither: more drops are no fault in themselves.
+    /// Neither: more drops, for example, are not worse in themselves.
     Neither,
 }
 
-/// All columns, left to right.
+/// Returns all columns, left to right.
 fn metrics(grouped: &Grouped<'_>) -> Vec<Metric> {
     let mut all = main();
     all.extend(losses());
@@ -154,7 +154,7 @@ fn losses() -> Vec<Metric> {
     all
 }
 
-/// For each number of bytes above which the time was to be told.
+/// Returns the columns about time above the levels of the queue length.
 fn spikes(grouped: &Grouped<'_>) -> Vec<Metric> {
     let watched = runs(grouped).map(|run| &run.bottleneck.down.spikes).max_by_key(|spikes| spikes.len());
     let of_one = |(number, spike): (usize, &SpikeResult)| {
@@ -168,7 +168,7 @@ fn spikes(grouped: &Grouped<'_>) -> Vec<Metric> {
     watched.into_iter().flatten().enumerate().flat_map(of_one).collect()
 }
 
-/// Time in the queues that are not at the bottleneck.
+/// Returns the columns about queues outside the bottleneck.
 fn queues(grouped: &Grouped<'_>) -> Vec<Metric> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in runs(grouped).flat_map(Run::other_queues) {
@@ -195,7 +195,7 @@ fn queues(grouped: &Grouped<'_>) -> Vec<Metric> {
     names.iter().take(MOST_QUEUES).flat_map(of_one).collect()
 }
 
-/// Shares of the stations of a WiFi channel in the airtime.
+/// Returns the columns about the stations' shares of a WiFi channel's airtime.
 fn air(grouped: &Grouped<'_>) -> Vec<Metric> {
     let stations = runs(grouped).filter_map(|run| run.wifi.as_ref()).max_by_key(|wifi| wifi.stations.len());
     let Some(channel) = stations.filter(|wifi| wifi.stations.len() > 1) else { return Vec::new() };
@@ -227,13 +227,15 @@ const VIDEO: &str = "Video";
 const TRANSFERS: &str = "Flow completion";
 const GROUPS: &str = "Group response";
 const AIRTIME: &str = "Airtime";
-/// About traffic that only some scenarios have.
+/// Groups about traffic that only some scenarios have.
 const OF_SOME_TRAFFIC: [&str; 5] = [VOICE, PAGES, VIDEO, TRANSFERS, GROUPS];
-/// More columns than these nobody reads.
+/// Largest number of stations with a column.
 const MOST_STATIONS: usize = 16;
+/// Largest number of other queues with columns.
 const MOST_QUEUES: usize = 5;
 
-/// The columns that this report has: those about which any of its runs says something, and those about the link always.
+/// Returns the columns of this report: those about the link, and those for which any run has a
+/// value.
 pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<Metric> {
     let mut all = metrics(grouped);
     all.retain(|metric| {
@@ -251,7 +253,7 @@ fn percent(share: Option<f64>) -> Option<f64> {
     share.map(|share| share * 1e2)
 }
 
-/// A metric over the seeds.
+/// The mean of a metric over the seeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spread {
     /// Mean.
@@ -261,19 +263,19 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of the values that exist and are finite.
+    /// Computes the mean of the values that exist and are finite.
     pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
         let values: Vec<f64> = values.flatten().filter(|v| v.is_finite()).collect();
         Estimate::of(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95 })
     }
 }
 
-/// A count as a number to divide by.
+/// Converts a count to a divisor.
 pub(crate) fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }
 
-/// One direction of the bottleneck.
+/// Returns one direction of the bottleneck.
 pub(crate) fn link(run: &Run, link: Link) -> &LinkResult {
     match link {
         Link::Down => &run.bottleneck.down,

@@ -1,8 +1,8 @@
-//! Numbers as a reader wants them: three significant digits and a unit.
+//! Numbers for readers: three significant digits and a unit.
 
 use serde::{Serialize, Serializer};
 
-/// A rounded number, written as short as JSON allows.
+/// A rounded number whose JSON is as short as possible.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Short(f64);
 
@@ -12,7 +12,7 @@ impl Short {
         Self::with_digits(value, 4)
     }
 
-    /// Rounds `value` to so many significant digits, at least one.
+    /// Rounds `value` to `digits` significant digits, at least one; `None` if it is not finite.
     pub(crate) fn with_digits(value: f64, digits: usize) -> Option<Self> {
         let after_point = digits.saturating_sub(1);
         value.is_finite().then(|| Self(format!("{value:.after_point$e}").parse().unwrap_or(value)))
@@ -34,7 +34,8 @@ impl Serialize for Short {
     }
 }
 
-/// Digits after the point that show `value` with three significant digits, at most three.
+/// Returns the number of digits after the point that shows `value` with three significant digits,
+/// at most three.
 pub(crate) fn decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 99.95 => 0,
@@ -44,12 +45,12 @@ pub(crate) fn decimals(value: f64) -> usize {
     }
 }
 
-/// Three significant digits.
+/// Formats `value` with three significant digits.
 pub(crate) fn plain(value: f64) -> String {
     format!("{value:.*}", decimals(value))
 }
 
-/// A time, as in `12 ms`, `4.2 ms`, `1.25 s`.
+/// Formats a time, as in `12 ms`, `4.2 ms`, `1.25 s`.
 pub(crate) fn time(seconds: f64) -> String {
     let ms = seconds * 1e3;
     match ms.abs() {
@@ -61,7 +62,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// A rate, as in `10 Mbit/s`.
+/// Formats a rate, as in `10 Mbit/s`.
 pub(crate) fn rate(bps: f64) -> String {
     let (scale, unit) = match bps.abs() {
         v if v >= 1e9 => (1e9, "Gbit/s"),
@@ -72,7 +73,7 @@ pub(crate) fn rate(bps: f64) -> String {
     format!("{} {unit}", trim(&plain(bps / scale)))
 }
 
-/// Without the zeros at the end of a decimal fraction.
+/// Removes the zeros at the end of a decimal fraction.
 pub(crate) fn trim(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }

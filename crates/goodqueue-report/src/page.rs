@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::policy::policy;
 use crate::table::tables;
 
-/// See [`crate::html`].
+/// Implements [`crate::html`].
 pub(crate) fn html(results: &Results, options: &Options) -> String {
     let grouped = Grouped::new(&results.runs);
     let headline = headline(&grouped);
@@ -26,7 +26,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
     let data = data(results, &grouped);
     fill(TEMPLATE, |blank| match blank {
         "title" => escape(&clip(&title, 120)),
-        // A number is not parted from its unit where lines break.
+        // A line must not break between a number and its unit.
         "answer" => escape(&headline.answer).replace(" ms", "\u{a0}ms"),
         "detail" => escape(&headline.detail),
         "question" => paragraph("question", text_of(results, &["question", "description"])),
@@ -45,7 +45,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
     })
 }
 
-/// The template with each `{{blank}}` replaced, once: what is filled in is not looked at again.
+/// Replaces each `{{blank}}` of the template once. Inserted text is not searched for blanks.
 fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(template.len() + ECHARTS.len());
     let mut rest = template;
@@ -58,7 +58,8 @@ fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     out + rest
 }
 
-/// The data block: the results without their series, as `--json` writes them, and what the charts draw.
+/// Returns the data block: the results as `--json` writes them, without their series, and the data
+/// of the charts.
 fn data(results: &Results, grouped: &Grouped<'_>) -> String {
     #[derive(Serialize)]
     struct Data<'a> {
@@ -76,7 +77,7 @@ fn data(results: &Results, grouped: &Grouped<'_>) -> String {
     json_in_script(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
 }
 
-/// True if there are series of several seeds of something.
+/// Returns true if any discipline has series of several seeds.
 fn has_means(grouped: &Grouped<'_>) -> bool {
     let with_series = |runs: &&Vec<&Run>| runs.iter().filter(|run| run.series.is_some()).count() > 1;
     grouped.points.iter().any(|point| point.runs.iter().any(|runs| with_series(&runs)))
@@ -93,7 +94,7 @@ fn made(results: &Results, grouped: &Grouped<'_>) -> String {
     parts.join(" · ")
 }
 
-/// The command and the scenario, to repeat what was done.
+/// Formats the command and the scenario, from which the results can be reproduced.
 fn scenario(results: &Results, options: &Options) -> String {
     let command = options.command.clone().or_else(|| text_of(results, &["command"]));
     let command = command
@@ -105,7 +106,7 @@ fn scenario(results: &Results, options: &Options) -> String {
     )
 }
 
-/// Probes whose delays are not those of a flow by itself.
+/// Formats the notes about probes that shared a hashed queue with another flow.
 fn shared_queues(grouped: &Grouped<'_>) -> String {
     let runs = grouped.points.iter().flat_map(|point| &point.runs);
     let remarks = runs.flat_map(|runs| shared::remarks(runs));
@@ -116,7 +117,7 @@ fn paragraph(class: &str, text: Option<String>) -> String {
     text.map_or(String::new(), |t| format!("<p class=\"{class}\">{}</p>", escape(&clip(&t, 600))))
 }
 
-/// The first of these keys of the scenario that holds text.
+/// Returns the first of these keys of the scenario that holds text.
 fn text_of(results: &Results, keys: &[&str]) -> Option<String> {
     let text = |key: &&str| results.scenario.get(key)?.as_str().map(str::trim).filter(|t| !t.is_empty());
     keys.iter().find_map(text).map(str::to_owned)

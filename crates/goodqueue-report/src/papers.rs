@@ -1,5 +1,5 @@
-//! Reproductions of papers as one HTML file: each claim beside what came out, and the figures in the papers' own form, as
-//! SVG that needs no JavaScript.
+//! Reproductions of papers as one HTML file: each claim next to the measured value, and the figures
+//! in the form of the papers, as SVG that needs no JavaScript.
 
 use std::fmt::Write as _;
 
@@ -15,22 +15,22 @@ mod figure;
 
 use figure::{Strokes, figure};
 
-/// A paper and what came out of it.
+/// A paper and its reproduction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PaperResults {
-    /// As people cite it.
+    /// Short citation.
     pub title: String,
-    /// As a bibliography does.
+    /// Full citation.
     pub source: String,
-    /// Its claims.
+    /// Claims of the paper.
     pub claims: Vec<ClaimResult>,
-    /// Its figures.
+    /// Figures of the paper.
     pub pictures: Vec<Picture>,
-    /// What is listed for every discipline in every experiment, and in some.
+    /// Tables of metrics, for every discipline in every experiment.
     pub metrics: Vec<MetricsTable>,
 }
 
-/// The report of reproductions as one HTML document that loads nothing.
+/// Returns the reproductions as one HTML document that loads nothing.
 #[must_use]
 pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
     let css = format!("{CSS}{OWN_CSS}");
@@ -88,7 +88,7 @@ fn metrics(of: &MetricsTable) -> String {
 fn claims(claims: &[ClaimResult]) -> String {
     let with_reference =
         claims.iter().any(|claim| claim.numbers().iter().any(|number| number.real.is_some()));
-    // Where no claim is a number, there is nothing for columns of numbers.
+    // If no claim is a number, there are no columns for numbers.
     let with_numbers = claims.iter().any(|claim| !claim.numbers().is_empty());
     let real = if with_reference { "<th class=\"n\">real system" } else { "" };
     let heads = if with_numbers {
@@ -130,7 +130,8 @@ fn claims(claims: &[ClaimResult]) -> String {
     table + "</tbody></table></div>\n"
 }
 
-/// The cells of a claim's numbers, a line for each; of several those that are too far off stand out.
+/// Formats the cells of a claim's numbers, one line for each. Among several numbers, those outside
+/// their bounds are bold.
 fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
     let rows = claim.numbers();
     let cell = |name: &str, of: &dyn Fn(&Number<'_>) -> String| {
@@ -155,7 +156,7 @@ fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
     cells + &cell("goodqueue", &got) + &cell("95 % interval", &interval)
 }
 
-/// What was measured for each check of a claim in words, to be unfolded.
+/// Formats the measured value of each check of a claim in words, folded.
 fn every_check(claim: &ClaimResult) -> String {
     if claim.checks.len() < 2 {
         return String::new();

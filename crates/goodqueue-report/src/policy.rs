@@ -1,11 +1,12 @@
-//! The content security policy of a page: it runs its own scripts and takes its own style sheet, known by their hashes, and
-//! nothing else. Style attributes are not allowed either.
+//! The content security policy of a page. The page may run only its own scripts and use only its
+//! own style sheet, both identified by their hashes. Style attributes are forbidden.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// The policy of a page with these scripts and this style sheet, each exactly as it stands between its tags.
+/// Returns the policy of a page with these scripts and this style sheet, each exactly as between
+/// its tags.
 pub(crate) fn policy(scripts: &[&str], style: &str) -> String {
     let mut policy = String::from("default-src 'none'; ");
     if !scripts.is_empty() {
@@ -15,7 +16,7 @@ pub(crate) fn policy(scripts: &[&str], style: &str) -> String {
     policy + &format!("style-src {}; img-src data: blob:; base-uri 'none'; form-action 'none'", hash(style))
 }
 
-/// How a policy names an inline script or style sheet (CSP 3, section 2.3.1).
+/// Returns the name of an inline script or style sheet in a policy (CSP 3, section 2.3.1).
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }
@@ -26,7 +27,7 @@ mod tests {
 
     #[test]
     fn scripts_and_styles_are_named_by_their_hashes() {
-        // The first value is the example of the specification.
+        // The first hash is the example of the specification.
         let script = "alert('Hello, world.');";
         assert_eq!(
             policy(&[script], ""),

@@ -1,4 +1,5 @@
-//! The tables: a row per discipline, a column per figure. Plain HTML, to read and to copy without JavaScript.
+//! The tables: a row per discipline and a column per metric, in plain HTML that works without
+//! JavaScript.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use crate::metric::{self, Better, Digits, Metric, Spread, Table, columns};
 use crate::number::{decimals, time};
 use crate::words;
 
-/// One table per sweep point, and a second where there is more to say.
+/// Returns the tables of each sweep point.
 pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
     let columns = columns(grouped);
     let of_point = |point: &Point<'_>| -> String {
@@ -38,7 +39,8 @@ pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
     })
 }
 
-/// Style classes of a discipline: its colour, and its dashes once the palette of `report.css` is used up.
+/// Returns the CSS classes of a discipline: its colour, and its line style once the palette of
+/// `report.css` is exhausted.
 fn colour(discipline: usize) -> String {
     format!("d{} t{}", discipline % 8, discipline / 8 % 3)
 }
@@ -105,7 +107,8 @@ fn head(link: Link, columns: &[Column<'_>], graded: bool) -> String {
                 }
                 _ => group,
             };
-            // A unit that all share stands above them, otherwise each has its own.
+            // A unit shared by all columns of a group appears above them; otherwise each column has
+            // its own.
             let shared = if same.iter().all(|other| other.unit == m.unit) { unit(m) } else { String::new() };
             let _ = write!(
                 groups,
@@ -141,7 +144,7 @@ fn grade(runs: &[&Run]) -> String {
     }
 }
 
-/// A metric of all disciplines at a point.
+/// The values of a metric for all disciplines at a sweep point.
 struct Column<'a> {
     metric: &'a Metric,
     starts: bool,
@@ -158,7 +161,7 @@ impl<'a> Column<'a> {
         column
     }
 
-    /// The best value as shown, unless all are shown alike.
+    /// Returns the best value as displayed; `None` if all are displayed alike.
     fn best_shown(&self) -> Option<String> {
         let present = || self.values.iter().flatten().map(|s| s.mean);
         let best = match self.metric.better {

@@ -1,16 +1,16 @@
-//! Fewer samples of a long series, without hiding its peaks.
+//! Thinning of long series that keeps their peaks.
 
-/// Samples to merge into one so that at most `max` remain.
+/// Returns the number of samples to merge into one so that at most `max` remain.
 pub(crate) fn bucket(len: usize, max: usize) -> usize {
     len.div_ceil(max.max(1)).max(1)
 }
 
-/// The mean of the samples present in each bucket.
+/// Returns the mean of the samples present in each bucket.
 pub(crate) fn means(values: &[Option<f64>], bucket: usize) -> Vec<Option<f64>> {
     each(values, bucket, |present| present.iter().sum::<f64>() / crate::metric::count(present.len()))
 }
 
-/// The largest of the samples present in each bucket.
+/// Returns the largest of the samples present in each bucket.
 pub(crate) fn maxima(values: &[Option<f64>], bucket: usize) -> Vec<Option<f64>> {
     each(values, bucket, |present| present.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
@@ -23,12 +23,13 @@ fn each(values: &[Option<f64>], bucket: usize, merge: fn(&[f64]) -> f64) -> Vec<
     values.chunks(bucket.max(1)).map(chunk).collect()
 }
 
-/// Of each bucket of pings the first lost one, the shortest and the longest, in the order they were sent.
+/// Returns the first lost, the shortest and the longest ping of each bucket, in the order of their
+/// send times.
 pub(crate) fn pings(pings: &[(f64, Option<f64>)], max: usize) -> Vec<(f64, Option<f64>)> {
     if pings.len() <= max {
         return pings.to_vec();
     }
-    // Up to three of a bucket are kept.
+    // A bucket keeps up to three pings.
     let size = bucket(pings.len(), (max / 3).max(1));
     let keep = |chunk: &[(f64, Option<f64>)]| {
         let answered = || chunk.iter().enumerate().filter_map(|(i, p)| Some((i, p.1?)));

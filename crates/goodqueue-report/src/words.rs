@@ -1,4 +1,4 @@
-//! The parameters of a sweep point in words, from what the runs say of themselves.
+//! The parameters of a sweep point in words, taken from its runs.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use crate::escape::clip;
 use crate::group::Point;
 use crate::number::{rate, time, trim};
 
-/// `10 Mbit/s down, 1 Mbit/s up · base RTT 50 ms · 4 tcp down (cubic), ping · 60 s`; seeds are left to the caller.
+/// Returns the parameters except the seeds, as in `10 Mbit/s down, 1 Mbit/s up · base RTT 50 ms · 4
+/// TCP cubic down + 1 ping · 60 s measured`.
 pub(crate) fn parameters(point: &Point<'_>) -> String {
     let Some(run) = point.first() else { return String::new() };
     let b = &run.bottleneck;
@@ -19,7 +20,7 @@ pub(crate) fn parameters(point: &Point<'_>) -> String {
     parts.join(" · ")
 }
 
-/// `seed 7`, `seeds 1–5`, `seeds 1, 4, 9`, `30 seeds`.
+/// Returns `seed 7`, `seeds 1–5`, `seeds 1, 4, 9` or `30 seeds`.
 pub(crate) fn seeds(point: &Point<'_>) -> String {
     let all: BTreeSet<u64> = point.runs.iter().flatten().map(|r| r.seed).collect();
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return "no seeds".to_owned() };
@@ -40,7 +41,7 @@ fn base_rtt(run: &Run) -> Option<String> {
     Some(if low == high { format!("base RTT {low}") } else { format!("base RTT {low} to {high}") })
 }
 
-/// Flows that differ only in number, counted, in the order of the scenario.
+/// Counts the flows that differ only in number, in the order of the scenario.
 fn load(run: &Run) -> Option<String> {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for flow in &run.flows {

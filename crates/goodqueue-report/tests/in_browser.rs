@@ -1,6 +1,6 @@
-//! The page in a real browser: every chart is drawn, and no script error is caught.
+//! The page in a real browser: every chart is drawn, and no script error occurs.
 //!
-//! Needs Chromium or Chrome in `PATH`; without it the tests say that they are skipped.
+//! The tests need Chromium or Chrome in `PATH`. Without it they say that they are skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,7 +81,7 @@ fn the_page_of_papers_has_its_style() {
     assert!(dom.contains("A paper"), "{dom}");
 }
 
-/// The start tag of the document once the page has settled.
+/// Returns the start tag of the document after the page has settled.
 fn render(results: &Results, hash: &str) -> Option<String> {
     let Some(chromium) = chromium() else {
         eprintln!("skipped: no chromium, chromium-browser, google-chrome or chrome in PATH");

@@ -1,4 +1,4 @@
-//! Plausible results that no simulator ran, for the example and for the test in a browser.
+//! Plausible results that no simulator produced, for the example and for the browser test.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -9,7 +9,8 @@
 
 use goodqueue_scenario::results::*;
 
-/// Invented: the line, the delay its standing queue adds down (ms at 10 Mbit/s), its swing, its utilization, its unfairness.
+/// Invented disciplines: the tc line, the delay of the standing queue down in ms at 10 Mbit/s, its
+/// swing, the utilization, and the unfairness.
 const QDISCS: [(&str, f64, f64, f64, f64); 6] = [
     ("pfifo limit 1000p", 780.0, 0.25, 0.999, 0.5),
     ("red limit 400000 min 30000 max 90000 avpkt 1000", 62.0, 0.5, 0.965, 0.4),
@@ -19,7 +20,8 @@ const QDISCS: [(&str, f64, f64, f64, f64); 6] = [
     ("fq_pie limit 10240p flows 1024 target 15ms", 5.6, 0.6, 0.976, 0.06),
 ];
 
-/// Six disciplines, seeds 1 to `seeds`, one sweep point per rate in Mbit/s.
+/// Invents results of six disciplines with seeds 1 to `seeds` and one sweep point per rate in
+/// Mbit/s.
 pub(crate) fn results(seeds: u64, rates: &[f64]) -> Results {
     let mut runs = Vec::new();
     for &rate in rates {
@@ -88,7 +90,7 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
             }
         })
         .collect();
-    // A link that is always busy delivers its rate, whoever gets it.
+    // A link that is always busy delivers its rate, whichever flow gets it.
     for (flows, bps) in goodput.chunks_mut(4).zip([rate * 1e6, rate * 1e5]) {
         let wobble = 0.03 * unfair;
         for i in 0..600 {

@@ -1,4 +1,5 @@
-//! What does a report look like? Writes one of invented numbers: `synthetic_report [OUT.html] [--sweep]`.
+//! Writes a report of invented results, to show what a report looks like: `synthetic_report
+//! [OUT.html] [--sweep]`.
 
 use goodqueue_report::{Options, html};
 

@@ -102,7 +102,7 @@ fn results(runs: Vec<Run>) -> Results {
     }
 }
 
-/// A run whose ping grows by `induced` seconds.
+/// Returns a run whose ping increases by `induced` seconds.
 fn slow(qdisc: &str, induced: f64) -> Run {
     Run {
         induced_latency_s: summary(induced),
@@ -122,7 +122,7 @@ fn answer(runs: &[Run]) -> String {
     headline(&Grouped::new(runs)).answer
 }
 
-/// The page less the script that is not ours.
+/// Returns the page without the charting library.
 fn own(page: &str) -> String {
     page.replace(&js_in_script(ECHARTS), "")
 }
@@ -223,7 +223,7 @@ fn scripts_and_styles_of_others_are_not_allowed() {
     assert!(!own(&page).contains(" style="), "style attributes are not allowed");
 }
 
-/// What stands in `text` between `begin` and `end`, each time.
+/// Returns each part of `text` between `begin` and `end`.
 fn between<'t>(text: &'t str, begin: &'t str, end: &'t str) -> impl Iterator<Item = &'t str> {
     text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
 }

@@ -1,7 +1,8 @@
-//! The figures of a paper as SVG that needs no JavaScript: lines, ellipses, rows of boxes or bars, and parallel axes.
+//! The figures of a paper as SVG that needs no JavaScript: lines, ellipses, rows of boxes or bars,
+//! and parallel axes.
 //!
-//! A discipline has the same colour in every figure of a paper; disciplines of today are dashed. Keys are drawn with the
-//! same strokes as what they explain.
+//! A discipline has the same colour in every figure of a paper. Disciplines that are newer than the
+//! paper are dashed. Legends use the same strokes as the figures.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,8 @@ use goodqueue_papers::reproduce::{figures, three_figures};
 use crate::ellipse::{self, Ellipse};
 use crate::escape::html as escape;
 
-/// Which colour and stroke each discipline of a paper has: by their order in its figures, those of the paper first.
+/// The colour and stroke of each discipline of a paper, by the order in its figures. The
+/// disciplines of the paper come first.
 pub(super) struct Strokes(Vec<String>);
 
 impl Strokes {
@@ -28,7 +30,7 @@ impl Strokes {
         Self(labels)
     }
 
-    /// Classes of its colour and its stroke.
+    /// Returns the CSS classes of a discipline's colour and stroke.
     fn class(&self, trace: &Trace) -> String {
         let number = self.0.iter().position(|label| *label == trace.label).unwrap_or(0);
         let stroke = match (trace.beyond, number < COLOURS) {
@@ -41,7 +43,7 @@ impl Strokes {
     }
 }
 
-/// One figure with its key.
+/// Draws one figure with its legend.
 pub(super) fn figure(picture: &Picture, strokes: &Strokes) -> String {
     let traces = picture.traces.iter().filter(|trace| !trace.points.is_empty()).cloned().collect();
     let picture = &Picture { traces, ..picture.clone() };
@@ -60,7 +62,7 @@ pub(super) fn figure(picture: &Picture, strokes: &Strokes) -> String {
     )
 }
 
-/// What the strokes mean.
+/// Draws the legend of a figure.
 fn key(picture: &Picture, strokes: &Strokes) -> String {
     let mut out = String::new();
     let mut entry = |class: &str, shape: &str, words: &str| {
@@ -122,20 +124,20 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
 
 type Point = (f64, f64);
 
-/// The mark of what a paper has, about a point of the drawing.
+/// Returns the path of the mark for a value from the paper.
 fn diamond((x, y): Point) -> String {
     format!("M{x:.1} {:.1}l5 5l-5 5l-5 -5z", y - 5.0)
 }
 
-/// A plane with axes, from values to the coordinates of the drawing.
+/// A plane with axes, which maps values to coordinates of the drawing.
 struct Plane {
     x: (f64, f64),
     y: (f64, f64),
-    /// Larger x is left: the better corner is then the upper right one.
+    /// True if larger x values are further left, so that the better corner is the upper right one.
     reversed: bool,
-    /// Where x begins; what is left of it is for names.
+    /// Left end of the x axis; names stand to the left of it.
     left: f64,
-    /// Where x ends.
+    /// Right end of the x axis.
     right: f64,
 }
 
@@ -154,7 +156,7 @@ impl Plane {
         TOP + (1.0 - (value - self.y.0) / (self.y.1 - self.y.0)) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// The ticks of the x axis, which lies at `bottom`, with their lines.
+    /// Draws the ticks and grid lines of the x axis, which lies at `bottom`.
     fn ticks_below(&self, bottom: f64, out: &mut String) {
         for tick in ticks(self.x) {
             let x = self.x_at(tick);
@@ -217,7 +219,8 @@ fn opening(picture: &Picture, height: f64) -> String {
     )
 }
 
-/// From the least to the greatest, with a little room. What is never below zero does not get an axis below it.
+/// Returns the range of the values with a small margin. The margin does not extend below zero if no
+/// value is negative.
 fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -225,14 +228,14 @@ fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if !low.is_finite() {
         return (0.0, 1.0);
     }
-    // What is nothing everywhere gets an axis of the usual length.
+    // If all values are zero, the axis gets the length 1.
     let least = if low == 0.0 && high == 0.0 { 1.0 } else { 1e-9 };
     let room = ((high - low) * 0.06).max(high.abs() * 1e-3).max(least);
     let bottom = low - room;
     (if low >= 0.0 && bottom < 0.0 { 0.0 } else { bottom }, high + room)
 }
 
-/// Round values within a range, five or so.
+/// Returns about five round values within a range.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let rough = (high - low) / 5.0;
     let power = 10_f64.powf(libm::floor(libm::log10(rough)));
@@ -240,7 +243,7 @@ fn ticks((low, high): (f64, f64)) -> Vec<f64> {
         [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
     let first = libm::ceil(low / step);
     let at = (0_u32..12).map(|n| (first + f64::from(n)) * step);
-    // 3 × 0.1 is to be shown as 0.3.
+    // 3 × 0.1 must be displayed as 0.3.
     at.take_while(|tick| *tick <= high + step * 1e-9).map(|tick| (tick / step).round() * step).collect()
 }
 
@@ -269,7 +272,8 @@ fn lines(picture: &Picture, strokes: &Strokes) -> String {
     out + &marks + "</svg>\n"
 }
 
-/// An upright axis for each name, from the least to the greatest value on it, and a line over all of them for each trace.
+/// Draws a vertical axis for each name, scaled to the values on it, and a line across all axes for
+/// each trace.
 fn parallel(picture: &Picture, strokes: &Strokes) -> String {
     let count = f64::from(u32::try_from(picture.names.len()).unwrap_or(u32::MAX));
     let plane = Plane {
@@ -363,7 +367,7 @@ fn ellipses(picture: &Picture, strokes: &Strokes) -> String {
     out + "</svg>\n"
 }
 
-/// Where names stand already, and what they must not cover.
+/// The areas that names must not cover.
 struct Names {
     taken: Vec<Area>,
 }
@@ -380,7 +384,7 @@ impl Area {
         Self { x: (x - 4.0, x + 4.0), y: (y - 4.0, y + 4.0) }
     }
 
-    /// How much of this is covered by `other`.
+    /// Returns the area that overlaps with `other`.
     fn shared(&self, other: &Self) -> f64 {
         let along = |a: (f64, f64), b: (f64, f64)| (a.1.min(b.1) - a.0.max(b.0)).max(0.0);
         along(self.x, other.x) * along(self.y, other.y)
@@ -391,18 +395,19 @@ impl Area {
     }
 }
 
-/// Where a name stands.
+/// The position of a name.
 struct Place {
     x: f64,
     y: f64,
-    /// It ends at `x`.
+    /// True if the text ends at `x`.
     ends: bool,
-    /// So far from its dot that a line must lead there.
+    /// True if the name is so far from its dot that a line must connect them.
     far: bool,
 }
 
 impl Names {
-    /// Beside the dot, above or below, where nothing is; otherwise where the least is covered.
+    /// Finds a free position beside, above or below the dot; otherwise the position that covers
+    /// least.
     fn place(&mut self, dot: Point, width: f64) -> Place {
         let mut best: Option<(f64, Place, Area)> = None;
         for step in [0_i8, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7] {
@@ -432,12 +437,12 @@ impl Names {
     }
 }
 
-/// About how wide this is in the drawing.
+/// Returns the approximate width of text in the drawing.
 fn width(text: &str) -> f64 {
     LETTER * f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX))
 }
 
-/// A row for each trace, below each other, under the name of its experiment if there are several.
+/// Draws a row for each trace, under the name of its experiment if there are several.
 fn rows(picture: &Picture, strokes: &Strokes, draw: fn(&Plane, &Trace, f64) -> String) -> String {
     let all = picture.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper).copied());
     let all = all.chain([(0.0, 0.0)]);
@@ -510,13 +515,13 @@ fn box_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     )
 }
 
-/// A bar, the interval around its end, and its value behind both, clear of what the paper has.
+/// Draws a bar, the interval around its end, and its value behind both, clear of the paper's mark.
 fn bar_of(plane: &Plane, trace: &Trace, y: f64) -> String {
     let at: Vec<f64> = trace.points.iter().map(|point| plane.x_at(point.0)).collect();
     let &[low, value, high] = at.as_slice() else { return String::new() };
     let zero = plane.x_at(0.0);
     let words = three_figures(trace.points[1].0);
-    // The value stands at its bar, unless the mark of the paper's would lie on it.
+    // The value stands at the end of its bar, unless the paper's mark would overlap it.
     let at_bar = value.max(high) + 6.0;
     let room = at_bar - 6.0..at_bar + width(&words) + 6.0;
     let mark = trace.paper.first().map(|paper| plane.x_at(paper.0)).filter(|mark| room.contains(mark));
@@ -541,10 +546,11 @@ const BOTTOM: f64 = 40.0;
 const ROW: f64 = 22.0;
 /// Room for the value behind the longest bar.
 const VALUE: f64 = 56.0;
-/// As many as `assets/papers.css` has.
+/// Number of colours in `assets/papers.css`.
 const COLOURS: usize = 12;
-/// About what a letter and a line of the drawing's text take.
+/// Approximate width of a letter in the drawing.
 const LETTER: f64 = 6.6;
+/// Approximate height of a line of text in the drawing.
 const LINE: f64 = 13.0;
 
 #[cfg(test)]

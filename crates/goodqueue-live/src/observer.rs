@@ -1,37 +1,9 @@
 //! Who looks on at what happens to packets.
 
+pub use goodqueue::Direction;
 use goodqueue::{AnyConfig, DropReason, Instant};
 
 use crate::packet::IpPacket;
-
-/// One of the two directions of a bottleneck.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Direction {
-    /// Towards the client.
-    Down,
-    /// From the client.
-    Up,
-}
-
-impl Direction {
-    /// Both, in the order in which they are indexed.
-    pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
-
-    /// 0 or 1.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// `down` or `up`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
-}
 
 /// How a direction is changed.
 #[derive(Clone, Copy, Debug)]

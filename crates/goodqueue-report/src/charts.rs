@@ -1,13 +1,14 @@
 //! The data of the charts that `assets/report.js` draws, in milliseconds and Mbit/s. Values are
 //! rounded and series are thinned, so that the file is small enough for an e-mail.
 
+use goodqueue::Direction;
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
 use goodqueue_scenario::summary::series::{Band, pings_per_step};
 use serde::Serialize;
 
 use crate::ellipse::{self, Ellipse};
 use crate::escape::clip;
-use crate::group::{Grouped, Link, Point};
+use crate::group::{Grouped, Point};
 use crate::metric::{Metric, Spread, columns};
 use crate::number::Short;
 use crate::{thin, words};
@@ -16,7 +17,7 @@ use crate::{thin, words};
 #[derive(Serialize)]
 pub(crate) struct Charts {
     disciplines: Vec<String>,
-    link: Link,
+    link: &'static str,
     /// True if the latency axis of the latency-goodput plot is logarithmic. The ellipses are then
     /// computed from logarithms.
     log_latency: bool,
@@ -132,7 +133,7 @@ impl Charts {
         };
         Self {
             disciplines: grouped.labels.clone(),
-            link: grouped.link,
+            link: grouped.link.name(),
             log_latency,
             metrics: metrics.collect(),
             points: grouped.points.iter().map(point).collect(),
@@ -140,7 +141,7 @@ impl Charts {
     }
 }
 
-fn cell(runs: &[&Run], main: Link, columns: &[Metric], log: bool, budget: Budget) -> Option<Cell> {
+fn cell(runs: &[&Run], main: Direction, columns: &[Metric], log: bool, budget: Budget) -> Option<Cell> {
     let first = runs.first()?;
     let mean = |metric: &Metric| {
         let s = Spread::of(runs.iter().map(|r| (metric.of)(r, main)))?;
@@ -462,7 +463,7 @@ const MAX_NUMBERS: usize = 190_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::tests::{run, series};
+    use crate::fixtures::{run, series};
 
     #[test]
     fn thirty_seeds_fit_the_budget() {

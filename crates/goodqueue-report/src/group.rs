@@ -2,31 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue::Direction;
 use goodqueue_scenario::results::Run;
 use goodqueue_tc::is_line;
-use serde::Serialize;
 
 use crate::escape::clip;
-
-/// One direction of the bottleneck.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Link {
-    /// Towards the client.
-    Down,
-    /// From the client.
-    Up,
-}
-
-impl Link {
-    /// Returns the word used in results.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
-}
 
 /// All runs, in the order of the results.
 pub(crate) struct Grouped<'a> {
@@ -35,7 +15,7 @@ pub(crate) struct Grouped<'a> {
     /// Sweep points: one without a sweep, none without runs.
     pub(crate) points: Vec<Point<'a>>,
     /// Direction that carries the load: up if no flow carries data down, otherwise down.
-    pub(crate) link: Link,
+    pub(crate) link: Direction,
 }
 
 /// The runs of one sweep point.
@@ -66,7 +46,7 @@ impl<'a> Grouped<'a> {
             point.runs.resize(given.len(), Vec::new());
         }
         let up_only = runs.iter().all(|r| r.goodput.down <= 0.0) && runs.iter().any(|r| r.goodput.up > 0.0);
-        Self { labels: labels(&given), points, link: if up_only { Link::Up } else { Link::Down } }
+        Self { labels: labels(&given), points, link: if up_only { Direction::Up } else { Direction::Down } }
     }
 }
 

@@ -13,6 +13,8 @@
 mod charts;
 mod ellipse;
 mod escape;
+#[cfg(test)]
+mod fixtures;
 mod grade;
 mod group;
 mod headline;

@@ -1,11 +1,12 @@
 //! The metrics of the tables and of the sweep chart, each defined once.
 
+use goodqueue::Direction;
 use goodqueue_scenario::results::{FlowResult, LinkResult, Run, SpikeResult, Summary, VoipResult};
 
 use goodqueue_scenario::summary::Estimate;
 
 use crate::escape::clip;
-use crate::group::{Grouped, Link};
+use crate::group::Grouped;
 
 /// One column of a table.
 pub(crate) struct Metric {
@@ -25,7 +26,7 @@ pub(crate) struct Metric {
     pub(crate) of: Of,
 }
 
-type Of = Box<dyn Fn(&Run, Link) -> Option<f64>>;
+type Of = Box<dyn Fn(&Run, Direction) -> Option<f64>>;
 
 /// The tables of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,7 @@ fn metrics(grouped: &Grouped<'_>) -> Vec<Metric> {
 }
 
 fn main() -> Vec<Metric> {
-    let main = |group, name, unit, better, of: fn(&Run, Link) -> Option<f64>| Metric {
+    let main = |group, name, unit, better, of: fn(&Run, Direction) -> Option<f64>| Metric {
         group: String::from(group),
         name: String::from(name),
         unit,
@@ -104,8 +105,8 @@ fn main() -> Vec<Metric> {
         main(PACKETS, "dropped", "", Better::Neither, |r, _| packets(r, |l| l.packets.dropped)),
         main(PACKETS, "marked", "", Better::Neither, |r, _| packets(r, |l| l.packets.marked)),
         main(FAIRNESS, "goodput", "", Better::High, |r, l| match l {
-            Link::Down => r.fairness.jain_goodput,
-            Link::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
+            Direction::Down => r.fairness.jain_goodput,
+            Direction::Up => r.fairness.jain_goodput_up.or(r.fairness.jain_goodput),
         }),
         main(VOICE, "lost", "%", Better::Low, |r, _| percent(voice(r)?.loss)),
         main(VOICE, "delay", "ms", Better::Low, |r, _| ms(voice(r)?.one_way_delay_s.mean)),
@@ -126,7 +127,7 @@ fn main() -> Vec<Metric> {
 }
 
 fn losses() -> Vec<Metric> {
-    let more = |group: &str, name: &str, unit, better, of: fn(&Run, Link) -> Option<f64>| {
+    let more = |group: &str, name: &str, unit, better, of: fn(&Run, Direction) -> Option<f64>| {
         beside(Table::Losses, group, name, unit, better, Box::new(of))
     };
     let of_link = |group: &'static str| {
@@ -135,8 +136,8 @@ fn losses() -> Vec<Metric> {
             more(group, "packets per event", "", Better::Neither, |r, l| r.packets_per_loss_event(l.name())),
             more(group, "synchronized", "%", Better::Low, |r, l| {
                 percent(match l {
-                    Link::Down => r.loss_synchronization.down,
-                    Link::Up => r.loss_synchronization.up,
+                    Direction::Down => r.loss_synchronization.down,
+                    Direction::Up => r.loss_synchronization.up,
                 })
             }),
         ]
@@ -160,7 +161,7 @@ fn spikes(grouped: &Grouped<'_>) -> Vec<Metric> {
     let of_one = |(number, spike): (usize, &SpikeResult)| {
         let group = format!("Queue above {} B", spike.above_bytes);
         let metric = |name: &str, time: fn(&SpikeResult) -> f64| {
-            let of = move |run: &Run, l: Link| Some(time(link(run, l).spikes.get(number)?) * 1e3);
+            let of = move |run: &Run, l: Direction| Some(time(link(run, l).spikes.get(number)?) * 1e3);
             beside(Table::Spikes, &group, name, "ms", Better::Low, Box::new(of))
         };
         [metric("longest", |spike| spike.longest_s), metric("in all", |spike| spike.total_s)]
@@ -180,12 +181,12 @@ fn queues(grouped: &Grouped<'_>) -> Vec<Metric> {
         let group = format!("Sojourn time in {}", clip(name, 40));
         let metric = |which: &str, quantile: fn(&Summary) -> Option<f64>| {
             let name = (*name).to_owned();
-            let of = move |run: &Run, link: Link| {
+            let of = move |run: &Run, link: Direction| {
                 let queues = run.other_queues();
                 let sojourn = queues.iter().find(|queue| queue.0 == name)?.1;
                 ms(quantile(match link {
-                    Link::Down => sojourn.down,
-                    Link::Up => sojourn.up,
+                    Direction::Down => sojourn.down,
+                    Direction::Up => sojourn.up,
                 }))
             };
             beside(Table::Queues, &group, which, "ms", Better::Low, Box::new(of))
@@ -276,10 +277,10 @@ pub(crate) fn count(n: usize) -> f64 {
 }
 
 /// Returns one direction of the bottleneck.
-pub(crate) fn link(run: &Run, link: Link) -> &LinkResult {
+pub(crate) fn link(run: &Run, link: Direction) -> &LinkResult {
     match link {
-        Link::Down => &run.bottleneck.down,
-        Link::Up => &run.bottleneck.up,
+        Direction::Down => &run.bottleneck.down,
+        Direction::Up => &run.bottleneck.up,
     }
 }
 

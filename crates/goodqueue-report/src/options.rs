@@ -1,12 +1,12 @@
-//! What a report shows that the results do not contain.
+//! The options of a report.
 
-/// What the results do not say.
+/// Properties of a report that the results do not contain.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Title of the page; without it the scenario's name.
+    /// Title of the page; `None` for the scenario's name.
     pub title: Option<String>,
-    /// Command that makes the same results again; without it the scenario's `command`, if it has one.
+    /// Command that reproduces the results; `None` for the scenario's `command`, if it has one.
     pub command: Option<String>,
 }
 
@@ -18,7 +18,7 @@ impl Options {
         self
     }
 
-    /// Sets the command that makes the same results again.
+    /// Sets the command that reproduces the results.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());

@@ -131,4 +131,4 @@ const NOTICE: &str = include_str!("../vendor/echarts/NOTICE");
 const LICENSE_D3: &str = include_str!("../vendor/echarts/licenses/LICENSE-d3");
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
+use goodqueue::Direction;
 use goodqueue_scenario::results::Run;
 
 use crate::escape::{clip, html};
 use crate::grade::Grades;
-use crate::group::{Grouped, Link, Point};
+use crate::group::{Grouped, Point};
 use crate::metric::{self, Better, Digits, Metric, Spread, Table, columns};
 use crate::number::{decimals, time};
 use crate::words;
@@ -84,7 +85,7 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&Metric], which: T
     out
 }
 
-fn head(link: Link, columns: &[Column<'_>], graded: bool) -> String {
+fn head(link: Direction, columns: &[Column<'_>], graded: bool) -> String {
     let mut groups = String::from("<thead>\n<tr><th scope=\"col\" rowspan=\"2\">Discipline</th>");
     if graded {
         groups += "<th scope=\"col\" rowspan=\"2\" class=\"grade\">Grade</th>";
@@ -153,7 +154,7 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn new(metric: &'a Metric, starts: bool, point: &Point<'_>, link: Link) -> Self {
+    fn new(metric: &'a Metric, starts: bool, point: &Point<'_>, link: Direction) -> Self {
         let values: Vec<_> =
             point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| (metric.of)(r, link)))).collect();
         let mut column = Self { metric, starts, values, best: None };

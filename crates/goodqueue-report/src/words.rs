@@ -63,8 +63,8 @@ fn load(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::run;
     use crate::group::Grouped;
-    use crate::page::tests::run;
 
     #[test]
     fn seeds_are_named_or_counted() {

@@ -260,9 +260,11 @@ pub use document::Document;
 pub use document::check_depth;
 pub(crate) use document::{KeyPlace, Node, Raw};
 pub use drawn::Drawn;
+pub use goodqueue::Direction;
+pub use goodqueue_tcp::DelayedAck;
 pub use overrides::Overrides;
 pub(crate) use resolve::DEFAULT_QDISCS;
-pub use tcp::{DelayedAck, Tcp, Tuning};
+pub use tcp::{Tcp, Tuning};
 pub use traffic::{
     Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
     Video, Voip, Web,
@@ -405,15 +407,6 @@ pub enum LinkRate {
         /// Its opportunities.
         trace: Arc<Trace>,
     },
-}
-
-/// Where data goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// Towards the client.
-    Down,
-    /// From the client.
-    Up,
 }
 
 /// Flows that are alike.
@@ -653,17 +646,6 @@ impl LinkEnd {
             Driver::Bql => "bql".to_owned(),
         });
         table
-    }
-}
-
-impl Direction {
-    /// `down` or `up`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
     }
 }
 

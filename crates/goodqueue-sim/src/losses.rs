@@ -1,9 +1,7 @@
 //! Loss statistics: how the drops of one flow cluster, and whether flows lose packets at the same
 //! time.
 
-use goodqueue::{Duration, Instant};
-
-use crate::packet::Direction;
+use goodqueue::{Direction, Duration, Instant};
 
 /// The drops of one flow in the direction of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -22,7 +22,7 @@ mod fates;
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
 
-use goodqueue::{Count, Duration, Instant, Qdisc, Rate, Stats};
+use goodqueue::{Count, Direction, Duration, Instant, Qdisc, Rate, Stats};
 
 pub(crate) use delay_line::Ticks;
 pub(crate) use due::{Event, MAX_FLOWS};
@@ -33,7 +33,7 @@ use crate::events::EventQueue;
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
 use crate::neighbours::Neighbours;
-use crate::packet::{Direction, Ends, Packet, Payload};
+use crate::packet::{Ends, Packet, Payload};
 use crate::wifi::WifiHop;
 use books::Books;
 use delay_line::{DelayLine, End};

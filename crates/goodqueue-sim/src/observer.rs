@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use goodqueue::{DropReason, Instant, Packet as _};
+use goodqueue::{Direction, DropReason, Instant, Packet as _};
 
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
 /// in which they happen.

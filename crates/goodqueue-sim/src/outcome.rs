@@ -2,13 +2,12 @@
 
 use core::fmt;
 
-use goodqueue::{ConfigError, Count, Duration, Instant};
+use goodqueue::{ConfigError, Count, Direction, Duration, Instant};
 
 use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
 use crate::neighbours::Meetings;
 use crate::network::Fates;
-use crate::packet::Direction;
 use crate::traffic::{OneWay, RoundTrip, Showing, Tally, Transfer};
 use crate::wifi::WifiOutcome;
 

@@ -1,46 +1,8 @@
 //! The packet of the simulator: plain data, moved by value.
 
 use goodqueue::random::mix_64;
-use goodqueue::{Ecn, Flow, Instant, TcpAck};
+use goodqueue::{Direction, Ecn, Flow, Instant, TcpAck};
 use goodqueue_tcp::{Flags, Segment};
-
-/// The direction in which a packet travels.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Direction {
-    /// From the server to the client: a download's data.
-    Down,
-    /// From the client to the server: an upload's data, a download's acknowledgements.
-    Up,
-}
-
-impl Direction {
-    /// Both directions, in the order of their indices.
-    pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
-
-    /// Returns the opposite direction.
-    #[must_use]
-    pub const fn reverse(self) -> Self {
-        match self {
-            Self::Down => Self::Up,
-            Self::Up => Self::Down,
-        }
-    }
-
-    /// Returns 0 for down and 1 for up.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// Returns the word used in results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
-}
 
 /// A packet in the network.
 #[derive(Clone, Copy, Debug)]

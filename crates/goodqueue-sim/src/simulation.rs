@@ -3,7 +3,7 @@
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
-use goodqueue::{AnyQdisc, ConfigError, Duration, Instant};
+use goodqueue::{AnyQdisc, ConfigError, Direction, Duration, Instant};
 
 use crate::ahead::{Ahead, fetch_line};
 use crate::backlog::BacklogWatch;
@@ -14,7 +14,7 @@ use crate::monitor::LinkMonitor;
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Observer, Register};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
-use crate::packet::{Direction, Ends};
+use crate::packet::Ends;
 use crate::traffic::{AnySource, Source, Tally, Traffic};
 use crate::wifi::{MediumConfig, WifiHop};
 

@@ -32,7 +32,7 @@ mod voip;
 mod web;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Instant};
+use goodqueue::{ConfigError, Direction, Instant};
 
 pub use distribution::Distribution;
 pub use source::{OneWay, RoundTrip, Segment, Settings, Showing, Source, Tally, Transfer};
@@ -40,7 +40,7 @@ pub use web::WebPage;
 
 use crate::ahead::Ahead;
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// Defines the enums over all sources and over their settings, and the dispatch to them.
 macro_rules! sources {

@@ -44,6 +44,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
 pub mod config;
+mod direction;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;
@@ -74,6 +75,7 @@ pub mod tbf;
 pub mod time;
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
+pub use direction::Direction;
 pub use packet::{Ecn, Flow, Packet, TcpAck};
 pub use qdisc::{Count, DropReason, Drops, Qdisc, Stats};
 pub use registry::{AnyConfig, AnyQdisc};

@@ -178,19 +178,19 @@ fn kind(
     };
     Ok(match traffic {
         sim::Traffic::Tcp(tcp) => FlowKind::Bulk {
-            direction: direction(tcp.direction),
+            direction: tcp.direction,
             size: tcp.size,
             tcp: options(&tcp.config, tcp.congestion_control.about().name),
         },
         sim::Traffic::Ping(ping) => FlowKind::Ping { interval: ping.interval, bytes: ping.bytes },
         sim::Traffic::Cbr(cbr) => FlowKind::Datagrams {
-            direction: direction(cbr.direction),
+            direction: cbr.direction,
             interval: cbr.rate.serialization(cbr.bytes),
             bytes: cbr.bytes,
             ecn: cbr.ecn,
         },
         sim::Traffic::Voip(voip) => FlowKind::Datagrams {
-            direction: direction(voip.direction),
+            direction: voip.direction,
             interval: voip.interval,
             bytes: voip.bytes,
             ecn: voip.ecn,
@@ -202,21 +202,21 @@ fn kind(
                 .map(|_| (transfers.size.draw_bytes(&mut random), transfers.think.draw_time(&mut random)))
                 .collect();
             FlowKind::Transfers {
-                direction: direction(transfers.direction),
+                direction: transfers.direction,
                 pieces,
                 request: transfers.request,
                 persistent: transfers.persistent,
                 tcp: options(&transfers.config, transfers.congestion_control.about().name),
             }
         }
-        sim::Traffic::Web(WebSettings { direction: sim::Direction::Up, .. }) => {
+        sim::Traffic::Web(WebSettings { direction: Direction::Up, .. }) => {
             return Err(Diagnostic::new(
                 "pages that are fetched from a server behind the line can only be simulated",
             )
             .allowed("direction = \"down\" in a live run"));
         }
         sim::Traffic::Web(web) => FlowKind::Web {
-            direction: direction(web.direction),
+            direction: web.direction,
             page: Page {
                 objects: web.page.objects().to_vec(),
                 connections: web.connections,
@@ -239,13 +239,6 @@ fn kernel_name(name: &str) -> &str {
         "tcp_lp" => "lp",
         "cubic_linux" | "cubic_ns2" => "cubic",
         other => other,
-    }
-}
-
-const fn direction(of: sim::Direction) -> Direction {
-    match of {
-        sim::Direction::Down => Direction::Down,
-        sim::Direction::Up => Direction::Up,
     }
 }
 

@@ -8,7 +8,7 @@ use goodqueue_tcp::config::RtoRule;
 use goodqueue_tcp::congestion::About;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::registry::CONTROLLERS;
-use goodqueue_tcp::{AnyCongestionControl, HyStart, Profile};
+use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::Raw;
@@ -62,15 +62,6 @@ pub struct Remembered {
     pub rttvar: Option<Duration>,
     /// Their slow-start threshold in segments.
     pub ssthresh: Option<u32>,
-}
-
-/// Delayed acknowledgements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DelayedAck {
-    /// Every so many full segments are acknowledged at once.
-    pub every: u32,
-    /// A lone segment waits so long.
-    pub timeout: Duration,
 }
 
 impl Tcp {
@@ -131,10 +122,7 @@ impl Tcp {
         let config = goodqueue_tcp::Config {
             mss: self.mss,
             iw: self.iw,
-            delayed_ack: match self.delayed_ack {
-                Some(DelayedAck { every, timeout }) => goodqueue_tcp::DelayedAck { every, timeout },
-                None => goodqueue_tcp::DelayedAck::OFF,
-            },
+            delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
             ecn: self.ecn,
             sack: self.sack,
             min_rto: self.min_rto,
@@ -191,11 +179,10 @@ fn of_profile(default: &Tcp, profile: &str) -> Tcp {
         && profile != default.profile
     {
         let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
-        let goodqueue_tcp::DelayedAck { every, timeout } = delayed_ack;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.
-        let delays = every > 1 || known.settings.carries_acks();
-        tcp.delayed_ack = delays.then_some(DelayedAck { every, timeout });
+        let delays = delayed_ack.every > 1 || known.settings.carries_acks();
+        tcp.delayed_ack = delays.then_some(delayed_ack);
         tcp.ecn = ecn;
         tcp.sack = sack;
         tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };

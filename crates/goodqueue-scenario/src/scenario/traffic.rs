@@ -63,7 +63,7 @@ trait Kind: Sized {
     fn write(&self, flow: &mut Value);
 
     /// What the simulator is told.
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic>;
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic>;
 }
 
 /// What a table of `[[flows]]` stands in.
@@ -122,10 +122,6 @@ macro_rules! kinds {
 
             /// What the simulator is told.
             pub(crate) fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-                let direction = match direction {
-                    Direction::Down => sim::Direction::Down,
-                    Direction::Up => sim::Direction::Up,
-                };
                 match self { $(Self::$name(settings) => settings.to_sim(direction)),+ }
             }
         }

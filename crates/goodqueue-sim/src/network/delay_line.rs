@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use goodqueue::{Duration, Instant, Rate};
+use goodqueue::{Direction, Duration, Instant, Rate};
 
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// Packets in flight that all have the same delay. They arrive in the order in which they left, so
 /// one event for the first of them is enough.

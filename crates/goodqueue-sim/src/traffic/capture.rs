@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 use super::datagrams::Datagrams;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a sender that repeats a recording.
 #[derive(Clone, PartialEq, Debug)]

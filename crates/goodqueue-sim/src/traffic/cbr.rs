@@ -1,12 +1,12 @@
 //! Constant bit rate over UDP: datagrams at a fixed interval, without any reaction to loss.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Instant, Rate};
+use goodqueue::{ConfigError, Direction, Instant, Rate};
 
 use super::datagrams::Datagrams;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a sender with a constant bit rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

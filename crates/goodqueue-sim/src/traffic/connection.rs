@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
-use goodqueue::{ConfigError, Instant};
+use goodqueue::{ConfigError, Direction, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Flags, Receiver, Segment, Sender};
 
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// Both ends of a connection.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use goodqueue::{ConfigError, Instant};
+use goodqueue::{ConfigError, Direction, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connection::{Connection, Counts};
 use super::source::Tally;
 use crate::events::EventQueue;
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// A table of connections. Each connection has a place, which is reused after the connection has
 /// ended. The number of a connection contains place and generation, so that a late packet of an

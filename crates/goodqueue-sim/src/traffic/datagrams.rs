@@ -1,10 +1,10 @@
 //! Numbering and counting of datagrams, shared by all senders of unanswered datagrams.
 
-use goodqueue::{Ecn, Instant};
+use goodqueue::{Direction, Ecn, Instant};
 
 use super::source::Tally;
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// Both ends of a flow of datagrams in one direction.
 #[derive(Debug)]

@@ -6,13 +6,13 @@
 //! last packet of a burst.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant, Rate};
+use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 
 use super::datagrams::Datagrams;
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of an on/off sender.
 #[derive(Clone, Copy, PartialEq, Debug)]

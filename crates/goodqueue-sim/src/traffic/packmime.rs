@@ -15,7 +15,7 @@
 mod model;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use self::model::{Exchange, Model, Session};
@@ -24,7 +24,7 @@ use super::distribution::duration;
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::events::EventQueue;
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a crowd of web users.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 //! at once.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Ecn, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Ecn, Instant};
 
 use super::source::{RoundTrip, Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// The settings of a ping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,13 +2,13 @@
 //! M/D/1 or M/M/1 queue of queueing theory.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant, Rate};
+use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 
 use super::datagrams::Datagrams;
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a Poisson sender.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,10 +1,10 @@
 //! The interface of a traffic source, and its reports.
 
-use goodqueue::{Duration, Instant, Rate};
+use goodqueue::{Direction, Duration, Instant, Rate};
 
 use crate::ahead::Ahead;
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// Both end points of a flow. The source receives the packets that arrive and sends through the
 /// network.

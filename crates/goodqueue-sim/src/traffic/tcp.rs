@@ -6,13 +6,13 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
 use super::source::{Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// The settings of a TCP connection.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@
 //! buffer of its own. Data in flight is delivered, and retransmitted where necessary.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Instant};
+use goodqueue::{ConfigError, Direction, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of an on/off TCP sender.
 #[derive(Clone, Debug)]

@@ -1,14 +1,14 @@
 //! A user who repeatedly transfers data and then thinks: sized transfers with think times.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a user.
 #[derive(Clone, Debug)]

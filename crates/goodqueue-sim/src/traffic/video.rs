@@ -22,13 +22,13 @@
 use std::collections::VecDeque;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant, Rate};
+use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::source::{Segment, Settings, Showing, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 
 /// The settings of a viewer.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! A voice call in one direction: a packet at a fixed interval, each with its one-way delay.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 use super::datagrams::Datagrams;
 use super::source::{OneWay, Settings, Source, Tally};
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// The settings of a voice call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,13 +16,13 @@
 //! A transfer is a page: from the first query to the last byte of the last object.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Duration, Ecn, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Ecn, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
-use crate::packet::{Direction, Packet, Payload};
+use crate::packet::{Packet, Payload};
 
 /// The settings of a browser.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! The WiFi channel as the last hop of a path, between the last link and the clients.
 
 use goodqueue::gauge::Observation;
-use goodqueue::{Count, DropReason, Instant, Stats};
+use goodqueue::{Count, Direction, DropReason, Instant, Stats};
 
 use super::config::MediumConfig;
 use super::medium::Medium;
 use super::sink::{Node, RadioStats, Sink};
 use crate::monitor::{LinkMonitor, LinkOutcome};
-use crate::packet::{Direction, Packet};
+use crate::packet::Packet;
 use crate::work::Progress;
 
 /// A channel with its measurements.

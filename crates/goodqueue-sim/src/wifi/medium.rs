@@ -1,7 +1,7 @@
 //! The channel: the start of transmissions, the arrival of their frames, and their end.
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
-use goodqueue::{Count, DropReason, Duration, Flow, Instant, Packet, Stats};
+use goodqueue::{Count, Direction, DropReason, Duration, Flow, Instant, Packet, Stats};
 
 use super::config::{MacConfig, MediumConfig, RadioConfig};
 use super::contention::AccessCategory;
@@ -10,7 +10,6 @@ use super::phy::{ANSWER_TIMEOUT, EIFS_EXTRA};
 use super::queues::{Mac, Queues};
 use super::sink::{Node, RadioStats, Sink};
 use super::station::Station;
-use crate::packet::Direction;
 
 /// A channel with its nodes.
 #[derive(Clone, Debug)]

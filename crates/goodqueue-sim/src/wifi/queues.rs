@@ -1,7 +1,7 @@
 //! The queues of a node, and its block-ack session for each receiver and access category.
 
 use goodqueue::random::Random;
-use goodqueue::{Count, Duration, Flow, Instant, Packet, Stats};
+use goodqueue::{Count, Direction, Duration, Flow, Instant, Packet, Stats};
 
 use super::block_ack::{Limits, Session, Taken};
 use super::config::{MacConfig, RadioConfig};
@@ -12,7 +12,6 @@ use super::flight::Aggregate;
 use super::fq_mac::{FqMac, Peer};
 use super::phy::{DELIMITER, MAX_AMPDU_BYTES, SIFS, mpdu_bytes, subframe_bytes};
 use super::sink::{Node, Sink};
-use crate::packet::Direction;
 
 /// The queues and sessions of one node.
 #[derive(Clone, Debug)]

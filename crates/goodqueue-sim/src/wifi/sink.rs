@@ -1,8 +1,6 @@
 //! The receiver of the packets that leave a channel, and the counters of radio links.
 
-use goodqueue::{DropReason, Duration, Instant};
-
-use crate::packet::Direction;
+use goodqueue::{Direction, DropReason, Duration, Instant};
 
 /// Receives the packets that leave the channel, and its measurements.
 pub trait Sink<P> {

@@ -7,9 +7,9 @@
 use std::io;
 use std::path::Path;
 
-use goodqueue::{Ecn, Instant};
+use goodqueue::{Direction, Ecn, Instant};
 use goodqueue_sim::observer::{Fate, Visit};
-use goodqueue_sim::packet::{Direction, Packet, Payload};
+use goodqueue_sim::packet::{Packet, Payload};
 use goodqueue_tcp::segment::{HEADER, TIMESTAMPS};
 use goodqueue_tcp::{Flags, Segment};
 use pcap_file::pcapng::blocks::interface_description::{

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodqueue::Duration;
 use goodqueue::random::mix_64;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CaptureSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -106,7 +106,7 @@ impl Kind for Capture {
         flow["ecn"] = json!(self.ecn);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { period, ecn, .. } = self;
         let packets = Arc::clone(&self.packets);
         Ok(sim::Traffic::Capture(CaptureSettings { direction, packets, period, ecn }))

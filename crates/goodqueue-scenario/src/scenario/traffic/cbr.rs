@@ -1,6 +1,6 @@
 //! `kind = "cbr"`: packets at a constant bit rate, unanswered.
 
-use goodqueue::Rate;
+use goodqueue::{Direction, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CbrSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -38,7 +38,7 @@ impl Kind for Cbr {
         flow["ecn"] = json!(self.ecn);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet: bytes, ecn } = self;
         Ok(sim::Traffic::Cbr(CbrSettings { direction, rate, bytes, ecn }))
     }

@@ -1,6 +1,6 @@
 //! `kind = "onoff"`: datagrams in bursts, with silence between them.
 
-use goodqueue::{Duration, Rate};
+use goodqueue::{Direction, Duration, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::OnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -54,7 +54,7 @@ impl Kind for OnOff {
         flow["ecn"] = json!(self.ecn);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet: bytes, on, off, ecn } = self;
         let (on, off) = (on.to_sim(), off.to_sim());
         Ok(sim::Traffic::OnOff(OnOffSettings { direction, rate, bytes, on, off, ecn }))

@@ -1,5 +1,6 @@
 //! `kind = "packmime"`: the web connections of many users, so many new ones per second.
 
+use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PackMimeSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -52,7 +53,7 @@ impl Kind for PackMime {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::PackMime(PackMimeSettings {
             direction,

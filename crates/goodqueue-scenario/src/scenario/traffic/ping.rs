@@ -46,7 +46,7 @@ impl Kind for Ping {
         flow["packet"] = json!(self.packet);
     }
 
-    fn to_sim(&self, _: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, _: Direction) -> Result<sim::Traffic, Diagnostic> {
         Ok(sim::Traffic::Ping(PingSettings { interval: self.interval, bytes: self.packet }))
     }
 }

@@ -1,6 +1,6 @@
 //! `kind = "poisson"`: datagrams at random.
 
-use goodqueue::Rate;
+use goodqueue::{Direction, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PoissonSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -48,7 +48,7 @@ impl Kind for Poisson {
         flow["ecn"] = json!(self.ecn);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet, mtu, ecn } = self;
         let (mean_bytes, bytes, limits) = (whole(packet.to_sim().mean()), packet.to_sim(), (MIN_PACKET, mtu));
         Ok(sim::Traffic::Poisson(PoissonSettings { direction, rate, mean_bytes, bytes, limits, ecn }))

@@ -1,5 +1,6 @@
 //! `kind = "tcp"`: a connection that carries data one way, so many bytes or without end.
 
+use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -55,7 +56,7 @@ impl Kind for TcpTransfer {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::Tcp(TcpSettings {
             direction,

@@ -1,6 +1,6 @@
 //! `kind = "tcp_onoff"`: a TCP sender that has data without end for some time, and none for some time.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpOnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -49,7 +49,7 @@ impl Kind for TcpOnOff {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::TcpOnOff(TcpOnOffSettings {
             direction,

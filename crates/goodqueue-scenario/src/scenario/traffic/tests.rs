@@ -248,15 +248,15 @@ fn browsers_fetch_known_pages_and_own_ones() {
 #[test]
 fn pages_are_fetched_by_users_behind_the_line_or_from_servers_behind_it() {
     for (kind, keys) in [("web", ""), ("packmime", "connections = 1\n")] {
-        for (word, direction, of_sim) in [
-            ("", Direction::Down, sim::Direction::Down),
-            ("direction = \"down\"", Direction::Down, sim::Direction::Down),
-            ("direction = \"up\"", Direction::Up, sim::Direction::Up),
+        for (word, direction) in [
+            ("", Direction::Down),
+            ("direction = \"down\"", Direction::Down),
+            ("direction = \"up\"", Direction::Up),
         ] {
             let text = format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"{kind}\"\n{keys}{word}");
             let flow = read(&text).unwrap().flows.remove(0);
             assert_eq!(flow.direction, direction, "{text}");
-            assert_eq!(flow.traffic.to_sim(flow.direction).unwrap().direction(), of_sim, "{text}");
+            assert_eq!(flow.traffic.to_sim(flow.direction).unwrap().direction(), direction, "{text}");
         }
     }
 }

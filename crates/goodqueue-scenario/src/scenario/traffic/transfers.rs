@@ -1,6 +1,6 @@
 //! `kind = "transfers"`: a user who fetches or sends something, thinks, and does it again.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TransfersSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -68,7 +68,7 @@ impl Kind for Transfers {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::Transfers(TransfersSettings {
             direction,

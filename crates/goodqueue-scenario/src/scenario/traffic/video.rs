@@ -1,6 +1,6 @@
 //! `kind = "video"`: a viewer of adaptive video.
 
-use goodqueue::{Duration, Rate};
+use goodqueue::{Direction, Duration, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VideoSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -68,7 +68,7 @@ impl Kind for Video {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::Video(VideoSettings {
             direction,

@@ -1,6 +1,6 @@
 //! `kind = "voip"`: a voice call one way, and what it would sound like.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VoipSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -77,7 +77,7 @@ impl Kind for Voip {
         flow["concealment"] = json!(self.hearing.concealment);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { interval, packet: bytes, ecn, .. } = self;
         Ok(sim::Traffic::Voip(VoipSettings { direction, interval, bytes, ecn }))
     }

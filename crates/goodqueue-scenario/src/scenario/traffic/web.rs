@@ -1,6 +1,6 @@
 //! `kind = "web"`: a browser that fetches the same page again and again.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::{WebPage, WebSettings};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
@@ -148,7 +148,7 @@ impl Kind for Web {
         self.tcp.write(flow);
     }
 
-    fn to_sim(&self, direction: sim::Direction) -> Result<sim::Traffic, Diagnostic> {
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
         let page = self.page.to_sim().ok_or_else(|| Diagnostic::new("a web page has no objects"))?;
         Ok(sim::Traffic::Web(WebSettings {

@@ -5,6 +5,7 @@
 //! known to be good, see [`crate::mailbox`].
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,54 +18,80 @@ use crate::socket::{self, SocketFile};
 /// Gives the answer to a line.
 pub type Answer = dyn Fn(&str) -> String + Send + Sync;
 
-/// A place where others ask; threads that serve it end with the process.
+/// The sockets at which other processes can ask. Their threads end with the process.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// They are removed with this.
+    /// Removed when this is dropped.
     sockets: Vec<SocketFile>,
 }
 
 impl Control {
-    /// Listens at `path`, for this user only.
+    /// Answers requests at the control socket `path`. Only the same user can connect.
     ///
     /// # Errors
-    /// The socket cannot be made: the folder is not there, or another bottleneck listens there.
+    /// The socket cannot be created, or another process listens there.
     pub fn listen(&mut self, path: &Path, answer: Arc<Answer>) -> Result<(), LiveError> {
-        let (listener, socket) = socket::listen(path)?;
+        let (listener, socket) = socket::listen(path, "--control")?;
         self.sockets.push(socket);
         let accept = move || listener.accept().map(|(client, _)| Stream::Unix(client));
         clients::serve("control", accept, move |client| {
-            // A client that goes, or takes too long, is let go.
+            // The connection is closed if the client leaves or is too slow.
             let _ = converse(client, &*answer);
         })
     }
 
-    /// Serves figures to whatever speaks HTTP at this listener: each connection is answered with what `figures` gives.
+    /// Answers every HTTP request at `listener` with the text that `metrics` returns.
     ///
     /// # Errors
-    /// The system's.
+    /// The thread that serves it cannot be started.
     pub fn serve_http(
-        &self,
+        &mut self,
         listener: HttpListener,
-        figures: impl Fn() -> Option<String> + Send + Sync + 'static,
+        metrics: impl Fn() -> Option<String> + Send + Sync + 'static,
     ) -> Result<(), LiveError> {
-        let accept = move || match &listener {
-            HttpListener::Tcp(listener) => listener.accept().map(|(client, _)| Stream::Tcp(client)),
-            HttpListener::Unix(listener) => listener.accept().map(|(client, _)| Stream::Unix(client)),
+        let attend = move |client: Timed| {
+            let _ = answer_http(client, &metrics);
         };
-        clients::serve("metrics", accept, move |client| {
-            let _ = answer_http(client, &figures);
-        })
+        match listener.0 {
+            Listener::Tcp(listener) => {
+                let accept = move || listener.accept().map(|(client, _)| Stream::Tcp(client));
+                clients::serve("metrics", accept, attend)
+            }
+            Listener::Unix(listener, socket) => {
+                self.sockets.push(socket);
+                let accept = move || listener.accept().map(|(client, _)| Stream::Unix(client));
+                clients::serve("metrics", accept, attend)
+            }
+        }
     }
 }
 
-/// Where figures are served.
+/// The place where metrics are served over HTTP.
 #[derive(Debug)]
-pub enum HttpListener {
-    /// A port.
-    Tcp(std::net::TcpListener),
-    /// A socket in the file system.
-    Unix(UnixListener),
+pub struct HttpListener(Listener);
+
+#[derive(Debug)]
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, SocketFile),
+}
+
+impl HttpListener {
+    /// Listens at `address`: an IP address and port, or the path of a socket if it has a slash.
+    ///
+    /// # Errors
+    /// The address is invalid or in use.
+    pub fn bind(address: &str) -> Result<Self, LiveError> {
+        if address.contains('/') {
+            let (listener, socket) = socket::listen(Path::new(address), "--metrics")?;
+            return Ok(Self(Listener::Unix(listener, socket)));
+        }
+        let listener = TcpListener::bind(address).map_err(|error| {
+            LiveError::system(format_args!("metrics cannot be served at `{address}`"), error)
+                .help("give an address and a port (127.0.0.1:9817), or the path of a socket with a slash")
+        })?;
+        Ok(Self(Listener::Tcp(listener)))
+    }
 }
 
 /// Line by line, until the client goes or takes too long over one.

@@ -1,4 +1,4 @@
-//! The control socket's place in a folder: what may be removed for it, and what is removed in the end.
+//! Unix sockets in the file system: which existing file a socket may replace, and its removal at the end.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LiveError;
 
-/// The name of a socket of ours. Dropped, it is removed, unless something else has that name by then.
+/// The file of a socket that this process listens at. Dropping it removes the file, unless another
+/// file has taken that path.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// Device and number.
+    /// Device and inode number.
     identity: Option<(u64, u64)>,
 }
 
@@ -24,27 +25,33 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens at `path`, for this user only. A socket of that name at which nobody listens any more is removed first; nothing
-/// else ever is.
-pub(crate) fn listen(path: &Path) -> Result<(UnixListener, SocketFile), LiveError> {
+/// Listens at `path`. Only the same user can connect.
+///
+/// Replaces a socket at which no process listens any more, and no other file. `option` is the
+/// command-line option that named the path.
+///
+/// # Errors
+/// Another process listens there, the file is not a socket, or it cannot be created.
+pub(crate) fn listen(path: &Path, option: &str) -> Result<(UnixListener, SocketFile), LiveError> {
     let failed = |error| {
-        LiveError::system(format_args!("the control socket `{}` cannot be made", path.display()), error)
+        LiveError::system(format_args!("the socket `{}` cannot be created", path.display()), error)
+            .help(another_path(option))
     };
-    check(path)?;
+    check(path, option)?;
     match UnixStream::connect(path) {
         Ok(_) => {
-            return Err(LiveError::new(format!("another bottleneck listens at `{}`", path.display()))
-                .help("choose another place with --control"));
+            return Err(LiveError::new(format!("another program listens at `{}`", path.display()))
+                .help(another_path(option)));
         }
-        // What a killed bottleneck left behind.
+        // A killed process left this socket behind.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed)?;
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        // Somebody may listen there.
+        // A process may listen there.
         Err(error) => return Err(failed(error)),
     }
-    // Nobody else gets in between the making and the permissions.
+    // The socket must never be open to other users, not even before `set_permissions`.
     let mask = nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o177));
     let listener = UnixListener::bind(path);
     nix::sys::stat::umask(mask);
@@ -54,19 +61,22 @@ pub(crate) fn listen(path: &Path) -> Result<(UnixListener, SocketFile), LiveErro
     Ok((listener, socket))
 }
 
-/// Fails if there is anything at `path` but a socket.
+/// Checks that `path` is free or holds a socket. `option` is the command-line option that named it.
 ///
 /// # Errors
-/// There is.
-pub fn check(path: &Path) -> Result<(), LiveError> {
+/// Another kind of file is there.
+pub fn check(path: &Path, option: &str) -> Result<(), LiveError> {
     match fs::symlink_metadata(path) {
-        Ok(about) if !about.file_type().is_socket() => Err(LiveError::new(format!(
-            "there is something at `{}` already that is no socket",
-            path.display()
-        ))
-        .help("it stays as it is: choose another place with --control")),
+        Ok(about) if !about.file_type().is_socket() => {
+            Err(LiveError::new(format!("`{}` exists and is not a socket", path.display()))
+                .help(another_path(option)))
+        }
         _ => Ok(()),
     }
+}
+
+fn another_path(option: &str) -> String {
+    format!("choose another path for {option}")
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
@@ -88,32 +98,32 @@ mod tests {
         let folder = folder("replaced");
         let [file, link, stale] = ["file", "link", "stale"].map(|name| folder.join(name));
         fs::write(&file, "kept").unwrap();
-        // A socket that a killed process left behind.
+        // As a killed process leaves it behind.
         drop(UnixListener::bind(&stale).unwrap());
         std::os::unix::fs::symlink(&stale, &link).unwrap();
         for other in [&file, &link, &folder] {
-            let refused = listen(other).unwrap_err().to_string();
-            assert!(refused.contains("no socket"), "{refused}");
+            let refused = listen(other, "--control").unwrap_err().to_string();
+            assert!(refused.contains("is not a socket"), "{refused}");
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
-        let (_listener, socket) = listen(&stale).unwrap();
+        let (_listener, socket) = listen(&stale, "--metrics").unwrap();
         assert_eq!(fs::metadata(&stale).unwrap().mode() & 0o777, 0o600);
-        let refused = listen(&stale).unwrap_err().to_string();
-        assert!(refused.contains("another bottleneck listens"), "{refused}");
+        let refused = listen(&stale, "--control").unwrap_err().to_string();
+        assert!(refused.contains("another program listens"), "{refused}");
         drop(socket);
         assert!(!stale.exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn in_the_end_only_the_own_socket_is_removed() {
+    fn at_the_end_only_the_own_socket_is_removed() {
         let folder = folder("removed");
         let path = folder.join("control");
-        let (_listener, socket) = listen(&path).unwrap();
+        let (_listener, socket) = listen(&path, "--control").unwrap();
         fs::remove_file(&path).unwrap();
-        fs::write(&path, "another's by now").unwrap();
+        fs::write(&path, "of another program").unwrap();
         drop(socket);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "another's by now");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "of another program");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -223,29 +223,23 @@ impl Watching {
             outputs.add(argument, &path)?;
             sink::check(&path).map_err(|error| diagnostic(error).in_argument(argument, ""))?;
         }
-        if let Some(path) = &self.control {
-            socket::check(path).map_err(|error| diagnostic(error).in_argument("--control", ""))?;
-            // What a killed bottleneck left there is no file that another output could be.
+        let control = self.control.iter().map(|path| ("--control", path.as_path()));
+        let metrics = self.metrics.iter().filter(|address| address.contains('/'));
+        for (argument, path) in control.chain(metrics.map(|path| ("--metrics", Path::new(path)))) {
+            socket::check(path, argument).map_err(|error| diagnostic(error).in_argument(argument, ""))?;
+            // A socket that a killed process left behind will be replaced.
             if !path.exists() {
-                outputs.reserve("--control", path)?;
+                outputs.reserve(argument, path)?;
             }
         }
         Ok(())
     }
 
+    /// Listens at the address of --metrics.
     pub(crate) fn metrics_listener(&self) -> Result<Option<HttpListener>, Diagnostic> {
         let Some(address) = &self.metrics else { return Ok(None) };
-        let failed = |error: std::io::Error| {
-            Diagnostic::new(format!("`{address}` cannot be listened at: {error}"))
-                .allowed("an address and a port (127.0.0.1:9817), or the path of a socket")
-                .in_argument("--metrics", address)
-        };
-        let listener = if address.contains('/') {
-            std::os::unix::net::UnixListener::bind(address).map(HttpListener::Unix)
-        } else {
-            std::net::TcpListener::bind(address.as_str()).map(HttpListener::Tcp)
-        };
-        listener.map(Some).map_err(failed)
+        let listener = HttpListener::bind(address);
+        listener.map(Some).map_err(|error| diagnostic(error).in_argument("--metrics", address))
     }
 
     /// Begins to record and to listen. Returns the sockets, which last as long as it is kept, and who answers there.

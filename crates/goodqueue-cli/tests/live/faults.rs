@@ -231,7 +231,7 @@ fn two_cannot_have_one_name() {
     good(&as_root_inside(&folder, script));
     let said = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
     assert!(said("name").contains("there is an interface `gq0` already"), "{}", said("name"));
-    assert!(said("socket").contains("another bottleneck listens at"), "{}", said("socket"));
+    assert!(said("socket").contains("another program listens at"), "{}", said("socket"));
 }
 
 #[test]

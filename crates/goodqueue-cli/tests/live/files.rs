@@ -14,13 +14,36 @@ fn refusal(folder: &TempDir, options: &[&str]) -> String {
 }
 
 #[test]
-fn a_file_where_the_control_socket_should_be_stays() {
+fn a_file_where_a_socket_should_be_is_kept() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("notes");
     std::fs::write(&path, "of the user").unwrap();
-    let said = refusal(&folder, &["--control", "notes"]);
-    assert!(said.contains("no socket") && said.contains("choose another place"), "{said}");
+    for option in ["--control", "--metrics"] {
+        let said = refusal(&folder, &[option, "./notes"]);
+        assert!(said.contains("`./notes` exists and is not a socket"), "{said}");
+        assert!(said.contains(&format!("choose another path for {option}")), "{said}");
+    }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "of the user");
+}
+
+#[test]
+fn the_metrics_socket_is_served_by_one_bottleneck_and_removed_with_it() {
+    if skipped("the_metrics_socket_is_served_by_one_bottleneck_and_removed_with_it") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("metrics");
+    let options = ["--metrics", path.to_str().unwrap()];
+    let mut killed = control::Running::start(&options, &["cat"]);
+    let said = refusal(&folder, &options);
+    assert!(said.contains("another program listens at"), "{said}");
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(path.exists(), "a killed process cannot remove its socket");
+    let next = control::Running::start(&options, &["cat"]);
+    assert!(UnixStream::connect(&path).is_ok());
+    assert_eq!(next.end().0, 0);
+    assert!(!path.exists());
 }
 
 #[test]

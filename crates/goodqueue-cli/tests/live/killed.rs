@@ -27,10 +27,18 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
     // A number that no other process has on its command line.
     let marker = format!("{}.77", 1_000_000 + std::process::id());
     let start = |script: &str| {
-        let files =
-            ["--control", "q.sock", "--record", "run.jsonl", "--pcap", "run.pcapng", "--json", "s.json"];
+        let files = [
+            ["--control", "q.sock"],
+            ["--metrics", "./m.sock"],
+            ["--record", "run.jsonl"],
+            ["--pcap", "run.pcapng"],
+            ["--json", "s.json"],
+        ];
         let mut command = goodqueue();
-        command.args(["shell", "--quiet", "--rate", "1mbit"]).args(files).args(["--", "sh", "-c", script]);
+        command
+            .args(["shell", "--quiet", "--rate", "1mbit"])
+            .args(files.concat())
+            .args(["--", "sh", "-c", script]);
         command.current_dir(folder.path());
         command
     };
@@ -44,7 +52,7 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
     }
     wait_until("the end of every process", || processes(&marker).is_empty());
     assert_eq!(interfaces(), before);
-    // The socket of a killed one is in nobody's way, and goes with the next.
+    // The next run replaces the sockets that the killed ones left behind, and removes its own.
     good(&start("true").output().unwrap());
     assert_eq!(names(folder.path()), ["run.down.jsonl", "run.pcapng", "run.up.jsonl", "s.json"]);
 }

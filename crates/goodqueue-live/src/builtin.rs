@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use self::http::LARGE_BLOCK;
+
 /// Serves until the process is ended.
 pub(crate) fn serve() {
     let connections = Arc::new(AtomicUsize::new(0));
@@ -95,7 +97,5 @@ fn generate(mut client: TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Several super-packets at a time.
-const LARGE_BLOCK: usize = 256 << 10;
 const STACK: usize = 256 << 10;
 const MOST_CONNECTIONS: usize = 256;

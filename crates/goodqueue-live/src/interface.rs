@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use nix::errno::Errno;
 
 use crate::error::LiveError;
+use crate::interface_name;
 use crate::netlink;
 
 /// A network interface, seen through a packet socket.
@@ -24,7 +25,7 @@ impl Interface {
     /// # Errors
     /// There is none, it is part of a bridge, or we have no right to.
     pub fn open(name: &str) -> Result<Self, LiveError> {
-        crate::device::check_name(name)?;
+        interface_name::check(name)?;
         let index = netlink::index_of(name)?;
         if std::path::Path::new("/sys/class/net").join(name).join("master").exists() {
             return Err(LiveError::new(format!(

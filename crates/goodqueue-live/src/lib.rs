@@ -16,16 +16,16 @@
 pub mod buffer;
 pub mod capacity;
 pub mod checksum;
+pub mod clock;
+pub mod error;
 pub mod flows;
+pub mod link;
 pub mod meter;
 pub mod observer;
 pub mod packet;
 
-pub mod link;
-
-pub mod clock;
-pub mod error;
-
+#[cfg(target_os = "linux")]
+pub mod attendant;
 #[cfg(target_os = "linux")]
 pub mod bottleneck;
 #[cfg(target_os = "linux")]
@@ -40,6 +40,8 @@ pub mod device;
 pub mod gso;
 #[cfg(target_os = "linux")]
 pub mod interface;
+#[cfg(target_os = "linux")]
+mod interface_name;
 #[cfg(target_os = "linux")]
 pub mod mailbox;
 #[cfg(target_os = "linux")]
@@ -70,6 +72,8 @@ pub mod socket;
 mod takeover;
 #[cfg(target_os = "linux")]
 pub mod traffic;
+#[cfg(target_os = "linux")]
+pub mod tun;
 #[cfg(target_os = "linux")]
 pub mod undo;
 

@@ -10,10 +10,10 @@ use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Gid, Uid};
 
-use crate::device::Tun;
 use crate::error::LiveError;
 use crate::netlink::{self, ANY_V4, ANY_V6, Netlink, RouteTcp};
 use crate::settings;
+use crate::tun::Tun;
 
 /// Gives this process a user namespace of its own, with all privileges over what it makes in there and none outside.
 /// Users keep their numbers.

@@ -18,11 +18,11 @@ use std::time::Duration;
 
 use nix::net::if_::if_indextoname;
 
-use crate::device::Tun;
 use crate::error::LiveError;
 use crate::namespace::{End, TUN_QUEUE};
 use crate::netlink::{self, Netlink, Restorable, attributes};
 use crate::nftables::{Chain, Family, HOOK_FORWARD, HOOK_POSTROUTING, PRIORITY_SOURCE_NAT, Rule, Rules};
+use crate::tun::Tun;
 use crate::undo::{self, Guardian, Undo};
 
 /// The host's end of a bottleneck, and what leads from there to its networks.

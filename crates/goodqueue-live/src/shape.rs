@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
+use crate::attendant::Attendant;
 use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
 use crate::clock::Clock;
-use crate::device::{Device, Tun};
+use crate::device::Device;
 use crate::error::LiveError;
 use crate::interface::Interface;
 use crate::namespace;
 use crate::netlink::{self, Netlink};
 use crate::process;
-use crate::shell::Attendant;
 use crate::takeover::TakeOver;
+use crate::tun::Tun;
 
 /// Between what.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration as SystemDuration;
 
-use goodqueue::{Duration, Instant};
+use goodqueue::Duration;
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
@@ -25,6 +25,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::attendant::Attendant;
 use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
 use crate::builtin;
 use crate::clock::Clock;
@@ -70,21 +71,6 @@ pub struct Shell {
     init: Pid,
     asked_to_end: bool,
     _host: Option<nat::Hold>,
-}
-
-/// What is done between packets.
-pub trait Attendant {
-    /// A request waits; it is the attendant's to take.
-    fn request(&mut self, bottleneck: &mut Bottleneck);
-
-    /// Told now and then; returns when to be told again.
-    fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant;
-
-    /// A bottleneck that runs until it is told to end should end.
-    fn is_over(&mut self, now: Instant) -> bool {
-        let _ = now;
-        false
-    }
 }
 
 impl Shell {

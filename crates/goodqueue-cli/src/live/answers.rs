@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use goodqueue::{Duration, Instant, Qdisc};
+use goodqueue_live::attendant::Attendant;
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::flows::{FlowSeen, Flows};
 use goodqueue_live::mailbox::Requests;
 use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
-use goodqueue_live::shell::Attendant;
 use goodqueue_scenario::results::LinkResult;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;

@@ -6,7 +6,7 @@
 //! | H80 | EAGAIN, EINTR, EIO, EBADFD, ENOBUFS, EINVAL from a device | tried again and counted (`not_written_packets`), or, when the device is gone, the end with a sentence | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
 //! | H81 | empty reads, long packets, packet-information and offload headers | the offload header is asked for and believed only as far as it fits the packet; packets up to 128 KiB are read whole; an empty packet is one flow's | `headers_that_contradict_each_other_give_nothing_and_harm_nothing` (gso/tests.rs), `whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond` (packet/tests.rs), `headers_without_end_and_headers_cut_short_are_carried` |
 //! | H82 | MTU changed, address removed, device renamed or deleted | a new MTU is a longer packet; a name is asked for once; deletion ends the run | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
-//! | H83 | two on one name, bad names | refused with a sentence | `two_cannot_have_one_name`, `names_that_the_kernel_would_refuse_or_change_are_refused` (device.rs) |
+//! | H83 | two on one name, bad names | refused with a sentence | `two_cannot_have_one_name`, `names_that_the_kernel_would_refuse_or_change_are_refused` (interface_name.rs) |
 //! | H84 | kill -9, stop and continue, a clock that jumps | nothing is left; it goes on; the clock is monotonic and time is the packets' | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `a_comparison_that_is_killed_leaves_no_process_behind`, `stopped_and_continued_it_goes_on`, `a_process_that_stood_still_goes_on_as_if_it_had_not` (link/tests.rs) |
 //! | H85 | set-up that fails half way | everything made so far hangs on descriptors and namespaces of this process, or stands in an undo file | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `without_tun_devices_it_says_so_in_one_sentence`, `nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was` |
 //! | H86 | disk full while recording | the file ends with a note, packets go on | `a_full_disk_ends_the_recording_and_not_the_traffic`, `a_full_disk_ends_the_capture_and_not_the_traffic` |
@@ -39,7 +39,7 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),
         include_str!("../../../goodqueue-live/src/packet/tests.rs"),
         include_str!("../../../goodqueue-live/src/link/tests.rs"),
-        include_str!("../../../goodqueue-live/src/device.rs"),
+        include_str!("../../../goodqueue-live/src/interface_name.rs"),
     ]
     .join("\n");
     let table: Vec<Vec<&str>> = include_str!("faults.rs")

@@ -8,8 +8,6 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::LARGE_BLOCK;
-
 /// Serves one connection until the client goes.
 pub(super) fn serve(client: TcpStream) -> io::Result<()> {
     client.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -256,6 +254,8 @@ fn size_of_path(path: &str) -> Result<u64, String> {
     })
 }
 
+/// Bytes of one read or write: several super-packets.
+pub(super) const LARGE_BLOCK: usize = 256 << 10;
 /// Longest head of a request, and longest line about a chunk.
 const HEAD: u64 = 16 << 10;
 /// Characters of a path that an answer repeats.

@@ -1,22 +1,13 @@
-//! The kernel's TCP: what it is asked for, and what it counts.
+//! The kernel's TCP: sockets with chosen settings, and the kernel's counters.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, sockopt};
 
-use super::FlowTally;
+use super::spec::{FlowTally, TcpOptions};
 
-/// What can be asked of the kernel's TCP for one connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TcpOptions {
-    /// Its congestion control, by the kernel's name.
-    pub congestion_control: String,
-    /// Largest segment, if it is not that of the path.
-    pub mss: Option<u32>,
-}
-
-/// A socket that is as `tcp` asks, not connected yet.
+/// Creates an unconnected socket with the settings of `tcp`.
 pub(super) fn tcp_socket(tcp: &TcpOptions) -> io::Result<OwnedFd> {
     let socket =
         nix::sys::socket::socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
@@ -24,7 +15,7 @@ pub(super) fn tcp_socket(tcp: &TcpOptions) -> io::Result<OwnedFd> {
     setsockopt(&socket, sockopt::TcpCongestion, &std::ffi::OsString::from(&tcp.congestion_control)).map_err(
         |errno| {
             let problem = format!(
-                "the kernel does not let us use the congestion control `{}` ({errno}); it has: {}",
+                "the kernel refuses the congestion control `{}` ({errno}); available: {}",
                 tcp.congestion_control,
                 available_congestion_controls()
             );
@@ -37,20 +28,23 @@ pub(super) fn tcp_socket(tcp: &TcpOptions) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The congestion controls of this kernel, as it lists them.
+/// Returns the kernel's list of its congestion controls.
 #[must_use]
 pub fn available_congestion_controls() -> String {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .map_or_else(|_| "?".to_owned(), |list| list.trim().to_owned())
 }
 
-/// What the kernel counts for a connection: offsets in `struct tcp_info` (`include/uapi/linux/tcp.h`), to which fields are
-/// only ever added at the end.
-#[expect(unsafe_code, reason = "no crate reads TCP_INFO of newer kernels whole")]
+/// Returns the kernel's packet counters of a connection.
+///
+/// The offsets are those of `struct tcp_info` (`include/uapi/linux/tcp.h`), which only ever grows
+/// at its end.
+#[expect(unsafe_code, reason = "no crate reads TCP_INFO of newer kernels completely")]
 pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> FlowTally {
     let mut info = [0_u8; 256];
     let mut length = libc::socklen_t::try_from(info.len()).unwrap_or(0);
-    // SAFETY: the kernel writes at most `length` bytes to `info`, which holds as many, and tells how many it wrote.
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which has that length, and stores
+    // the number of bytes written in `length`.
     let answered = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -63,7 +57,7 @@ pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> FlowTally {
     if answered != 0 {
         return FlowTally::default();
     }
-    // What an older kernel did not write is 0.
+    // Fields that an older kernel does not write stay 0.
     let word =
         |at: usize| u64::from(u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]));
     FlowTally {
@@ -77,3 +71,24 @@ pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> FlowTally {
 const TOTAL_RETRANS: usize = 100;
 const DATA_SEGS_OUT: usize = 156;
 const TOTAL_RTO: usize = 240;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_counts_the_packets_that_a_connection_sends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        (&client).write_all(&[0; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        let tally = tcp_info(client.as_fd());
+        assert_eq!((tally.sent, tally.retransmits, tally.timeouts), (1, 0, 0));
+        assert_eq!(tcp_info(server.as_fd()).sent, 0);
+    }
+}

@@ -1,7 +1,8 @@
-//! Page fetches, as the simulated browser does them (`goodqueue-sim`, `traffic/web.rs`): a query over UDP and its answer, the
-//! page itself over a new connection, then all that it refers to over several connections side by side.
+//! Page fetches, step by step like those of the simulated browser (`goodqueue-sim`,
+//! `traffic/web.rs`): a query over UDP and its answer, the document over a new connection, then
+//! the objects that it refers to over parallel connections.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,20 +11,10 @@ use std::time::Duration as SystemDuration;
 
 use goodqueue::Duration;
 
-use super::{End, FlowKind, PATIENCE, Sample, TcpOptions, is_pause, lock, payload, request_length};
-
-/// A page, and how it is fetched.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Page {
-    /// Bytes of its objects: the page itself, and what it refers to.
-    pub objects: Vec<u64>,
-    /// Connections side by side, at least 1.
-    pub connections: u32,
-    /// Bytes of a request.
-    pub request: u64,
-    /// Time from the beginning of a fetch to the beginning of the next, if that is not longer.
-    pub interval: Duration,
-}
+use super::datagrams::payload;
+use super::end::{End, PATIENCE, STACK, is_pause};
+use super::spec::{Page, TcpOptions};
+use crate::observer::Direction;
 
 impl End {
     /// Answers queries, and requests on any number of connections.
@@ -32,28 +23,12 @@ impl End {
         names.set_read_timeout(Some(PATIENCE))?;
         let listener = self.listen(tcp)?;
         thread::scope(|scope| {
-            let answers = self.thread(scope, || self.answer_queries(&names))?;
+            let answers = spawn(scope, || self.answer_queries(&names))?;
             while let Some(stream) = self.accept(&listener)? {
-                self.thread(scope, || {
-                    stream.set_read_timeout(Some(PATIENCE))?;
-                    let stream = Arc::new(stream);
-                    lock(&self.shared.senders).open.push(Arc::clone(&stream));
-                    // A client that goes away ends its connection, no more.
-                    let _ = self.serve_one(&stream);
-                    self.retire(&stream);
-                    Ok(())
-                })?;
+                spawn(scope, || self.serve_connection(stream))?;
             }
             answers.join().unwrap_or(Ok(()))
         })
-    }
-
-    fn thread<'scope, 'env, T: FnOnce() -> io::Result<()> + Send + 'scope>(
-        &self,
-        scope: &'scope thread::Scope<'scope, 'env>,
-        work: T,
-    ) -> io::Result<thread::ScopedJoinHandle<'scope, io::Result<()>>> {
-        thread::Builder::new().stack_size(super::STACK).spawn_scoped(scope, work)
     }
 
     fn answer_queries(&self, names: &UdpSocket) -> io::Result<()> {
@@ -73,7 +48,7 @@ impl End {
         Ok(())
     }
 
-    /// Fetches the page again and again.
+    /// Fetches the page repeatedly until the flow ends.
     pub(super) fn browse(&self, page: &Page, tcp: &TcpOptions) -> io::Result<()> {
         let names = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         names.connect(self.address)?;
@@ -84,18 +59,11 @@ impl End {
         let bytes = page.objects.iter().fold(0, |sum: u64, object| sum.saturating_add(*object));
         for number in 0_u64.. {
             let begun = self.clock.now();
-            let index = {
-                let mut samples = lock(&self.shared.samples);
-                samples.push(Sample { sent_at: begun, took: None, bytes });
-                samples.len() - 1
-            };
+            let sample = self.begin_sample(begun, bytes);
             if !(self.look_up(&names, number)? && self.fetch(page, tcp)?) {
                 return Ok(());
             }
-            let took = self.clock.now().since(begun);
-            if let Some(sample) = lock(&self.shared.samples).get_mut(index) {
-                sample.took = Some(took);
-            }
+            self.finish_sample(sample, self.clock.now().since(begun));
             if !self.wait_until((begun + page.interval).max(self.clock.now())) {
                 return Ok(());
             }
@@ -103,7 +71,7 @@ impl End {
         Ok(())
     }
 
-    /// Asks until an answer to any query of this fetch comes; false if the flow is over before.
+    /// Sends query `number` until it is answered. Returns false if the flow ends first.
     fn look_up(&self, names: &UdpSocket, number: u64) -> io::Result<bool> {
         let mut query = vec![0; payload(QUERY)];
         query[..NUMBER].copy_from_slice(&number.to_be_bytes());
@@ -129,14 +97,15 @@ impl End {
         Ok(false)
     }
 
-    /// All objects; false if the flow is over before.
+    /// Fetches all objects of a page. Returns false if the flow ends first.
     fn fetch(&self, page: &Page, tcp: &TcpOptions) -> io::Result<bool> {
-        let Some((&first, others)) = page.objects.split_first() else { return Ok(true) };
+        let Some((&document, others)) = page.objects.split_first() else { return Ok(true) };
         let connection = self.open_for_requests(tcp)?;
-        if !self.fetch_object(&connection, first, page.request)? {
+        if !self.request(&connection, Direction::Down, document, page.request)? {
             return Ok(false);
         }
-        // The first connection is kept, the others are opened at once; each takes the next object when it has nothing to do.
+        // The first connection stays open and the others are opened now. A connection that is idle
+        // takes the next object.
         let next = AtomicUsize::new(0);
         let complete = AtomicBool::new(true);
         let work = |connection: Option<Arc<TcpStream>>| {
@@ -145,7 +114,7 @@ impl End {
                 None => self.open_for_requests(tcp)?,
             };
             while let Some(&object) = others.get(next.fetch_add(1, Ordering::SeqCst)) {
-                if !self.fetch_object(&connection, object, page.request)? {
+                if !self.request(&connection, Direction::Down, object, page.request)? {
                     complete.store(false, Ordering::SeqCst);
                     break;
                 }
@@ -156,42 +125,26 @@ impl End {
         let further = usize::try_from(page.connections).unwrap_or(1).min(others.len()).saturating_sub(1);
         thread::scope(|scope| {
             let workers: Vec<_> =
-                (0..further).map(|_| self.thread(scope, || work(None))).collect::<io::Result<_>>()?;
+                (0..further).map(|_| spawn(scope, || work(None))).collect::<io::Result<_>>()?;
             work(Some(connection))?;
             workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Ok(())))
         })?;
         Ok(complete.into_inner())
     }
-
-    fn open_for_requests(&self, tcp: &TcpOptions) -> io::Result<Arc<TcpStream>> {
-        let stream = Arc::new(self.open(tcp)?);
-        stream.set_read_timeout(Some(PATIENCE))?;
-        lock(&self.shared.senders).open.push(Arc::clone(&stream));
-        Ok(stream)
-    }
-
-    fn fetch_object(&self, stream: &TcpStream, size: u64, request: u64) -> io::Result<bool> {
-        let mut head = vec![0; request_length(request)];
-        head[0] = b'd';
-        head[1..9].copy_from_slice(&size.to_be_bytes());
-        let mut writer = stream;
-        writer.write_all(&head)?;
-        self.take_bytes(stream, size)
-    }
 }
 
-/// Bytes of a request of this flow, if it makes any.
-pub(super) const fn request_of(kind: &FlowKind) -> Option<u64> {
-    match kind {
-        FlowKind::Transfers { request, .. } => Some(*request),
-        FlowKind::Web { page, .. } => Some(page.request),
-        _ => None,
-    }
+fn spawn<'scope, 'env>(
+    scope: &'scope thread::Scope<'scope, 'env>,
+    work: impl FnOnce() -> io::Result<()> + Send + 'scope,
+) -> io::Result<thread::ScopedJoinHandle<'scope, io::Result<()>>> {
+    thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)
 }
 
-/// As the simulated browser: IP packets of these sizes, sent again after resolv.conf(5)'s `timeout`.
+/// Bytes of the IP packet of a query, as in the simulated browser.
 const QUERY: u32 = 60;
+/// Bytes of the IP packet of an answer, as in the simulated browser.
 const ANSWER: u32 = 76;
+/// The `timeout` of resolv.conf(5), as in the simulated browser.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes that tell queries apart.
+/// Bytes of the number at the beginning of a query.
 const NUMBER: usize = 8;

@@ -1,0 +1,158 @@
+//! Flows over UDP: pings, and datagrams at a fixed interval. Each datagram begins with its number,
+//! by which the receiver finds its sample.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::Ordering;
+use std::time::Duration as SystemDuration;
+
+use goodqueue::Duration;
+use nix::sys::socket::{setsockopt, sockopt};
+
+use super::end::{CLIENT, End, PATIENCE, SERVER, first_number, is_pause, lock};
+
+impl End {
+    /// Sends every datagram back.
+    pub(super) fn answer_pings(&self) -> io::Result<()> {
+        let socket = UdpSocket::bind(self.address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        self.tell_ready();
+        let mut datagram = vec![0; LARGEST_DATAGRAM];
+        while !self.is_over() {
+            match socket.recv_from(&mut datagram) {
+                Ok((length, from)) => {
+                    // A full socket buffer loses an answer, as a network may.
+                    let _ = socket.send_to(&datagram[..length], from);
+                }
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a ping of `bytes` at every `interval` and measures the round-trip times.
+    pub(super) fn ping(&self, interval: Duration, bytes: u32) -> io::Result<()> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(self.address)?;
+        self.tell_ready();
+        if !self.wait_until(self.spec.start) {
+            return Ok(());
+        }
+        let mut datagram = vec![0; payload(bytes)];
+        let mut answer = vec![0; LARGEST_DATAGRAM];
+        let mut next = self.clock.now();
+        for number in 0_u64.. {
+            if self.is_over() {
+                break;
+            }
+            datagram[..8].copy_from_slice(&number.to_be_bytes());
+            let now = self.clock.now();
+            self.shared.sent.fetch_add(1, Ordering::SeqCst);
+            self.sample(now, None, datagram.len() as u64);
+            let _ = socket.send(&datagram);
+            next += interval.max(Duration::from_micros(1));
+            loop {
+                let left = next.since(self.clock.now());
+                if left.is_zero() || self.is_over() {
+                    break;
+                }
+                socket.set_read_timeout(Some(SystemDuration::from_nanos(left.as_nanos()).min(PATIENCE)))?;
+                match socket.recv(&mut answer) {
+                    Ok(length) => self.arrived(answer.get(..length).unwrap_or_default()),
+                    Err(error) if is_pause(&error) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the sample of a datagram that has arrived.
+    fn arrived(&self, datagram: &[u8]) {
+        let now = self.clock.now();
+        let Some(number) = first_number(datagram).and_then(|number| usize::try_from(number).ok()) else {
+            return;
+        };
+        self.shared.delivered.fetch_add(datagram.len() as u64, Ordering::SeqCst);
+        if let Some(sample) = lock(&self.shared.samples).get_mut(number) {
+            sample.took.get_or_insert(now.since(sample.sent_at));
+        }
+    }
+
+    /// Sends or receives datagrams of `bytes` at every `interval`.
+    pub(super) fn datagrams(&self, sends: bool, interval: Duration, bytes: u32, ecn: bool) -> io::Result<()> {
+        let socket = if self.side == SERVER {
+            UdpSocket::bind(self.address)?
+        } else {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+            socket.connect(self.address)?;
+            socket
+        };
+        socket.set_read_timeout(Some(PATIENCE))?;
+        self.tell_ready();
+        if self.side == SERVER && sends {
+            self.connect_to_client(&socket)?;
+        }
+        if self.side == CLIENT && !sends {
+            // The server learns the client's address from an empty datagram.
+            socket.send(&[])?;
+        }
+        if !sends {
+            return self.receive_datagrams(&socket);
+        }
+        if ecn {
+            setsockopt(&socket, sockopt::Ipv4Tos, &ECT_0)?;
+        }
+        let mut datagram = vec![0; payload(bytes)];
+        let mut next = self.spec.start;
+        for number in 0_u64.. {
+            if !self.wait_until(next) {
+                break;
+            }
+            let now = self.clock.now();
+            datagram[..8].copy_from_slice(&number.to_be_bytes());
+            self.sample(now, None, datagram.len() as u64);
+            self.shared.sent.fetch_add(1, Ordering::SeqCst);
+            let _ = socket.send(&datagram);
+            next += interval.max(Duration::from_micros(1));
+        }
+        Ok(())
+    }
+
+    /// Connects the socket to the sender of the first datagram, unless the flow ends first.
+    fn connect_to_client(&self, socket: &UdpSocket) -> io::Result<()> {
+        while !self.is_over() {
+            match socket.recv_from(&mut [0]) {
+                Ok((_, from)) => return socket.connect(from),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_datagrams(&self, socket: &UdpSocket) -> io::Result<()> {
+        let mut datagram = vec![0; LARGEST_DATAGRAM];
+        while !self.is_over() {
+            match socket.recv(&mut datagram) {
+                Ok(0) => {}
+                Ok(length) => self.arrived(datagram.get(..length).unwrap_or_default()),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of payload in an IP packet of `bytes`, enough for a number at least.
+pub(super) fn payload(bytes: u32) -> usize {
+    usize::try_from(bytes).unwrap_or(0).saturating_sub(UDP_HEADERS).clamp(8, LARGEST_DATAGRAM)
+}
+
+const LARGEST_DATAGRAM: usize = 65_507;
+/// Bytes of the headers of IPv4 and UDP without options.
+const UDP_HEADERS: usize = 28;
+/// The TOS byte of an ECN-capable packet (RFC 3168 §5).
+const ECT_0: i32 = 2;

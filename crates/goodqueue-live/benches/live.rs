@@ -1,7 +1,9 @@
-//! Figures of the live path: rate, delay, throughput and CPU, beside a plain veth pair and the kernel's own `tbf`.
+//! Measurements of the live path: rate, delay, throughput and CPU time, compared with a plain veth
+//! pair and the kernel's own `tbf`.
 //!
-//! `cargo bench -p goodqueue-live`, or `make bench-live`. Each measurement has a process and namespaces of its own.
-//! `LIVE_SECONDS` (default 10) says how long each takes; words behind `--` choose parts by their headings.
+//! Run it with `cargo bench -p goodqueue-live` or `make bench-live`. Each measurement has its own
+//! process and namespaces and takes `LIVE_SECONDS` (default 10). Words behind `--` select parts by
+//! their headings, as in `cargo bench -p goodqueue-live -- idle`.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -38,16 +40,16 @@ mod linux {
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeValLike;
 
-    type Figures = Vec<f64>;
-    type Outcome = Result<Figures, LiveError>;
+    type Values = Vec<f64>;
+    type Outcome = Result<Values, LiveError>;
 
     pub(crate) fn main() {
         let seconds = std::env::var("LIVE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
         let time = Duration::from_secs(seconds);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        println!("live path, {seconds} s each; load of this machine before: {}", load.trim());
+        println!("live path, {seconds} s each; load average before: {}", load.trim());
 
-        // One part of it, if a word of its heading is given.
+        // Words on the command line select parts by their headings.
         let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
         let is_wanted = |heading: &str| {
             let wanted = wanted.is_empty() || wanted.iter().any(|word| heading.contains(word.as_str()));
@@ -73,8 +75,8 @@ mod linux {
         }
 
         let pings: &[(&str, bool)] =
-            if is_wanted("round trip of a UDP packet of 64 bytes every 2 ms, half of it") {
-                &[("idle bottleneck of 100 Mbit/s", true), ("veth pair, nothing between", false)]
+            if is_wanted("half the round-trip time of a UDP packet of 64 bytes, sent every 2 ms") {
+                &[("idle bottleneck of 100 Mbit/s", true), ("plain veth pair", false)]
             } else {
                 &[]
             };
@@ -92,27 +94,22 @@ mod linux {
             }
         }
 
-        if is_wanted("one TCP flow as fast as it can") {
-            as_fast_as_it_can(time);
+        if is_wanted("one TCP flow without a rate limit") {
+            without_a_limit(time);
         }
         if is_wanted("one TCP flow at 100 Mbit/s") {
             let tbf = "tbf rate 100mbit burst 15kb limit 150kb";
-            let kernel =
-                report("kernel: tbf with its fifo", alone(|| veth_throughput(time, Some(tbf))), None);
-            report(
-                "through the bottleneck, pfifo",
-                alone(|| shaped(Rate::from_bps(100_000_000), time)),
-                kernel,
-            );
+            let kernel = report("the kernel's tbf", alone(|| veth_throughput(time, Some(tbf))), None);
+            report("bottleneck, pfifo", alone(|| shaped(Rate::from_bps(100_000_000), time)), kernel);
         }
     }
 
-    fn as_fast_as_it_can(time: Duration) {
-        let veth = report("veth pair, nothing between", alone(|| veth_throughput(time, None)), None);
+    fn without_a_limit(time: Duration) {
+        let veth = report("plain veth pair", alone(|| veth_throughput(time, None)), None);
         for (name, how) in [
-            ("through the bottleneck, no limit", How::Coupled),
-            ("the same, packets one by one", How::OneByOne),
-            ("the same, one packet per turn", How::OnePerTurn),
+            ("bottleneck", How::Coupled),
+            ("bottleneck, packets one by one", How::OneByOne),
+            ("bottleneck, one packet per turn", How::OnePerTurn),
         ] {
             report(name, alone(|| throughput(time, how)), veth);
         }
@@ -121,11 +118,11 @@ mod linux {
     fn report(name: &str, outcome: Outcome, beside: Option<f64>) -> Option<f64> {
         match outcome {
             Ok(of) => {
-                let ratio =
-                    beside.map_or_else(String::new, |other| format!(", {:.2} of that", of[0] / other));
+                let ratio = beside
+                    .map_or_else(String::new, |other| format!(", {:.2} of the value above", of[0] / other));
                 let cpu = of
                     .get(1)
-                    .map_or_else(String::new, |cpu| format!("; {:.2} us of CPU per packet here", cpu * 1e6));
+                    .map_or_else(String::new, |cpu| format!("; {:.2} us of CPU time per packet", cpu * 1e6));
                 println!("  {name:33} {:.3} Gbit/s{ratio}{cpu}", of[0] / 1e9);
                 Some(of[0])
             }
@@ -136,7 +133,7 @@ mod linux {
         }
     }
 
-    /// Does `work` in a process of its own.
+    /// Runs `work` in its own process.
     fn alone(work: impl FnOnce() -> Outcome) -> Outcome {
         let failed = |error: std::io::Error| LiveError::system("a measurement cannot be started", error);
         let (read, write) = std::io::pipe().map_err(failed)?;
@@ -144,7 +141,7 @@ mod linux {
             Forked::Child => {
                 drop(read);
                 let text = match work() {
-                    Ok(figures) => figures.iter().map(|figure| format!("{figure}\n")).collect(),
+                    Ok(values) => values.iter().map(|value| format!("{value}\n")).collect(),
                     Err(error) => format!("error {error}"),
                 };
                 let _ = File::from(std::os::fd::OwnedFd::from(write)).write_all(text.as_bytes());
@@ -194,7 +191,7 @@ mod linux {
         FlowSpec { kind: FlowKind::Ping { interval: Duration::from_millis(2), bytes: 64 }, ..bulk(time) }
     }
 
-    /// The first second is not measured.
+    /// Runs the flows. The first second is not measured.
     fn session(
         config: BottleneckConfig,
         flows: Vec<FlowSpec>,
@@ -225,11 +222,12 @@ mod linux {
         time + Duration::from_secs(1)
     }
 
-    /// Bits per second that the kernel received from the device, link header counted as the queue counts it; lateness.
+    /// Measures the bits per second that the kernel received from the device, and the longest delay
+    /// of a wake-up. The link header counts as in the queue.
     fn rate_accuracy(rate: Rate, time: Duration) -> Outcome {
         let limit = u32::try_from(rate.as_bps() / 8 / 1514 / 20).unwrap_or(1000).max(20);
         let flows = vec![bulk(all(time)); 4];
-        // One by one: what is put together the kernel counts once, with one header.
+        // The kernel would count a joined super-packet once, with one header.
         let config = BottleneckConfig { couple: false, ..bottleneck(&Capacity::Constant(rate), limit)? };
         let outcome = session(config, flows, time)?;
         let [client, _] = outcome.received;
@@ -245,7 +243,7 @@ mod linux {
         Ok(halves(outcome.flows[0].samples.iter().filter_map(|sample| sample.took).collect()))
     }
 
-    fn halves(mut times: Vec<Duration>) -> Figures {
+    fn halves(mut times: Vec<Duration>) -> Values {
         times.sort_unstable();
         let at = |share: usize| {
             let index = (times.len() * share / 100).min(times.len().saturating_sub(1));
@@ -254,14 +252,14 @@ mod linux {
         vec![at(50), at(99), at(100), float(times.len() as u64)]
     }
 
-    /// How packets are read and written.
+    /// The way packets are read and written.
     #[derive(Clone, Copy)]
     enum How {
-        /// Super-packets are cut, and put together again.
+        /// Super-packets are cut and joined again.
         Coupled,
         /// TCP sends segment by segment, and each is written by itself.
         OneByOne,
-        /// The same, and everything else is looked at in between, as Mahimahi does.
+        /// Like `OneByOne`, with a check for other events after each packet, as in Mahimahi.
         OnePerTurn,
     }
 
@@ -280,7 +278,8 @@ mod linux {
         carried(bottleneck(&Capacity::Constant(rate), 100)?, time, false)
     }
 
-    /// Payload per second, and CPU time of the carrying thread per packet.
+    /// Measures the payload per second and the CPU time per packet of the thread that carries
+    /// packets.
     fn carried(config: BottleneckConfig, time: Duration, segment_at_sender: bool) -> Outcome {
         let outcome = session_with(config, vec![bulk(all(time))], time, segment_at_sender)?;
         let delivered = outcome.flows[0].after.delivered - outcome.flows[0].before.delivered;
@@ -292,7 +291,8 @@ mod linux {
         Ok(vec![float(delivered) * 8.0 / outcome.received_in_s, cpu])
     }
 
-    /// Two namespaces with a veth pair between them, and a discipline of the kernel on it if wanted.
+    /// Creates two namespaces with a veth pair between them, and one of the kernel's disciplines on
+    /// it if given.
     fn veth(tc: Option<&str>) -> Result<Arc<[Network; 2]>, LiveError> {
         process::run_all_promptly();
         namespace::enter_user_namespace()?;
@@ -316,7 +316,7 @@ mod linux {
         Ok(Arc::new([client, server]))
     }
 
-    /// A second network namespace, held by a process that waits to be killed.
+    /// Creates a second network namespace, held by a process that waits to be killed.
     fn process_namespace() -> Result<(nix::unistd::Pid, Network), LiveError> {
         let failed = |errno: nix::errno::Errno| LiveError::system("a process cannot be started", errno);
         let here = Network::current()?;
@@ -341,7 +341,7 @@ mod linux {
         let status = Command::new(program).args(words).status();
         match status {
             Ok(status) if status.success() => Ok(()),
-            _ => Err(LiveError::new(format!("not measured: `{line}` does not work here"))),
+            _ => Err(LiveError::new(format!("not measured: `{line}` failed"))),
         }
     }
 
@@ -376,7 +376,7 @@ mod linux {
         Ok(halves(flow.samples().iter().filter_map(|sample| sample.took).collect()))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    #[expect(clippy::cast_precision_loss, reason = "values for people to read")]
     const fn float(number: u64) -> f64 {
         number as f64
     }

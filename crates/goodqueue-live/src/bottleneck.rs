@@ -1,4 +1,4 @@
-//! The loop that carries packets: from one device through a link to the other, both ways.
+//! The event loop that carries packets between two devices, through one link in each direction.
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -25,11 +25,11 @@ use crate::packet::{Framing, IpPacket};
 pub struct Bottleneck {
     clock: Clock,
     pool: Pool,
-    /// Towards the client, towards the server.
+    /// The device at the client's side, then the one at the server's.
     devices: [Device; 2],
-    /// Down, up.
+    /// Down, then up.
     links: [Link; 2],
-    /// Who looks on.
+    /// Observers of every packet.
     pub observers: Vec<Box<dyn Observer>>,
     framing: u32,
     arrivals: [u64; 2],
@@ -47,13 +47,13 @@ pub struct Bottleneck {
     flood: Flood,
 }
 
-/// Whether packets have been coming so fast lately that looking less often costs nobody anything.
+/// Detects a packet rate at which it pays to read less often.
 #[derive(Clone, Copy, Default, Debug)]
 struct Flood {
     since: Instant,
     count: usize,
     is_on: bool,
-    /// More could be read than was.
+    /// The last batch was full, so more packets wait.
     is_more: bool,
 }
 
@@ -67,61 +67,64 @@ impl Flood {
     }
 }
 
-/// What a bottleneck is made from, beside its devices.
+/// Configuration of a bottleneck, without its devices.
 #[derive(Clone, Debug)]
 pub struct BottleneckConfig {
-    /// Down, up.
+    /// Down, then up.
     pub links: [LinkConfig; 2],
-    /// Bytes that packets in queues and on their way may take together.
+    /// Bytes of memory for all packets, queued or propagating.
     pub memory: usize,
-    /// Packets read or written before the loop looks at everything else again; `None`: [`BATCH`].
+    /// Packets read or written in a row before the loop checks for other events; `None` means
+    /// [`BATCH`].
     pub batch: Option<usize>,
-    /// Segments of a connection that come out together are handed to the kernel together, where the device takes it: much
-    /// faster, and as a network card would (GRO). Otherwise each packet arrives by itself.
+    /// Writes consecutive segments of a connection to the kernel as one super-packet where the
+    /// device allows it, as a network card does (GRO). This is much faster than writing packets one
+    /// by one.
     pub couple: bool,
 }
 
-/// 64 MiB: a queue of 10240 full packets (the limit of `fq_codel`, RFC 8290 §5.2.3) in each direction, and 11 ms of 10
-/// Gbit/s on their way.
+/// Default bytes of memory for packets: 64 MiB. That is a queue of 10240 full packets (the limit of
+/// `fq_codel`, RFC 8290 §5.2.3) in each direction, and 11 ms of propagation at 10 Gbit/s.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
 
-/// What happened beside the queues. Everything that was read from a device is in a queue's counters or in one of these.
+/// Counters of events outside the queues. Each packet that is read from a device is counted by a
+/// queue or here.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// Packets read, by the device they came from.
+    /// Packets read, by source device.
     pub read: [u64; 2],
-    /// Packets written, by the device they went to.
+    /// Packets written, by destination device.
     pub written: [u64; 2],
-    /// Not queued, because all memory for packets was in use.
+    /// Packets lost because the memory for packets was full.
     pub out_of_memory: u64,
-    /// Not written, because the device was down, full or refused the packet.
+    /// Packets lost because the device was down, full or refused them.
     pub not_written: u64,
-    /// Not queued, because what the kernel said of them contradicted what stood in them.
+    /// Packets lost because their offload header contradicted their contents.
     pub contradictory: u64,
-    /// How often we ran more than a millisecond after we should have.
+    /// Wake-ups that came more than 1 ms late.
     pub late: u64,
-    /// The longest that we ran late.
+    /// Longest delay of a wake-up.
     pub latest: Duration,
 }
 
-/// Why [`Bottleneck::run_until`] came back.
+/// The reason for which [`Bottleneck::run_until`] returned.
 #[derive(Debug)]
 pub enum Pause {
-    /// The time asked for has come.
+    /// The given time has come.
     Time,
-    /// A signal.
+    /// A signal arrived.
     Signal(siginfo),
-    /// The bell of [`Bottleneck::watch_requests`] rings.
+    /// A request waits in the mailbox given to [`Bottleneck::watch_requests`].
     Request,
 }
 
 impl Bottleneck {
-    /// Between the device at the client's side and that at the server's.
+    /// Creates a bottleneck between the device at the client's side and the one at the server's.
     ///
     /// # Errors
-    /// The system gives no timer or no epoll.
+    /// The system has no timer or no epoll instance left.
     pub fn new(clock: Clock, devices: [Device; 2], config: &BottleneckConfig) -> Result<Self, LiveError> {
-        let failed = |errno: Errno| LiveError::system("the event loop cannot be set up", errno);
+        let failed = |errno: Errno| LiveError::system("the event loop cannot be created", errno);
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)
@@ -129,9 +132,10 @@ impl Bottleneck {
         for (device, token) in devices.iter().zip([CLIENT, SERVER]) {
             epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, token)).map_err(failed)?;
         }
-        // A sleep should not be longer than it was meant to (`PR_SET_TIMERSLACK` in prctl(2)).
+        // The kernel's default slack would make sleeps up to 50 us longer (`PR_SET_TIMERSLACK` in
+        // prctl(2)).
         let _ = nix::sys::prctl::set_timerslack(1);
-        // Edge by edge: a timer that is set anew need not be read.
+        // Edge-triggered, because then an expired timer need not be read before it is set again.
         let edge = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll.add(timer.as_fd(), EpollEvent::new(edge, TIMER)).map_err(failed)?;
         let [down, up] = &config.links;
@@ -158,39 +162,39 @@ impl Bottleneck {
         })
     }
 
-    /// Lets these signals end a pause. They must be blocked.
+    /// Makes [`Self::run_until`] return when one of these signals arrives. They must be blocked.
     ///
     /// # Errors
-    /// The system's.
+    /// The system refuses.
     pub fn watch_signals(&mut self, signals: SignalFd) -> Result<(), LiveError> {
         self.epoll
             .add(signals.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))
-            .map_err(|errno| LiveError::system("signals cannot be watched", errno))?;
+            .map_err(|errno| LiveError::system("signals cannot be received", errno))?;
         self.signals = Some(signals);
         Ok(())
     }
 
-    /// Lets requests that wait in a mailbox end a pause.
+    /// Makes [`Self::run_until`] return while a request waits in a mailbox.
     ///
     /// # Errors
-    /// The system's.
+    /// The system refuses.
     pub fn watch_requests(&mut self, bell: Bell) -> Result<(), LiveError> {
         self.epoll
             .add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, REQUEST))
-            .map_err(|errno| LiveError::system("requests cannot be watched", errno))?;
+            .map_err(|errno| LiveError::system("requests cannot be received", errno))?;
         self.bell = Some(bell);
         Ok(())
     }
 
-    /// Where the kernel's counters of the two interfaces can be read.
+    /// Sets the sources of the kernel's counters for the two interfaces.
     pub fn watch_kernel(&mut self, client: (Netlink, u32), server: (Netlink, u32)) {
         self.kernel = [Some(client), Some(server)];
     }
 
-    /// Carries packets until `pause`, or something else needs attention.
+    /// Carries packets until `pause`, a signal or a request.
     ///
     /// # Errors
-    /// A device is gone.
+    /// A device was deleted.
     pub fn run_until(&mut self, pause: Instant) -> Result<Pause, LiveError> {
         let mut events = [EpollEvent::empty(); 8];
         loop {
@@ -210,7 +214,7 @@ impl Bottleneck {
                 self.rest((now + MODERATION).min(pause));
                 EpollTimeout::ZERO
             } else if self.couple && self.flood.is_on && !std::mem::take(&mut self.flood.is_more) {
-                // What comes meanwhile is put together.
+                // Packets that arrive during this rest are written together.
                 self.rest((now + FLOOD_REST).min(next));
                 EpollTimeout::ZERO
             } else {
@@ -239,7 +243,7 @@ impl Bottleneck {
         }
     }
 
-    /// Sleeps until `until`, whatever comes.
+    /// Sleeps until `until`, ignoring all events.
     fn rest(&mut self, until: Instant) {
         let span = until.since(self.clock.now());
         if !span.is_zero() {
@@ -276,7 +280,7 @@ impl Bottleneck {
         self.counters.latest = self.counters.latest.max(late);
     }
 
-    /// Reads packets that travel in `direction`, a bounded number: the rest is there when the loop comes round.
+    /// Reads one batch of packets that travel in `direction`.
     fn receive(&mut self, direction: Direction) -> Result<(), LiveError> {
         let side = source(direction);
         let mut count = 0;
@@ -321,7 +325,7 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Hands out what has come through, a bounded number of packets.
+    /// Writes at most one batch of packets in each direction.
     fn deliver(&mut self, now: Instant) -> Result<(), LiveError> {
         for direction in Direction::BOTH {
             let side = 1 - source(direction);
@@ -333,7 +337,7 @@ impl Bottleneck {
                 let refused = if couple { self.train.push(packet).err() } else { Some(packet) };
                 if let Some(packet) = refused {
                     self.depart(side)?;
-                    // An empty train takes any.
+                    // An empty train takes any packet.
                     let _ = self.train.push(packet);
                 }
             }
@@ -342,7 +346,7 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// Writes the packets that were put together.
+    /// Writes the packets of the train as one.
     fn depart(&mut self, side: usize) -> Result<(), LiveError> {
         if self.train.is_empty() {
             return Ok(());
@@ -361,55 +365,55 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// What passes (a device that is down or full, a packet that it refuses) is waited for; only a device that is gone ends
-    /// the run.
+    /// Handles a failed read or write. A device that is down or full, or that refuses a packet, may
+    /// recover. Only a deleted device is an error.
     fn device_trouble(&self, side: usize, error: &std::io::Error) -> Result<(), LiveError> {
         match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::EBADFD | Errno::ENODEV | Errno::ENXIO | Errno::EBADF) => {
                 let name = self.devices.get(side).map_or("?", Device::name);
-                Err(LiveError::new(format!("the interface `{name}` was deleted underneath"))
-                    .help("what was queued for it is gone with it; start again"))
+                Err(LiveError::new(format!("the interface `{name}` was deleted during the run"))
+                    .help("its queued packets are lost; start the command again"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The time.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// True if packets come with an Ethernet header.
+    /// True if packets have an Ethernet header.
     #[must_use]
     pub fn is_ethernet(&self) -> bool {
         self.devices.iter().any(|device| device.framing(0) == Framing::Ethernet)
     }
 
-    /// One direction.
+    /// Returns one direction.
     #[must_use]
     pub const fn link(&self, direction: Direction) -> &Link {
         &self.links[direction.index()]
     }
 
-    /// One direction, to be changed, and who looks on.
+    /// Returns one direction for changes, with the observers to report them to.
     pub fn link_mut(&mut self, direction: Direction) -> (&mut Link, &mut Vec<Box<dyn Observer>>) {
         (&mut self.links[direction.index()], &mut self.observers)
     }
 
-    /// What happened beside the queues.
+    /// Returns the counters of events outside the queues.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Bytes of memory that packets take now, and took at most.
+    /// Returns the bytes of memory that packets occupy now, and their maximum so far.
     #[must_use]
     pub fn memory(&self) -> (usize, usize) {
         (self.pool.in_use(), self.pool.most())
     }
 
-    /// What the kernel counts on its side of the two devices: that towards the client, that towards the server.
+    /// Returns the kernel's counters of the client's interface and of the server's.
     pub fn kernel_counters(&mut self) -> [Option<InterfaceCounters>; 2] {
         self.kernel.each_mut().map(|kernel| {
             let (netlink, index) = kernel.as_mut()?;
@@ -417,7 +421,7 @@ impl Bottleneck {
         })
     }
 
-    /// Ends it: what is queued is followed to its fate, and everybody is told.
+    /// Ends the run. Queued packets are followed to their fate, and all observers are told of it.
     pub fn finish(&mut self) {
         let now = self.clock.now();
         for direction in Direction::BOTH {
@@ -438,7 +442,7 @@ impl std::fmt::Debug for Bottleneck {
     }
 }
 
-/// The device that packets in this direction come from.
+/// Returns the index of the device from which packets of this direction come.
 const fn source(direction: Direction) -> usize {
     match direction {
         Direction::Up => 0,
@@ -446,25 +450,27 @@ const fn source(direction: Direction) -> usize {
     }
 }
 
-/// Packets read or written before the loop looks at everything else again.
+/// Packets read or written in a row before the loop checks for other events.
 pub const BATCH: usize = 64;
-/// The largest IP packet, and the largest frame that an interface with offloads gives, with what stands before it.
+/// Longest read: larger than any IP packet, and than the largest frame of an interface with
+/// offloads including its header.
 const LARGEST_PACKET: usize = 1 << 17;
 const LATE: Duration = Duration::from_millis(1);
-/// While a link has more to do than that, and needs less for one packet, the loop looks no more often than this: a wake-up
-/// costs ten times what a packet does, and nothing that came meanwhile could be sent sooner. Network cards moderate their interrupts in the same way and to the same degree; a
-/// link without a queue is not concerned, nor one of less than 48 Mbit/s.
+/// Interval between wake-ups of a busy link. It applies while the backlog takes longer than this to
+/// send and one packet takes less (so not below 48 Mbit/s). A wake-up costs ten times as much as a
+/// packet, and an earlier one could not send anything sooner. Network cards moderate their
+/// interrupts in the same way.
 const MODERATION: Duration = Duration::from_micros(250);
-/// From 50,000 packets a second on (600 Mbit/s of full ones) the loop waits a little before it looks again. Otherwise it would run
-/// at once for every segment that a connection sends, which then sends the next one alone, too: at such rates segments only
-/// come in numbers if they are let.
+/// From 50,000 packets per second (600 Mbit/s of full packets), the loop rests before each read.
+/// Without the rest it would run for every single segment, and each single ACK would make the
+/// sender send single segments in turn.
 const FLOOD_WINDOW: Duration = Duration::from_millis(1);
 const FLOOD_PACKETS: usize = 50;
 const FLOOD_REST: Duration = Duration::from_micros(50);
-/// A timer is set for an hour at most: far from any overflow.
+/// Longest time in nanoseconds for which the timer is set: one hour, far from any overflow.
 const LONGEST_WAIT: u64 = 3_600_000_000_000;
 
-// What epoll says is ready.
+// Event sources of the epoll instance.
 const CLIENT: u64 = 0;
 const SERVER: u64 = 1;
 const TIMER: u64 = 2;

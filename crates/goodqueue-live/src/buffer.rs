@@ -1,12 +1,13 @@
-//! Memory for packets: a pool with a bound in bytes, so that no flood can make the process grow.
+//! Memory for packets: a pool with a limit in bytes, so that no flood of packets can exhaust the
+//! machine's memory.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A pool of packet buffers. Clones share it.
+/// A pool of packet buffers. Clones share the same pool.
 ///
-/// Buffers come in one size, [`SLAB`], for all packets up to it; larger ones are made to measure. What a dropped packet
-/// leaves is used again.
+/// Packets of up to [`SLAB`] bytes get a buffer of that size, which is reused. Larger packets get a
+/// buffer of exactly their length.
 #[derive(Clone, Debug)]
 pub struct Pool(Rc<RefCell<State>>);
 
@@ -18,17 +19,17 @@ struct State {
     limit: usize,
 }
 
-/// Bytes of a common buffer: an Ethernet frame and a VLAN tag fit, and two of them make a page.
+/// Bytes of a reusable buffer. An Ethernet frame with a VLAN tag fits, and two buffers make a page.
 pub const SLAB: usize = 2048;
 
 impl Pool {
-    /// A pool that hands out `limit` bytes at most at any time.
+    /// Creates a pool that hands out at most `limit` bytes at a time.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self(Rc::new(RefCell::new(State { free: Vec::new(), in_use: 0, most: 0, limit })))
     }
 
-    /// A buffer with a copy of `bytes`; `None` if the pool has given out all that it may.
+    /// Returns a buffer with a copy of `bytes`, or `None` at the limit.
     #[must_use]
     pub fn copy(&self, bytes: &[u8]) -> Option<Buffer> {
         let mut buffer = self.take(bytes.len())?;
@@ -36,7 +37,7 @@ impl Pool {
         Some(buffer)
     }
 
-    /// A buffer of `len` bytes, whatever they are; `None` if the pool has given out all that it may.
+    /// Returns a buffer of `len` bytes with arbitrary contents, or `None` at the limit.
     #[must_use]
     pub fn take(&self, len: usize) -> Option<Buffer> {
         let size = len.max(SLAB);
@@ -51,20 +52,20 @@ impl Pool {
         Some(Buffer { memory, len, pool: self.clone() })
     }
 
-    /// Bytes handed out now.
+    /// Returns the bytes handed out now.
     #[must_use]
     pub fn in_use(&self) -> usize {
         self.0.borrow().in_use
     }
 
-    /// Bytes handed out at most so far.
+    /// Returns the maximum of the bytes handed out so far.
     #[must_use]
     pub fn most(&self) -> usize {
         self.0.borrow().most
     }
 }
 
-/// The bytes of one packet. Its memory goes back to the pool when it is dropped.
+/// The bytes of one packet. Dropping it returns the memory to the pool.
 #[derive(Debug)]
 pub struct Buffer {
     memory: Box<[u8]>,
@@ -73,18 +74,18 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The packet.
+    /// Returns the packet.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.memory.get(..self.len).unwrap_or_default()
     }
 
-    /// The packet, to be changed.
+    /// Returns the packet for changes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.memory.get_mut(..self.len).unwrap_or_default()
     }
 
-    /// A second buffer of the same content, if the pool has one.
+    /// Returns a copy, or `None` at the pool's limit.
     #[must_use]
     pub fn duplicate(&self) -> Option<Self> {
         self.pool.copy(self.bytes())

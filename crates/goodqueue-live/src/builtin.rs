@@ -1,4 +1,5 @@
-//! The server that is there when nobody brings one: enough to measure with what every system has.
+//! The built-in server, for runs without a server of the user's. Tools that every system has can
+//! measure with it.
 //!
 //! | port | service |
 //! |---|---|
@@ -17,36 +18,15 @@ use std::time::Duration;
 
 use self::http::LARGE_BLOCK;
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(crate) fn serve() {
     let connections = Arc::new(AtomicUsize::new(0));
-    type Service = fn(TcpStream) -> std::io::Result<()>;
     let services: [(u16, Service); 4] = [(7, echo), (9, discard), (19, generate), (80, http::serve)];
     let mut threads = Vec::new();
     for (port, service) in services {
         let Some(listener) = listen(port) else { continue };
         let connections = Arc::clone(&connections);
-        threads.push(std::thread::spawn(move || {
-            for client in listener.incoming() {
-                let Ok(client) = client else {
-                    // No descriptors left, say: they come back.
-                    std::thread::sleep(Duration::from_millis(10));
-                    continue;
-                };
-                if connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
-                    connections.fetch_sub(1, Ordering::SeqCst);
-                    continue;
-                }
-                let of_this = Arc::clone(&connections);
-                let served = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-                    let _ = service(client);
-                    of_this.fetch_sub(1, Ordering::SeqCst);
-                });
-                if served.is_err() {
-                    connections.fetch_sub(1, Ordering::SeqCst);
-                }
-            }
-        }));
+        threads.push(std::thread::spawn(move || serve_tcp(&listener, service, &connections)));
     }
     for (port, answers) in [(7, true), (9, false)] {
         let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
@@ -69,7 +49,32 @@ pub(crate) fn serve() {
     }
 }
 
-/// Both families, or IPv4 where there is no other.
+type Service = fn(TcpStream) -> std::io::Result<()>;
+
+/// Serves each client of `listener` in its own thread. Drops clients beyond [`MOST_CONNECTIONS`].
+fn serve_tcp(listener: &TcpListener, service: Service, connections: &Arc<AtomicUsize>) {
+    for client in listener.incoming() {
+        let Ok(client) = client else {
+            // This may be a lack of descriptors, which passes.
+            std::thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        if connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
+            connections.fetch_sub(1, Ordering::SeqCst);
+            continue;
+        }
+        let of_this = Arc::clone(connections);
+        let served = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let _ = service(client);
+            of_this.fetch_sub(1, Ordering::SeqCst);
+        });
+        if served.is_err() {
+            connections.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Listens with IPv6 and IPv4, or with IPv4 alone where there is no IPv6.
 fn listen(port: u16) -> Option<TcpListener> {
     TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|_| TcpListener::bind(("0.0.0.0", port))).ok()
 }

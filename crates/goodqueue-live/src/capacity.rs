@@ -1,28 +1,31 @@
-//! What one direction of the bottleneck carries: a rate, a schedule of rates, or the opportunities of a recorded link.
+//! The capacity of one direction of the bottleneck: a rate, a schedule of rates, or the
+//! opportunities of a recorded link.
 
 use goodqueue::{Duration, Instant, Rate};
 
-/// What a link can carry.
+/// The capacity of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Capacity {
-    /// Whatever comes: no queue builds up here.
+    /// No limit, so no queue.
     Unlimited,
-    /// Always the same.
+    /// A constant rate.
     Constant(Rate),
-    /// From each instant on, the rate beside it; before the first one, the first rate. Rate 0: blocked.
+    /// Each rate holds from its instant on. The first one also holds before its instant. A rate of
+    /// 0 blocks the link.
     Schedule(Vec<(Instant, Rate)>),
-    /// The milliseconds at which a recorded link could deliver 1504 bytes, as a Mahimahi trace has them: ascending, and
-    /// repeated for ever with the last one as the period.
+    /// Times of a recorded link's opportunities to deliver 1504 bytes, in milliseconds, ascending,
+    /// as in a Mahimahi trace. The trace repeats for ever; its last time is the period.
     Trace(Vec<u32>),
 }
 
 /// Bytes of one delivery opportunity: Mahimahi's `PACKET_SIZE`.
 pub(crate) const OPPORTUNITY_BYTES: u32 = 1504;
-/// Bytes that Mahimahi counts per packet beside the IP packet: the header of its TUN device.
+/// Bytes that Mahimahi adds to each IP packet: the header of its TUN device.
 pub(crate) const TUN_HEADER: u32 = 4;
 
 impl Capacity {
-    /// The rate at `now`, and when it changes next; `None` for a trace, and without a limit.
+    /// Returns the rate at `now` and the time of its next change. Returns `None` for a trace and
+    /// without a limit.
     #[must_use]
     pub fn rate_at(&self, now: Instant) -> Option<(Rate, Option<Instant>)> {
         match self {
@@ -37,7 +40,7 @@ impl Capacity {
         }
     }
 
-    /// The time of opportunity number `number` of a trace, from 0.
+    /// Returns the time of opportunity `number` (from 0) of a trace.
     pub(crate) fn opportunity(&self, number: u64) -> Option<Instant> {
         let Self::Trace(at_ms) = self else { return None };
         let count = at_ms.len() as u64;
@@ -47,12 +50,12 @@ impl Capacity {
         Some(Instant::ZERO + period.saturating_mul(number / count) + within)
     }
 
-    /// The number of the first opportunity of a trace at or after `now`.
+    /// Returns the number of the first opportunity of a trace at or after `now`.
     pub(crate) fn first_opportunity(&self, now: Instant) -> u64 {
         let Self::Trace(at_ms) = self else { return 0 };
         let now_ms = now.as_nanos().div_ceil(1_000_000);
         let period_ms = u64::from(at_ms.last().copied().unwrap_or(1).max(1));
-        // An opportunity at exactly the period belongs to the period that it ends.
+        // An opportunity at the end of a period belongs to that period, not to the next.
         let (cycle, within) =
             if now_ms == 0 { (0, 0) } else { ((now_ms - 1) / period_ms, (now_ms - 1) % period_ms + 1) };
         cycle * at_ms.len() as u64 + at_ms.partition_point(|&at| u64::from(at) < within) as u64

@@ -1,30 +1,31 @@
-//! Checksums of the Internet (RFC 1071), and what is known of a packet's.
+//! Internet checksums (RFC 1071), and their state in packets from the kernel.
 
-/// What is known of a packet's transport checksum.
+/// State of a packet's transport checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Checksum {
-    /// It stands there, right or wrong.
+    /// Present, and perhaps wrong.
     #[default]
     Unknown,
-    /// It stands there, and the kernel has seen that it is right.
+    /// Present, and verified by the kernel.
     Verified,
-    /// It is to be completed: the sum from `start` on belongs at `start + offset`, where the sum over the pseudo-header is.
+    /// Incomplete. The sum of the bytes from `start` on belongs in the field at `start + offset`,
+    /// which holds the sum of the pseudo-header.
     Open {
-        /// Where the transport header begins.
+        /// Offset of the transport header in the packet.
         start: u16,
-        /// Where in it the checksum is.
+        /// Offset of the checksum in the transport header.
         offset: u16,
     },
 }
 
 impl Checksum {
-    /// Completes the checksum of `packet`, if that is left to do.
+    /// Completes the checksum of `packet` if it is incomplete.
     pub fn complete(self, packet: &mut [u8]) {
         let Self::Open { start, offset } = self else { return };
         let start = usize::from(start);
         let field = start + usize::from(offset);
         let sum = folded(sum_of(packet.get(start..).unwrap_or_default(), 0));
-        // A UDP checksum of 0 would mean that there is none.
+        // A UDP checksum of 0 would mean "no checksum".
         let sum = if sum == 0xffff { sum } else { !sum };
         if let Some(field) = packet.get_mut(field..field + 2) {
             field.copy_from_slice(&sum.to_be_bytes());
@@ -32,7 +33,8 @@ impl Checksum {
     }
 }
 
-/// RFC 1071 §4.1, eight bytes at a time; at most 128 KiB, so no carry is lost.
+/// Returns the sum of RFC 1071 §4.1, computed eight bytes at a time. At most 128 KiB, so no carry
+/// is lost.
 pub(crate) fn sum_of(bytes: &[u8], begin: u32) -> u32 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut sum = u64::from(begin);
@@ -43,7 +45,7 @@ pub(crate) fn sum_of(bytes: &[u8], begin: u32) -> u32 {
     for two in rest.chunks(2) {
         sum += u64::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]));
     }
-    // In 16-bit words: 2^16 is 1 modulo 2^16 - 1.
+    // Adds up the 16-bit words: 2^16 is 1 modulo 2^16 - 1.
     let once = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32 & 0xffff) + (sum >> 48);
     u32::try_from(once).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Clients of a socket: several are served at once, each by a thread, and each has a limited time.
+//! Clients of a socket. Each is served by its own thread and has a limited time.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::LiveError;
 
-/// Serves whoever `accept` lets in, each in a thread of its own. While [`MOST_CLIENTS`] are served the next ones wait.
+/// Serves each client that `accept` returns, in its own thread. At most [`MOST_CLIENTS`] are served
+/// at a time; others wait.
 pub(crate) fn serve(
     name: &'static str,
     accept: impl Fn() -> io::Result<Stream> + Send + 'static,
@@ -22,13 +23,14 @@ pub(crate) fn serve(
             match accept() {
                 Ok(stream) => {
                     let attend = Arc::clone(&attend);
-                    // A thread that cannot be started gives its place back, and the client is let go.
+                    // If the thread cannot be started, the client is dropped and its place is free
+                    // again.
                     let _ = spawn(name, move || {
                         attend(Timed { stream, until: now() });
                         drop(place);
                     });
                 }
-                // No descriptors left, say: they come back.
+                // This may be a lack of descriptors, which passes.
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
@@ -41,14 +43,14 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work).map(|_| ())
 }
 
-/// How many clients are being served.
+/// The number of clients being served.
 #[derive(Default)]
 struct Places {
     taken: Mutex<usize>,
     left: Condvar,
 }
 
-/// One of them.
+/// The place of one client. Dropping it frees the place.
 struct Place(Arc<Places>);
 
 impl Place {
@@ -69,16 +71,17 @@ impl Drop for Place {
     }
 }
 
-/// A connection.
+/// A client's connection.
 #[derive(Debug)]
 pub(crate) enum Stream {
-    /// To a port.
+    /// To a TCP port.
     Tcp(TcpStream),
     /// To a socket in the file system.
     Unix(UnixStream),
 }
 
-/// A connection that ends with an error at a time that is set, however the client spreads its bytes.
+/// A connection with a deadline: reads and writes fail after it, however slowly the client sends
+/// its bytes.
 #[derive(Debug)]
 pub(crate) struct Timed {
     stream: Stream,
@@ -86,7 +89,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// From now on the client has `span` for all that it sends and takes.
+    /// Gives the client `span` from now for all that it sends and receives.
     pub(crate) fn allow(&mut self, span: Duration) {
         self.until = now() + span;
     }
@@ -123,13 +126,16 @@ impl Write for Timed {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "clients are waited for in real time; no packet depends on it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "deadlines of clients are in real time; no packet depends on them"
+)]
 fn now() -> Instant {
     Instant::now()
 }
 
 /// Clients served at once.
 const MOST_CLIENTS: usize = 16;
-/// Nothing there needs much; a line of a request may make a deep tree of disciplines.
+/// Bytes of stack of each thread: a request may contain a deep tree of disciplines.
 const STACK: usize = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(10);

@@ -1,8 +1,9 @@
-//! The control socket: questions and orders to a running bottleneck, one line each, one line of JSON back.
+//! The control socket of a running bottleneck. A request is one line, and its answer is one line of
+//! JSON.
 //!
-//! Threads of their own deal with whoever connects: a client that sends garbage, never reads, names a file that cannot be
-//! read, or connects ten thousand times is in nobody's way. The loop that carries packets is handed orders that are read and
-//! known to be good, see [`crate::mailbox`].
+//! Clients are served by their own threads. A client that sends garbage, never reads, names an
+//! unreadable file or connects ten thousand times disturbs nobody else. The loop that carries
+//! packets only receives valid orders, see [`crate::mailbox`].
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -15,7 +16,7 @@ use crate::clients::{self, Stream, Timed};
 use crate::error::LiveError;
 use crate::socket::{self, SocketFile};
 
-/// Gives the answer to a line.
+/// Returns the answer to a line.
 pub type Answer = dyn Fn(&str) -> String + Send + Sync;
 
 /// The sockets at which other processes can ask. Their threads end with the process.
@@ -94,7 +95,7 @@ impl HttpListener {
     }
 }
 
-/// Line by line, until the client goes or takes too long over one.
+/// Answers line by line until the client leaves or takes too long over one.
 fn converse(client: Timed, answer: &Answer) -> io::Result<()> {
     let mut client = BufReader::new(client);
     for _ in 0..MOST_LINES {
@@ -104,7 +105,7 @@ fn converse(client: Timed, answer: &Answer) -> io::Result<()> {
             return Ok(());
         }
         let text = if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-            // Its end is read, so that the next line is one.
+            // Skips the rest of the line, so that the next read starts at a new one.
             client.skip_until(b'\n')?;
             TOO_LONG.to_owned()
         } else {
@@ -123,7 +124,8 @@ fn converse(client: Timed, answer: &Answer) -> io::Result<()> {
 
 fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::Result<()> {
     client.allow(PATIENCE_HTTP);
-    // Whatever is asked for, there is one thing to be had here. The head is read so that the client finds it taken.
+    // Every path has the same answer. The request is read to its end so that the client does not
+    // see a reset connection.
     let mut head = BufReader::new(Read::by_ref(&mut client).take(LONGEST_LINE));
     let mut line = Vec::new();
     while head.read_until(b'\n', &mut line)? > 2 {
@@ -142,10 +144,10 @@ fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::R
     client.write_all(body.as_bytes())
 }
 
-/// Sends one line to the bottleneck at `path` and gives its answer.
+/// Sends one line to the bottleneck at `path` and returns its answer.
 ///
 /// # Errors
-/// Nobody listens there, or does not answer in time.
+/// No process listens there, or it does not answer in time.
 pub fn request(path: &Path, line: &str) -> Result<String, LiveError> {
     let failed = |error| {
         LiveError::system(format_args!("no bottleneck answers at `{}`", path.display()), error)
@@ -160,13 +162,13 @@ pub fn request(path: &Path, line: &str) -> Result<String, LiveError> {
     Ok(answer.trim_end().to_owned())
 }
 
-/// What a client has for sending a line, and again for taking its answer.
+/// Time for a client to send a line, and again to take its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What a client has for all that it sends and takes.
+/// Time for an HTTP client to send its request and take the answer.
 const PATIENCE_HTTP: Duration = Duration::from_secs(5);
 const LONGEST_LINE: u64 = 64 << 10;
 const LONGEST_ANSWER: u64 = 16 << 20;
-/// A client that wants more connects again: others get their turn.
+/// Lines per connection. A client with more to say connects again, so others get their turn.
 const MOST_LINES: usize = 1000;
 const TOO_LONG: &str = r#"{"error": "the request is longer than 64 KiB"}"#;
-const NO_TEXT: &str = r#"{"error": "the request is not text in UTF-8"}"#;
+const NO_TEXT: &str = r#"{"error": "the request is not UTF-8 text"}"#;

@@ -1,9 +1,9 @@
-//! What can go wrong with the system: a sentence, and what to do next.
+//! Errors of the live path: a sentence, and advice what to do next.
 
 use std::fmt;
 use std::io;
 
-/// Why something live could not be done.
+/// An error of the live path.
 #[derive(Debug)]
 pub struct LiveError {
     problem: String,
@@ -11,30 +11,30 @@ pub struct LiveError {
 }
 
 impl LiveError {
-    /// `problem` says what was tried and why it failed.
+    /// Creates an error. `problem` says what failed and why.
     pub fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), help: None }
     }
 
-    /// `what` was tried, and the system said `why`.
+    /// Creates an error from one of the system: `what` failed because of `why`.
     pub fn system(what: impl fmt::Display, why: impl Into<io::Error>) -> Self {
         Self::new(format!("{what}: {}", why.into()))
     }
 
-    /// Adds what to do next.
+    /// Adds advice what to do next.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// What went wrong.
+    /// Returns what failed and why.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// What to do next.
+    /// Returns the advice what to do next.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()

@@ -1,7 +1,7 @@
-//! Who is in the queue: packets, sojourn times, drops and marks by flow, of the flows that were seen last.
+//! Statistics by flow: packets, sojourn times, drops and marks of the flows seen last.
 //!
-//! The table is bounded, whatever addresses packets make up: while it is full of flows that have just been seen, new ones are
-//! counted together.
+//! The table is bounded, whatever addresses packets carry. While it is full of recent flows,
+//! further flows share one entry.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use goodqueue::{DropReason, Duration, Ecn, Instant, Packet};
 use crate::observer::{Direction, Observer};
 use crate::packet::IpPacket;
 
-/// Flows of both directions. Clones share it: one looks on, the other is asked.
+/// The flows of both directions. Clones share the same table: one is an observer, another answers
+/// questions.
 #[derive(Clone, Debug, Default)]
 pub struct Flows(Rc<RefCell<[Table; 2]>>);
 
@@ -23,24 +24,24 @@ struct Table {
     others: FlowSeen,
 }
 
-/// What was seen of a flow.
+/// Statistics of a flow.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FlowSeen {
-    /// Protocol, source and destination as people write them; empty for all others together.
+    /// Protocol, source and destination; empty for the entry that several flows share.
     pub name: FlowName,
-    /// Packets that left the queue.
+    /// Packets that left the queue for the link.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
     /// Packets dropped.
     pub dropped: u64,
-    /// Packets that left with CE.
+    /// Packets that left the queue with a CE mark.
     pub marked: u64,
     /// Packets queued now.
     pub queued: u64,
-    /// Bytes that left in the last whole second.
+    /// Bytes that left the queue in the last whole second.
     pub bytes_last_second: u64,
-    /// Mean sojourn time in that second.
+    /// Mean sojourn time in the last whole second.
     pub sojourn_last_second: Option<Duration>,
     second: Second,
     seen: Instant,
@@ -53,7 +54,7 @@ struct Second {
     sojourn_sum: u64,
 }
 
-/// Between whom.
+/// The two ends of a flow, as people write them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FlowName {
     /// `TCP`, `UDP`, `ICMP`, or a number.
@@ -88,7 +89,8 @@ impl FlowName {
 }
 
 impl Flows {
-    /// The flows of a direction: those with most in the queue first, then the fastest; all that found no place last.
+    /// Returns at most `most` flows of a direction, sorted by queued packets, then by rate. The
+    /// entry that several flows share comes last.
     #[must_use]
     pub fn of(&self, direction: Direction, most: usize) -> Vec<FlowSeen> {
         let tables = self.0.borrow();
@@ -102,7 +104,7 @@ impl Flows {
         flows
     }
 
-    /// A second has passed: rates are those of it, and flows that are long gone are forgotten.
+    /// Ends a second: updates the rates, and forgets flows that have ended.
     pub fn end_second(&self, now: Instant) {
         for table in self.0.borrow_mut().iter_mut() {
             table.flows.retain(|_, flow| flow.queued > 0 || now.since(flow.seen) < REMEMBERED);
@@ -149,7 +151,7 @@ impl Observer for Flows {
     fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
         let sojourn = now.since(packet.arrived).as_nanos();
         self.with(now, direction, packet, |flow| {
-            // One that came before its flow had a place of its own is counted elsewhere.
+            // A packet that arrived before its flow had an entry was counted elsewhere.
             flow.queued = flow.queued.saturating_sub(1);
             flow.sent += 1;
             flow.bytes += u64::from(packet.len());
@@ -168,7 +170,7 @@ impl Observer for Flows {
     }
 }
 
-/// More than anybody reads.
+/// Entries of each direction's table: more than anybody reads.
 const MOST_FLOWS: usize = 1024;
 const REMEMBERED: Duration = Duration::from_secs(10);
 

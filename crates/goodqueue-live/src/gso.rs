@@ -1,14 +1,15 @@
-//! Super-packets: what the kernel hands over as one packet is cut into those that go on the wire before a queue sees
-//! anything, and what comes out behind it is put together again where nothing can tell.
+//! Super-packets. A packet of the kernel that stands for several is cut before it reaches a queue.
+//! Behind the queue, packets are joined again where no receiver can tell the difference.
 //!
-//! The kernel says in front of each packet (`struct virtio_net_hdr`, VIRTIO 1.2 §5.1.6) what is left to do, and takes the same
-//! from us. A checksum that is left to do is left so: its field then holds the sum over the pseudo-header, which ECN marks do
-//! not touch, and whoever needs the whole one ([`Checksum::complete`]) adds the rest.
+//! A header in front of each packet (`struct virtio_net_hdr`, VIRTIO 1.2 §5.1.6) tells what is left
+//! to do; it is the same in both directions. An incomplete checksum stays incomplete: its field
+//! holds the sum of the pseudo-header, which ECN marks do not change. [`Checksum::complete`] adds
+//! the rest where it is needed.
 
 use crate::checksum::{Checksum, folded, sum_of};
 use crate::packet::{IpPacket, ethernet_payload};
 
-/// What the kernel says in front of a packet.
+/// The offload header in front of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Offload {
     flags: u8,
@@ -19,11 +20,11 @@ pub struct Offload {
     offset: u16,
 }
 
-/// Bytes of that.
+/// Bytes of the offload header.
 pub const OFFLOAD_HEADER: usize = 10;
 
 impl Offload {
-    /// Reads it, in this machine's byte order.
+    /// Reads an offload header, in this machine's byte order.
     #[must_use]
     pub fn read(header: [u8; OFFLOAD_HEADER]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
@@ -37,7 +38,7 @@ impl Offload {
         }
     }
 
-    /// What stands in front of a packet that we write.
+    /// Returns the bytes of the header.
     #[must_use]
     pub fn write(self) -> [u8; OFFLOAD_HEADER] {
         let [header, size, start, offset] =
@@ -46,7 +47,7 @@ impl Offload {
         [flags, kind, header[0], header[1], size[0], size[1], start[0], start[1], offset[0], offset[1]]
     }
 
-    /// Of a packet that is not cut.
+    /// Returns the header of a packet that stands for itself.
     #[must_use]
     pub fn of(checksum: Checksum) -> Self {
         match checksum {
@@ -64,7 +65,7 @@ impl Offload {
 pub struct Cuts<'f> {
     frame: &'f [u8],
     checksum: Checksum,
-    /// Of a super-packet.
+    /// The layout of a super-packet; `None` for a single packet.
     segments: Option<Segments>,
 }
 
@@ -73,7 +74,7 @@ struct Segments {
     ip: usize,
     version: u8,
     transport: usize,
-    /// Bytes of all headers.
+    /// Bytes of all headers together.
     headers: usize,
     size: usize,
     is_tcp: bool,
@@ -81,7 +82,8 @@ struct Segments {
 }
 
 impl<'f> Cuts<'f> {
-    /// `None` if headers contradict each other. `ethernet`: the packet begins with an Ethernet header.
+    /// Reads the headers of a packet. Returns `None` if they contradict each other. `ethernet`
+    /// tells whether the packet begins with an Ethernet header.
     #[must_use]
     pub fn of(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
         let Offload { flags, kind, size, start, offset, .. } = offload;
@@ -124,19 +126,19 @@ impl<'f> Cuts<'f> {
         Some(Self { frame, checksum: Checksum::Open { start, offset }, segments: Some(segments) })
     }
 
-    /// How many they are.
+    /// Returns the number of packets.
     #[must_use]
     pub fn count(&self) -> usize {
         self.segments.as_ref().map_or(1, |segments| segments.count)
     }
 
-    /// What is known of the checksums of all of them.
+    /// Returns the state of the packets' checksums.
     #[must_use]
     pub const fn checksum(&self) -> Checksum {
         self.checksum
     }
 
-    /// The length of packet number `index`.
+    /// Returns the length of packet `index` (from 0).
     #[must_use]
     pub fn length(&self, index: usize) -> usize {
         let Some(Segments { headers, size, .. }) = self.segments else { return self.frame.len() };
@@ -144,7 +146,8 @@ impl<'f> Cuts<'f> {
         headers + payload.saturating_sub(index * size).min(size)
     }
 
-    /// Writes packet number `index` into memory of its length; `None` if that cannot be.
+    /// Writes packet `index` into memory of its length. Returns `None` if the headers do not allow
+    /// it.
     pub fn write(&self, index: usize, into: &mut [u8]) -> Option<()> {
         let Some(segments) = &self.segments else {
             into.copy_from_slice(self.frame);
@@ -178,8 +181,9 @@ impl<'f> Cuts<'f> {
     }
 }
 
-/// Writes the length of an IP packet that ends after `total` bytes of the frame into its header, and what follows from it:
-/// IPv4's checksum, and the sum over the pseudo-header into the field of the transport's checksum.
+/// Writes the length of an IP packet that ends after `total` bytes of the frame, and the fields
+/// that depend on it: the checksum of IPv4 and the sum of the pseudo-header, which goes into the
+/// transport checksum.
 fn set_lengths(
     packet: &mut [u8],
     total: usize,
@@ -208,8 +212,9 @@ fn set_lengths(
     Some(())
 }
 
-/// Packets that follow each other and can be handed to the kernel as one: full segments of one TCP connection, of which only
-/// the last may be shorter, and whose headers differ in nothing else (what Linux's GRO puts together, `tcp_gro_receive`).
+/// Consecutive packets that can be written to the kernel as one: full segments of one TCP
+/// connection with otherwise equal headers, of which only the last may be shorter. These are the
+/// packets that Linux's GRO joins (`tcp_gro_receive`).
 #[derive(Debug, Default)]
 pub struct Train {
     packets: Vec<IpPacket>,
@@ -223,26 +228,26 @@ struct Shape {
     transport: usize,
     headers: usize,
     size: usize,
-    /// Bytes of all together.
+    /// Bytes of the joined packet.
     total: usize,
     next_sequence: u32,
     is_closed: bool,
 }
 
 impl Train {
-    /// Nothing is in it.
+    /// True if the train has no packets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Packets in it.
+    /// Returns the number of packets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// Takes the packet in; gives it back if it does not belong here. An empty one takes any.
+    /// Appends a packet. Returns it if it does not fit this train. An empty train takes any packet.
     pub fn push(&mut self, packet: IpPacket) -> Result<(), IpPacket> {
         if self.packets.is_empty() {
             self.shape = Shape::of(&packet);
@@ -264,8 +269,8 @@ impl Train {
         }
     }
 
-    /// Makes the first packet's headers those of all together. What stands in front, and the pieces: the first packet whole,
-    /// of the others the payload.
+    /// Changes the headers of the first packet to those of the joined packet. Returns the offload
+    /// header and the pieces: the whole first packet, and the payload of the others.
     pub fn couple(&mut self) -> (Offload, impl Iterator<Item = &[u8]>) {
         let mut skipped = 0;
         let mut offload =
@@ -278,7 +283,7 @@ impl Train {
                 first[shape.transport + 13] |= PSH;
             }
             let Shape { ip, version, transport, headers, size, total, .. } = shape;
-            // The headers are there: `Shape::of` has seen them.
+            // `Shape::of` has checked the headers.
             let _ = set_lengths(first, total, ip, version, transport, true);
             let word = |number: usize| u16::try_from(number).unwrap_or(0);
             offload = Offload {
@@ -297,7 +302,7 @@ impl Train {
         (offload, pieces)
     }
 
-    /// Empty again.
+    /// Removes all packets.
     pub fn clear(&mut self) {
         self.packets.clear();
         self.shape = None;
@@ -305,11 +310,12 @@ impl Train {
 }
 
 impl Shape {
-    /// What a train that begins with this packet must be like; `None` if nothing can follow it.
+    /// Returns the shape of a train that begins with this packet, or `None` if no other packet can
+    /// be joined to it.
     fn of(packet: &IpPacket) -> Option<Self> {
         let bytes = packet.bytes();
         let (ip, transport) = packet.headers().tcp()?;
-        // Of a checksum that nobody has verified we must not say that it is right.
+        // A joined packet claims a correct checksum, which is not known of this packet.
         if packet.checksum() == Checksum::Unknown {
             return None;
         }
@@ -336,7 +342,7 @@ impl Shape {
         })
     }
 
-    /// This with `packet` behind it, if it may be there.
+    /// Returns the shape with `packet` appended, if it fits.
     fn join(self, count: usize, first: &IpPacket, packet: &IpPacket) -> Option<Self> {
         let other = Self::of(packet)?;
         let total = self.total + other.size;
@@ -359,17 +365,17 @@ impl Shape {
     }
 }
 
-/// True if nothing differs but lengths, identification, sequence number, checksums and PSH.
+/// True if the headers differ only in lengths, identification, sequence number, checksums and PSH.
 fn same_headers(one: &[u8], other: &[u8], shape: &Shape) -> bool {
     let Shape { ip, version, transport, headers, .. } = *shape;
     let same = |from: usize, to: usize| one.get(from..to) == other.get(from..to);
     let same_ip = if version == 4 {
-        // Version, TOS; fragments, TTL, protocol; addresses, options.
+        // Compares version and TOS; fragmentation, TTL and protocol; addresses and options.
         same(0, ip + 2) && same(ip + 6, ip + 10) && same(ip + 12, transport)
     } else {
         same(0, ip + 4) && same(ip + 6, transport)
     };
-    // Ports; acknowledgement, data offset; window; urgent pointer, options.
+    // Compares ports; acknowledgement and data offset; window; urgent pointer and options.
     same_ip
         && same(transport, transport + 4)
         && same(transport + 8, transport + 13)
@@ -401,12 +407,13 @@ const PSH: u8 = 8;
 const ACK: u8 = 16;
 const CWR: u8 = 128;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// 64 KiB in the smallest segments that Linux sends (`TCP_MIN_SND_MSS` less options) are fewer.
+/// Segments of a super-packet: 64 KiB in the smallest segments that Linux sends (`TCP_MIN_SND_MSS`
+/// less options) are fewer.
 const MOST_SEGMENTS: usize = 2048;
-/// The largest frame that is read.
+/// Bytes of the longest frame.
 const LARGEST: usize = 1 << 17;
 const LARGEST_IP: usize = 65_535;
-/// Pieces that one system call takes, with room to spare (`IOV_MAX`).
+/// Packets of a train: fewer than the pieces that one system call takes (`IOV_MAX`).
 const MOST_COUPLED: usize = 512;
 
 #[cfg(test)]

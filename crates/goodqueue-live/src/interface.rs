@@ -1,7 +1,8 @@
-//! Network interfaces seen through packet sockets: whole Ethernet frames, all that come and none of those that we send.
+//! Network interfaces through packet sockets: whole Ethernet frames, all that arrive and none of
+//! our own.
 //!
-//! Frames come with what the kernel has left to the hardware, and go with it. Everything that is changed about an interface -
-//! it takes frames for everybody - ends with the socket.
+//! Frames are read and written with an offload header. Promiscuous mode, the only change to the
+//! interface, ends with the socket.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -12,7 +13,7 @@ use crate::error::LiveError;
 use crate::interface_name;
 use crate::netlink;
 
-/// A network interface, seen through a packet socket.
+/// A network interface, used through a packet socket.
 #[derive(Debug)]
 pub struct Interface {
     socket: File,
@@ -20,24 +21,24 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Opens the interface called `name` in the network namespace of this thread.
+    /// Opens the interface `name` in the network namespace of this thread.
     ///
     /// # Errors
-    /// There is none, it is part of a bridge, or we have no right to.
+    /// There is no such interface, it is part of a bridge, or this process lacks the privilege.
     pub fn open(name: &str) -> Result<Self, LiveError> {
         interface_name::check(name)?;
         let index = netlink::index_of(name)?;
         if std::path::Path::new("/sys/class/net").join(name).join("master").exists() {
             return Err(LiveError::new(format!(
-                "`{name}` is part of a bridge or bond, which forwards its frames already"
+                "`{name}` is part of a bridge or bond, which already forwards its frames"
             ))
-            .help(format!("take it out first: `ip link set {name} nomaster`")));
+            .help(format!("remove it from there first: `ip link set {name} nomaster`")));
         }
         let socket = packet_socket(index).map_err(|errno| {
-            let error = LiveError::system(format_args!("frames of `{name}` cannot be had"), errno);
+            let error = LiveError::system(format_args!("frames of `{name}` cannot be read"), errno);
             match errno {
                 Errno::EPERM | Errno::EACCES => {
-                    error.help("this needs CAP_NET_RAW and CAP_NET_ADMIN: run it with sudo, or give them to the program with setcap")
+                    error.help("this needs CAP_NET_RAW and CAP_NET_ADMIN: run it with sudo, or grant them to the program with setcap")
                 }
                 _ => error,
             }
@@ -45,12 +46,12 @@ impl Interface {
         Ok(Self { socket: File::from(socket), name: name.to_owned() })
     }
 
-    /// What frames are read from and written to, each with what the kernel says in front of it.
+    /// Returns the file that frames are read from and written to, with their offload headers.
     pub(crate) const fn file(&mut self) -> &mut File {
         &mut self.socket
     }
 
-    /// Its name.
+    /// Returns the name of the interface.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -66,9 +67,9 @@ impl AsFd for Interface {
 #[expect(unsafe_code, reason = "no safe crate binds packet sockets")]
 fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
     let every = libc::c_int::from(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be());
-    // Bound to no protocol at first, so that nothing comes before it is bound to its interface.
+    // Protocol 0 receives nothing, so no frame of another interface arrives before `bind`.
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: socket(2) takes numbers only; the descriptor it gives is ours alone.
+    // SAFETY: socket(2) takes numbers only, and nothing else owns the descriptor that it returns.
     let socket = unsafe {
         let descriptor = Errno::result(libc::socket(libc::AF_PACKET, kind, 0))?;
         OwnedFd::from_raw_fd(descriptor)
@@ -76,13 +77,13 @@ fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
     set(&socket, PACKET_VNET_HDR, &1)?;
     set(&socket, PACKET_IGNORE_OUTGOING, &1)?;
     let index = libc::c_int::try_from(index).map_err(|_| Errno::ENODEV)?;
-    // SAFETY: all bits zero is a value of `sockaddr_ll`, which holds integers only.
+    // SAFETY: all bits zero is a valid `sockaddr_ll`, which holds integers only.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
     address.sll_protocol = u16::try_from(every).unwrap_or(0);
     address.sll_ifindex = index;
     let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_ll>()).unwrap_or(0);
-    // SAFETY: `address` is a `sockaddr_ll` of the length given and outlives the call.
+    // SAFETY: `address` is a `sockaddr_ll` of the given length and outlives the call.
     Errno::result(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
     let everybody =
         libc::packet_mreq { mr_ifindex: index, mr_type: PACKET_MR_PROMISC, mr_alen: 0, mr_address: [0; 8] };
@@ -93,7 +94,7 @@ fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
 #[expect(unsafe_code, reason = "no safe crate sets options of packet sockets")]
 fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> nix::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-    // SAFETY: `value` has the length given and outlives the call; the kernel only reads it.
+    // SAFETY: `value` has the given length and outlives the call. The kernel only reads it.
     let answer = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

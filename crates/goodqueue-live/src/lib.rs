@@ -1,13 +1,17 @@
-//! Real programs behind a bottleneck: the disciplines of `goodqueue` in front of real packets.
+//! Queue disciplines of `goodqueue` in front of real packets, so that real programs run behind a
+//! bottleneck.
 //!
 //! ```text
 //!   client's namespace                  this process                    server's namespace
 //!   program -- kernel -- TUN device === qdisc, rate, delay === TUN device -- kernel -- program
 //! ```
 //!
-//! [`bottleneck`] carries the packets; [`link`] is one direction of it, without a clock; [`namespace`] makes the place in
-//! which programs run; [`shell`] runs one there. This is the only crate of the project that calls the system, and the only
-//! one with unsafe code: each such place says why it is sound.
+//! [`bottleneck`] carries the packets. [`link`] is one direction of it and has no clock.
+//! [`namespace`] creates the networks that programs run in, and [`shell`] runs a program there.
+//! [`shape`] puts a bottleneck between two interfaces of the host.
+//!
+//! This is the only crate of the project with system calls, and the only one with unsafe code. A
+//! comment at each unsafe block says why it is sound.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,11 +1,14 @@
-//! One direction of the bottleneck, without a clock: a discipline, a link, what the path loses, and its delay.
+//! One direction of the bottleneck, without a clock: a discipline, a link, and a path with losses
+//! and a propagation delay.
 //!
 //! # Time
-//! A process wakes up late. If packets left the queue when it wakes, the rate would be too low and the discipline would
-//! see delays that are not the network's. So the link lives in the time of its packets: it takes packet after packet at
-//! the instants at which its last bit was out, however late it is told, and before it looks at a packet that came after
-//! these instants. Lateness only delays the moment at which a packet is handed out; it changes no decision and adds up
-//! to nothing. It also makes a run repeatable: the same arrivals, replayed, have the same fates at the same nanosecond.
+//! A process wakes up late. If packets left the queue when it wakes, the rate would be too low, and
+//! the discipline would see delays that the network does not have. So the link computes in the time
+//! of its packets. It takes each packet at the instant at which the last bit of the previous one is
+//! out, however late the process runs, and before it looks at packets that arrived after that
+//! instant. Lateness only delays the handing over of packets. It changes no decision and does not
+//! accumulate. It also makes a run repeatable: replayed arrivals have the same fates at the same
+//! nanoseconds.
 
 use std::collections::VecDeque;
 
@@ -17,34 +20,35 @@ use crate::meter::Meter;
 use crate::observer::{Direction, Observer, Reconfigured};
 use crate::packet::IpPacket;
 
-/// What a link is made from.
+/// Configuration of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// What it carries.
+    /// Capacity of the link.
     pub capacity: Capacity,
-    /// The discipline in front of it.
+    /// Queue discipline in front of the link.
     pub qdisc: AnyConfig,
-    /// What the path behind it does to packets beside delaying them: a `netem` line, say.
+    /// Discipline that acts as the path behind the link, apart from its delay; a `netem` line for
+    /// example.
     pub path: Option<AnyConfig>,
-    /// Propagation delay.
+    /// Propagation delay of the path.
     pub delay: Delay,
-    /// Bytes that the queue counts on top of an IP packet and a trace does not.
+    /// Bytes that the queue counts on top of each IP packet. Mahimahi traces do not count them.
     pub framing: u32,
-    /// Seed of the discipline's random numbers.
+    /// Seed of the discipline's and the path's random numbers.
     pub seed: u64,
 }
 
-/// Propagation delay, of all packets or by their ports.
+/// Propagation delay of all packets, or by their ports.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Delay {
-    /// Of packets that are not told apart.
+    /// Delay of packets without an entry in `by_port`.
     pub base: Duration,
-    /// Of packets from or to these ports, ascending.
+    /// Delays of packets from or to these ports, in ascending order of ports.
     pub by_port: Vec<(u16, Duration)>,
 }
 
 impl Delay {
-    /// The same for all packets.
+    /// Returns a delay that all packets share.
     #[must_use]
     pub const fn of(base: Duration) -> Self {
         Self { base, by_port: Vec::new() }
@@ -63,7 +67,7 @@ impl Delay {
     }
 }
 
-/// One direction of the bottleneck, running.
+/// One running direction of the bottleneck.
 #[derive(Debug)]
 pub struct Link {
     direction: Direction,
@@ -73,27 +77,29 @@ pub struct Link {
     delay: Delay,
     framing: u32,
     seed: u64,
-    /// When the last bit of the packet on the link is out.
+    /// Time at which the last bit of the current packet is out.
     busy_until: Instant,
-    /// When to ask the discipline next; `None` once only an arrival can help.
+    /// Time to ask the discipline for the next packet; `None` if only an arrival can change the
+    /// answer.
     ask_at: Option<Instant>,
-    /// When to ask the path next.
+    /// Time to ask the path for the next packet.
     path_at: Option<Instant>,
-    /// On its way to a path that does something, until its last bit is out.
+    /// The packet that enters the path once its last bit is out, and that time.
     on_wire: Option<(Instant, IpPacket)>,
-    /// Of a trace: the number of the next opportunity, and a packet that needs more than the last one gave.
+    /// Number of the trace's next opportunity.
     opportunity: u64,
+    /// A packet that needs another opportunity, and the bytes that it still needs.
     unfinished: Option<(IpPacket, u32)>,
-    /// Packets that propagate, one line for each delay.
+    /// Packets that propagate: one queue for each delay.
     lines: Vec<(Duration, VecDeque<(Instant, IpPacket)>)>,
-    /// What disciplines that were replaced have counted, see [`handed_over`].
+    /// Counters of earlier disciplines, see [`handed_over`].
     counted: Stats,
-    /// What is measured.
+    /// Measurements of this direction.
     pub meter: Meter,
 }
 
 impl Link {
-    /// A link that begins at time 0.
+    /// Creates a link that starts at time 0.
     #[must_use]
     pub fn new(direction: Direction, config: &LinkConfig) -> Self {
         Self {
@@ -103,7 +109,7 @@ impl Link {
             path: config
                 .path
                 .as_ref()
-                // A seed of its own: what is lost on the path has nothing to do with the discipline's draws.
+                // Losses on the path do not depend on the discipline's random numbers.
                 .map(|path| AnyQdisc::new(path.clone(), 0, Source::seeded(config.seed ^ PATH_SEED))),
             delay: config.delay.clone(),
             framing: config.framing,
@@ -120,9 +126,9 @@ impl Link {
         }
     }
 
-    /// A packet arrives. Times must not go back.
+    /// Takes an arriving packet. Times must not decrease.
     pub fn arrive(&mut self, now: Instant, packet: IpPacket, observer: &mut impl Observer) {
-        // What leaves at this very instant leaves after it.
+        // A departure at this same instant happens after the arrival.
         self.run_until(now, observer);
         let direction = self.direction;
         observer.arrived(now, direction, &packet);
@@ -147,14 +153,14 @@ impl Link {
         }
     }
 
-    /// Does everything that is due before `end`.
+    /// Processes everything that is due before `end`.
     fn run_until(&mut self, end: Instant, observer: &mut impl Observer) {
         while let Some(due) = self.next_step().filter(|&due| due < end) {
             self.run_step(due, observer);
         }
     }
 
-    /// When the link itself has something to do next, propagation apart.
+    /// Returns the time of the next event, apart from propagation.
     fn next_step(&self) -> Option<Instant> {
         let wire = self.on_wire.as_ref().map(|on_wire| on_wire.0);
         [self.ask_at, wire, self.path_at].into_iter().flatten().min()
@@ -190,7 +196,7 @@ impl Link {
         self.path_at = self.path.as_ref().and_then(|path| path.next_event(now)).map(|event| event.max(later));
     }
 
-    /// Takes the next packet, as the link is free. False if there is none now.
+    /// Takes the next packet, because the link is free. Returns false if there is none now.
     fn send_next(&mut self, now: Instant, observer: &mut impl Observer) -> bool {
         let rate = match self.capacity.rate_at(now) {
             Some((rate, change)) if rate.as_bps() == 0 => {
@@ -210,8 +216,8 @@ impl Link {
         true
     }
 
-    /// Mahimahi's rule: an opportunity carries 1504 bytes; a packet may need several, several may share one, and what is
-    /// not used is lost.
+    /// Uses one opportunity, by Mahimahi's rule: it carries 1504 bytes, a packet may need several,
+    /// several packets may share one, and unused bytes are lost.
     fn use_opportunity(&mut self, now: Instant, observer: &mut impl Observer) {
         let mut budget = OPPORTUNITY_BYTES;
         let more = loop {
@@ -221,7 +227,7 @@ impl Link {
                 Some((packet, bytes))
             });
             let Some((packet, bytes)) = next else {
-                // What a shaper holds back is asked for at every opportunity.
+                // A shaper that holds packets is asked again at every opportunity.
                 break !self.qdisc.is_empty();
             };
             if bytes > budget {
@@ -238,7 +244,7 @@ impl Link {
         self.ask_at = if more { self.capacity.opportunity(self.opportunity) } else { None };
     }
 
-    /// The packet that the discipline gives, if any.
+    /// Returns the next packet of the discipline, if any.
     fn take(&mut self, now: Instant, observer: &mut impl Observer) -> Option<IpPacket> {
         let (direction, meter) = (self.direction, &mut self.meter);
         let taken = self.qdisc.dequeue(now, &mut |lost: IpPacket, why| {
@@ -252,14 +258,15 @@ impl Link {
         Some(packet)
     }
 
-    /// The last bit of `packet` is on the link at `end`.
+    /// Passes on a packet whose last bit is out at `end`.
     fn hand_over(&mut self, end: Instant, packet: IpPacket, observer: &mut impl Observer) {
         if self.path.is_none() {
             self.propagate(end, packet);
             return;
         }
         if let Some((at, before)) = self.on_wire.replace((end, packet)) {
-            // Of an opportunity that carries several, and of a link without a limit, the one before is through at once.
+            // This happens if an opportunity carries several packets or the link has no limit: the
+            // previous packet enters the path at once.
             self.enter_path(at, before, observer);
         }
     }
@@ -286,9 +293,10 @@ impl Link {
         }
     }
 
-    /// Does everything that is due until `now`, and gives the next packet that has come through, if one has.
+    /// Processes everything that is due until `now`, and returns the next packet that has reached
+    /// the other side.
     pub fn poll(&mut self, now: Instant, observer: &mut impl Observer) -> Option<IpPacket> {
-        // What is due at this very instant waits: a packet that comes at it comes first.
+        // Departures at this same instant wait, because an arrival at it goes first.
         self.run_until(now, observer);
         let due = |line: &(Duration, VecDeque<(Instant, IpPacket)>)| line.1.front().map(|first| first.0);
         let line = self.lines.iter_mut().min_by_key(|line| due(line).unwrap_or(Instant::MAX))?;
@@ -298,14 +306,15 @@ impl Link {
         line.1.pop_front().map(|(_, packet)| packet)
     }
 
-    /// When [`Self::poll`] has something to do next.
+    /// Returns the time at which [`Self::poll`] has something to do next.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         let propagated = self.lines.iter().filter_map(|line| line.1.front().map(|first| first.0)).min();
         [self.next_step(), propagated].into_iter().flatten().min()
     }
 
-    /// Packets wait that take longer than `span`, and a full one takes less: the link is busy for so long whatever comes.
+    /// True if sending the backlog takes longer than `span` and sending a full packet takes less.
+    /// The link then stays busy for that long, whatever arrives.
     pub(crate) fn is_dense(&self, now: Instant, span: Duration) -> bool {
         let backlog = u32::try_from(self.qdisc.backlog()).unwrap_or(u32::MAX);
         self.capacity.rate_at(now).is_some_and(|(rate, _)| {
@@ -313,8 +322,8 @@ impl Link {
         })
     }
 
-    /// Follows what is still queued to its fate, as if nothing came any more; what a blocked link holds is purged. Ends the
-    /// link.
+    /// Ends the link: sends the queued packets as if no others arrived, and purges packets that a
+    /// blocked link holds.
     pub fn finish(&mut self, now: Instant, observer: &mut impl Observer) {
         self.run_until(now + LONGEST_DRAIN, observer);
         let (direction, meter, end) = (self.direction, &mut self.meter, now + LONGEST_DRAIN);
@@ -326,9 +335,9 @@ impl Link {
         self.on_wire = None;
     }
 
-    /// Puts another discipline, or another configuration, in the place of this one. Queued packets stay queued: another
-    /// discipline takes them over in the order of their arrival. Only packets that it refuses are dropped, and counted as
-    /// packets that were queued.
+    /// Replaces the discipline or its configuration. Queued packets stay queued; another discipline
+    /// takes them over in order of arrival. Only packets that it refuses are dropped, and they
+    /// count as dropped after having been queued.
     pub fn reconfigure(&mut self, now: Instant, config: AnyConfig, observer: &mut impl Observer) {
         self.run_until(now, observer);
         let (direction, meter) = (self.direction, &mut self.meter);
@@ -360,7 +369,7 @@ impl Link {
         self.wake(now);
     }
 
-    /// From now on the link carries this. The packet on it ends at the old rate.
+    /// Changes the capacity. The current packet finishes at the old rate.
     pub fn set_capacity(&mut self, now: Instant, capacity: Capacity, observer: &mut impl Observer) {
         self.run_until(now, observer);
         observer.reconfigured(now, self.direction, Reconfigured::Capacity);
@@ -369,47 +378,47 @@ impl Link {
         self.wake(now);
     }
 
-    /// Asks the discipline as soon as the link is free: something about it has changed.
+    /// Asks the discipline as soon as the link is free, because something has changed.
     fn wake(&mut self, now: Instant) {
         if self.qdisc.is_empty() && self.unfinished.is_none() {
             return;
         }
         self.ask_at = match self.capacity {
             Capacity::Trace(_) => self.capacity.opportunity(self.opportunity),
-            // A packet that would have taken for ever (rate 0) does not hold up the others.
+            // A packet that would take for ever (rate 0) does not block the next ones.
             _ if self.busy_until == Instant::MAX => Some(now),
             _ => Some(self.busy_until.max(now)),
         };
     }
 
-    /// What it carries.
+    /// Returns the capacity.
     #[must_use]
     pub const fn capacity(&self) -> &Capacity {
         &self.capacity
     }
 
-    /// The discipline.
+    /// Returns the discipline.
     #[must_use]
     pub const fn qdisc(&self) -> &AnyQdisc<IpPacket> {
         &self.qdisc
     }
 
-    /// What the discipline has done, and those that were here before it.
+    /// Returns the counters of the discipline and of its predecessors.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counted.plus(&self.qdisc.stats())
     }
 
-    /// Packets that are past the queue and not out yet.
+    /// Returns the number of packets that have left the queue and not yet reached the other side.
     #[must_use]
     pub fn propagating(&self) -> usize {
         self.lines.iter().map(|line| line.1.len()).sum()
     }
 }
 
-/// What a discipline that is replaced adds to the counters of its link: `before` is what it had done, `taken` what the next
-/// one did with the packets that it took over. These packets were offered and queued once only, so the counters may wrap
-/// below zero here; those of the next discipline make up for that.
+/// Returns the counters that a replaced discipline leaves to its link. `before` are its own,
+/// `taken` those of its successor for the packets taken over. These packets were offered and queued
+/// only once, so the result may wrap below zero; the counters of the successor make up for it.
 fn handed_over(before: Stats, taken: &Stats) -> Stats {
     Stats {
         offered: before.offered.minus(taken.offered),
@@ -420,12 +429,12 @@ fn handed_over(before: Stats, taken: &Stats) -> Stats {
     }
 }
 
-/// On Ethernet.
+/// Bytes of a full packet on Ethernet.
 const FULL_PACKET: u32 = 1514;
-/// So much time of the link a queue gets to empty itself at the end.
+/// Time on the link in which a queue may drain at the end.
 const LONGEST_DRAIN: Duration = Duration::from_secs(3600);
 
-/// Any number but 0.
+/// Keeps the path's random numbers apart from the discipline's. Any number except 0 would do.
 const PATH_SEED: u64 = 0x70_61_74_68;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Orders to the loop that carries packets, from threads that deal with sockets, files and terminals: the loop never waits
-//! for any of these.
+//! Orders to the loop that carries packets, from threads that read sockets, files and terminals.
+//! The loop itself never waits for any of these.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::error::LiveError;
 
-/// One order. Whoever asked is told if it is dropped without an answer.
+/// One order. If it is dropped without an answer, the asking thread learns of that.
 #[derive(Debug)]
 pub struct Request<O> {
     order: O,
@@ -18,14 +18,14 @@ pub struct Request<O> {
 }
 
 impl<O> Request<O> {
-    /// Answers with what `find` makes of the order.
+    /// Answers the order with the text that `find` returns for it.
     pub fn answer_with(self, find: impl FnOnce(O) -> String) {
-        // Whoever asked may have gone.
+        // The asking thread may have given up.
         let _ = self.answer.send(find(self.order));
     }
 }
 
-/// The orders that wait to be answered.
+/// Orders that wait for an answer.
 #[derive(Debug)]
 pub struct Requests<O> {
     waiting: Receiver<Request<O>>,
@@ -33,7 +33,7 @@ pub struct Requests<O> {
 }
 
 impl<O> Requests<O> {
-    /// The next one. The bell rings on as long as there may be more.
+    /// Returns the next order. The bell keeps ringing as long as there may be more.
     #[must_use]
     pub fn take(&self) -> Option<Request<O>> {
         let _ = self.bell.0.read();
@@ -44,14 +44,14 @@ impl<O> Requests<O> {
         request
     }
 
-    /// Rings while orders wait.
+    /// Returns the bell, which rings while orders wait.
     #[must_use]
     pub fn bell(&self) -> Bell {
         self.bell.clone()
     }
 }
 
-/// Can be read while orders wait.
+/// A descriptor that is readable while orders wait.
 #[derive(Clone, Debug)]
 pub struct Bell(Arc<EventFd>);
 
@@ -61,7 +61,7 @@ impl AsFd for Bell {
     }
 }
 
-/// The side of those who ask.
+/// The side of the threads that ask.
 #[derive(Debug)]
 pub struct Asker<O> {
     sender: Sender<Request<O>>,
@@ -75,7 +75,8 @@ impl<O> Clone for Asker<O> {
 }
 
 impl<O> Asker<O> {
-    /// Asks, and waits for the answer. `None`: the loop has ended or does not answer.
+    /// Sends an order and waits for its answer. Returns `None` if the loop has ended or does not
+    /// answer.
     #[must_use]
     pub fn ask(&self, order: O) -> Option<String> {
         let (answer, answers) = channel();
@@ -85,10 +86,10 @@ impl<O> Asker<O> {
     }
 }
 
-/// The two sides of a mailbox.
+/// Creates a mailbox and returns its two sides.
 ///
 /// # Errors
-/// The system's.
+/// The system refuses.
 pub fn mailbox<O>() -> Result<(Asker<O>, Requests<O>), LiveError> {
     let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
         .map_err(|errno| LiveError::system("requests cannot be taken", errno))?;
@@ -97,5 +98,6 @@ pub fn mailbox<O>() -> Result<(Asker<O>, Requests<O>), LiveError> {
     Ok((Asker { sender, bell: bell.clone() }, Requests { waiting, bell }))
 }
 
-/// The loop answers within microseconds, unless the machine or the process stands still.
+/// Time to wait for an answer. The loop answers within microseconds, unless the machine or the
+/// process is stopped.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,9 +1,9 @@
-//! What is measured at one direction of the bottleneck.
+//! Measurements of one direction of the bottleneck.
 
 use goodqueue::{Count, DropReason, Duration, Instant};
 use hdrhistogram::Histogram;
 
-/// Counters, sojourn times and the length of the queue over time.
+/// Counters, sojourn times and queue length.
 #[derive(Clone, Debug)]
 pub struct Meter {
     sojourn: Histogram<u64>,
@@ -19,20 +19,20 @@ pub struct Meter {
     step: Step,
 }
 
-/// What happened in one step of time, for series and displays.
+/// Measurements of one time step, for time series and displays.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Step {
     /// Packets that left the queue.
     pub packets: u64,
-    /// Sum of their sojourn times, in nanoseconds.
+    /// Sum of their sojourn times in nanoseconds.
     pub sojourn_sum: u64,
-    /// Longest of them.
+    /// Longest of their sojourn times.
     pub sojourn_most: Duration,
     /// Bytes put on the link.
     pub bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets queued at the end.
+    /// Packets queued at the end of the step.
     pub queued: u64,
 }
 
@@ -54,15 +54,15 @@ impl Default for Meter {
     }
 }
 
-/// Three significant figures from a microsecond to an hour.
+/// Returns a histogram with three significant digits from a microsecond to an hour.
 fn sojourn_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1_000, 3_600_000_000_000, 3)
         .or_else(|_| Histogram::new(3))
-        .unwrap_or_else(|_| unreachable!("3 is a valid number of figures"))
+        .unwrap_or_else(|_| unreachable!("3 is a valid number of digits"))
 }
 
 impl Meter {
-    /// Forgets what was measured before `now`: the warm-up is over.
+    /// Discards the measurements before `now`: the warm-up is over.
     pub fn restart(&mut self, now: Instant) {
         let (length, step) = (self.length, self.step);
         *self = Self { length, length_most: length, last: now, begin: now, step, ..Self::default() };
@@ -72,7 +72,7 @@ impl Meter {
         self.offered.add(bytes);
     }
 
-    /// The queue has this length from `now` on.
+    /// Records that the queue has this length from `now` on.
     pub(crate) fn length_is(&mut self, now: Instant, packets: usize) {
         self.length_area += u128::from(now.since(self.last).as_nanos()) * self.length as u128;
         self.last = self.last.max(now);
@@ -96,19 +96,19 @@ impl Meter {
         self.step.bytes += u64::from(bytes);
     }
 
-    /// Ends a step and begins the next.
+    /// Ends the current step and begins the next one.
     pub fn take_step(&mut self) -> Step {
         let queued = self.length as u64;
         Step { queued, ..std::mem::take(&mut self.step) }
     }
 
-    /// Sojourn times of the packets sent, in nanoseconds.
+    /// Returns the sojourn times of the sent packets in nanoseconds.
     #[must_use]
     pub const fn sojourn(&self) -> &Histogram<u64> {
         &self.sojourn
     }
 
-    /// Their exact mean in seconds; `None` without a packet.
+    /// Returns the exact mean sojourn time in seconds, or `None` without a packet.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub fn sojourn_mean(&self) -> Option<f64> {
@@ -116,31 +116,31 @@ impl Meter {
         (samples > 0).then(|| self.sojourn_sum as f64 / samples as f64 / 1e9)
     }
 
-    /// Dropped packets by reason, in the order of [`DropReason::ALL`].
+    /// Returns the dropped packets by reason, in the order of [`DropReason::ALL`].
     #[must_use]
     pub const fn drops(&self) -> &[u64; DropReason::ALL.len()] {
         &self.drops
     }
 
-    /// What came.
+    /// Returns the packets and bytes that arrived.
     #[must_use]
     pub const fn offered(&self) -> Count {
         self.offered
     }
 
-    /// What was put on the link.
+    /// Returns the packets and bytes put on the link.
     #[must_use]
     pub const fn sent_count(&self) -> Count {
         self.sent
     }
 
-    /// Packets queued at most.
+    /// Returns the maximum queue length in packets.
     #[must_use]
     pub const fn length_most(&self) -> usize {
         self.length_most
     }
 
-    /// Packets queued, mean over the time from the beginning of the measurement to `end`.
+    /// Returns the mean queue length in packets, from the beginning of the measurement to `end`.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub fn length_mean(&self, end: Instant) -> f64 {

@@ -1,5 +1,5 @@
-//! User, network and process namespaces: a place in which nothing of the host can be touched, and which the kernel tears
-//! down with the processes in it.
+//! User and network namespaces: places in which programs cannot change anything of the host. The
+//! kernel removes them with the processes in them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,8 +15,8 @@ use crate::netlink::{self, ANY_V4, ANY_V6, Netlink, RouteTcp};
 use crate::settings;
 use crate::tun::Tun;
 
-/// Gives this process a user namespace of its own, with all privileges over what it makes in there and none outside.
-/// Users keep their numbers.
+/// Moves this process into a new user namespace, with all privileges over what is created there and
+/// none outside. User numbers stay the same.
 ///
 /// The process must have one thread only.
 ///
@@ -24,55 +24,56 @@ use crate::tun::Tun;
 /// The system does not allow it; the message says what to do.
 pub fn enter_user_namespace() -> Result<(), LiveError> {
     let (uid, gid) = (Uid::effective(), Gid::effective());
-    // Root can map all users, but only from outside.
+    // Root can map all users, but only from outside of the new namespace.
     let helper = if uid.is_root() { Some(Mapper::start()?) } else { None };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(user_namespaces_refused)?;
     let mapped = match helper {
         Some(helper) => helper.map(),
         None => {
-            // Without this the kernel lets nobody map groups: membership can also take rights away.
+            // The kernel requires this before an unprivileged process maps groups, because
+            // membership in a group can also remove rights.
             let _ = fs::write("/proc/self/setgroups", "deny");
             write_map("/proc/self/uid_map", &format!("{uid} {uid} 1"))
                 .and_then(|()| write_map("/proc/self/gid_map", &format!("{gid} {gid} 1")))
         }
     };
     mapped.map_err(|error| {
-        LiveError::system("user namespaces are not to be had here: users cannot be mapped", error)
+        LiveError::system("user namespaces cannot be used: users cannot be mapped", error)
             .help(restriction_advice())
     })
 }
 
 fn user_namespaces_refused(errno: Errno) -> LiveError {
     let why = match errno {
-        Errno::ENOSPC => "their number is limited to what is in use (/proc/sys/user/max_user_namespaces)",
-        Errno::EINVAL => "this process has more than one thread, or the kernel is built without them",
-        Errno::EUSERS => "they are nested too deeply (32 at most)",
+        Errno::ENOSPC => "their number has reached its limit (/proc/sys/user/max_user_namespaces)",
+        Errno::EINVAL => "this process has several threads, or the kernel is built without them",
+        Errno::EUSERS => "they are nested too deeply (the limit is 32)",
         _ => "the system does not allow them",
     };
-    LiveError::new(format!("user namespaces are not to be had here: {why} ({errno})"))
-        .help(restriction_advice())
+    LiveError::new(format!("user namespaces cannot be used: {why} ({errno})")).help(restriction_advice())
 }
 
-/// What keeps unprivileged users from namespaces, where we can see it.
+/// Returns advice on the restriction that keeps unprivileged users from namespaces, as far as it
+/// can be read.
 fn restriction_advice() -> &'static str {
     let is_set = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     if is_set("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "AppArmor restricts them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or a profile that allows userns"
+        "AppArmor restricts them: run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or add a profile that allows userns"
     } else if is_set("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        "`sysctl kernel.unprivileged_userns_clone=1` allows them"
+        "run `sysctl kernel.unprivileged_userns_clone=1` to allow them"
     } else if is_set("/proc/sys/user/max_user_namespaces", "0") {
-        "`sysctl user.max_user_namespaces=10000` allows them"
+        "run `sysctl user.max_user_namespaces=10000` to allow them"
     } else {
         "in a container, allow `unshare` (a seccomp profile that permits it, such as `--security-opt seccomp=unconfined`)"
     }
 }
 
 fn write_map(path: &str, map: &str) -> std::io::Result<()> {
-    // The kernel takes a map in one write only.
+    // The kernel takes a map in a single write only.
     fs::OpenOptions::new().write(true).open(path)?.write_all(map.as_bytes())
 }
 
-/// A child that stays outside and maps all users of this namespace to themselves.
+/// A child process that stays outside and maps each user of this namespace to itself.
 struct Mapper {
     child: nix::unistd::Pid,
     go: File,
@@ -114,7 +115,7 @@ impl Mapper {
         if read == 1 && answer == [1] {
             return Ok(());
         }
-        // Root of a user namespace that maps one user cannot map more; itself it always can.
+        // Root of a user namespace that maps one user can only map that user.
         let (uid, gid) = (Uid::effective(), Gid::effective());
         let _ = fs::write("/proc/self/setgroups", "deny");
         let of = |id: u32| if id == OVERFLOW_ID { 0 } else { id };
@@ -124,10 +125,10 @@ impl Mapper {
     }
 }
 
-/// How an unmapped user shows (`/proc/sys/kernel/overflowuid`).
+/// The number of an unmapped user (`/proc/sys/kernel/overflowuid`).
 const OVERFLOW_ID: u32 = 65534;
 
-/// The users of a map, each mapped to itself.
+/// Returns a map of the same users, each mapped to itself.
 fn onto_itself(map: &str) -> String {
     let ranges = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace();
@@ -137,38 +138,38 @@ fn onto_itself(map: &str) -> String {
     ranges.collect()
 }
 
-/// A network namespace, kept alive by this handle.
+/// A network namespace. It exists at least as long as this handle.
 #[derive(Debug)]
 pub struct Network(File);
 
 impl Network {
-    /// Makes one, with nothing but a loopback interface, and takes this thread into it.
+    /// Creates a network namespace with only a loopback interface and moves this thread into it.
     ///
     /// # Errors
     /// The system does not allow it.
     pub fn create() -> Result<Self, LiveError> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| {
-            LiveError::system("network namespaces are not to be had here", errno).help(restriction_advice())
+            LiveError::system("network namespaces cannot be used", errno).help(restriction_advice())
         })?;
         let network = Self::current()?;
         Netlink::open()?.set_up(netlink::index_of("lo")?, None, None)?;
         Ok(network)
     }
 
-    /// The one in which this thread is.
+    /// Returns the network namespace of this thread.
     ///
     /// # Errors
-    /// There is no /proc.
+    /// /proc is not mounted.
     pub fn current() -> Result<Self, LiveError> {
         File::open("/proc/thread-self/ns/net").map(Self).map_err(|error| {
-            LiveError::system("the network namespace cannot be named", error).help("/proc must be mounted")
+            LiveError::system("the network namespace cannot be opened", error).help("/proc must be mounted")
         })
     }
 
-    /// Takes this thread into it.
+    /// Moves this thread into the namespace.
     ///
     /// # Errors
-    /// We have no right to.
+    /// This process lacks the privilege.
     pub fn enter(&self) -> Result<(), LiveError> {
         setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)
             .map_err(|errno| LiveError::system("a network namespace cannot be entered", errno))
@@ -181,29 +182,29 @@ impl AsFd for Network {
     }
 }
 
-/// One end of the bottleneck as programs see it: an interface with addresses and a route to everywhere.
+/// One end of the bottleneck as programs see it: an interface with addresses and default routes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct End {
     /// Name of the interface.
     pub interface: String,
-    /// Its address.
+    /// IPv4 address.
     pub v4: Ipv4Addr,
-    /// Its other address, if it has one.
+    /// IPv6 address, if any.
     pub v6: Option<Ipv6Addr>,
-    /// Largest packet.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// TCP settings.
+    /// TCP settings of its routes.
     pub tcp: RouteTcp,
-    /// TCP sends segment by segment: no segmentation offload.
+    /// True to switch off segmentation offload, so that TCP sends segment by segment.
     pub segment_at_sender: bool,
-    /// Settings below `/proc/sys/net` that must hold, and such as are wished for only.
+    /// Settings below `/proc/sys/net` that must hold: key and value.
     pub sysctls: Vec<(String, String)>,
 }
 
-/// The two ends of a bottleneck by default.
+/// Returns the default ends of a bottleneck: the client's and the server's.
 ///
-/// 198.18.0.0/15 is set aside for benchmarks between networks (RFC 2544, RFC 6890), 2001:2::/48 for the same with IPv6
-/// (RFC 5180): no host that anybody wants to reach is there.
+/// 198.18.0.0/15 is reserved for benchmarks (RFC 2544, RFC 6890), 2001:2::/48 for the same with
+/// IPv6 (RFC 5180). No host on the Internet has these addresses.
 #[must_use]
 pub fn default_ends(mtu: u32) -> [End; 2] {
     [1, 2].map(|number| End {
@@ -218,22 +219,24 @@ pub fn default_ends(mtu: u32) -> [End; 2] {
 }
 
 impl End {
-    /// Makes the interface in the network namespace of this thread, and sets it up.
+    /// Creates the interface in the network namespace of this thread and configures it.
     ///
     /// # Errors
-    /// The system refuses a step; then nothing is left of the ones before.
+    /// The system refuses a step. Earlier steps leave nothing behind.
     pub fn create(&self) -> Result<(Tun, Netlink, u32), LiveError> {
         let tun = Tun::create(&self.interface)?;
         let index = netlink::index_of(&self.interface)?;
         let conf = format!("ipv6/conf/{}", self.interface);
-        // Nothing is on the link but what programs send: no router solicitations, no link-local address to announce.
+        // The link must carry the programs' packets only: no router solicitations, no announcement
+        // of a link-local address.
         for (key, value) in [("router_solicitations", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")] {
             let _ = settings::set(&format!("{conf}/{key}"), value);
         }
-        // `ping` without privileges, for every group; and ports below 1024, since there is nobody to protect them from.
+        // Any group may `ping`, and any program may use ports below 1024: there is nobody to
+        // protect.
         let _ = settings::set("ipv4/ping_group_range", "0 4294967294");
         let _ = settings::set("ipv4/ip_unprivileged_port_start", "0");
-        // What one run learned about the path is not told to the next.
+        // A run must not inherit path metrics that an earlier one has learned.
         let _ = settings::set("ipv4/tcp_no_metrics_save", "1");
         for (key, value) in &self.sysctls {
             settings::set(key, value).map_err(|error| {
@@ -243,12 +246,13 @@ impl End {
         let mut netlink = Netlink::open()?;
         netlink.set_up(index, Some(self.mtu), Some(TUN_QUEUE))?;
         if self.segment_at_sender {
-            // A wish: an older kernel that cannot sends in bursts.
+            // Not essential: without it, an older kernel sends in bursts.
             let _ = netlink.segment_at_sender(index);
         }
         netlink.add_address(index, IpAddr::V4(self.v4), 24)?;
         netlink.add_default_route(index, ANY_V4, self.tcp)?;
-        // A kernel may come without IPv6, or with it switched off; below 1280 bytes it does not run (RFC 8200 §5).
+        // A kernel may have no IPv6 or have it disabled, and IPv6 needs an MTU of 1280 bytes (RFC
+        // 8200 §5).
         if let Some(v6) = self.v6
             && netlink.add_address(index, IpAddr::V6(v6), 64).is_ok()
         {
@@ -258,10 +262,10 @@ impl End {
     }
 }
 
-/// Gives up every capability for good, and makes sure of it.
+/// Gives up all capabilities for good, and checks that they are gone.
 ///
 /// # Errors
-/// The system does not do it.
+/// A capability remains.
 pub fn drop_privileges() -> Result<(), LiveError> {
     let failed =
         |error: caps::errors::CapsError| LiveError::new(format!("privileges cannot be given up: {error}"));
@@ -272,19 +276,20 @@ pub fn drop_privileges() -> Result<(), LiveError> {
     {
         caps::clear(None, set).map_err(failed)?;
     }
-    // Trying to get one back must fail.
+    // An attempt to regain one must fail.
     let regained = caps::raise(None, caps::CapSet::Effective, caps::Capability::CAP_NET_ADMIN).is_ok();
     let left = caps::read(None, caps::CapSet::Permitted).map_err(failed)?;
     if regained || !left.is_empty() {
-        return Err(LiveError::new("privileges were given up and are still there"));
+        return Err(LiveError::new("privileges were given up but are still present"));
     }
     Ok(())
 }
 
-/// The interface's name on both sides.
+/// Name of the interface at both ends.
 pub const INTERFACE: &str = "goodqueue";
 
-/// Packets that the kernel holds for us while we are busy; its default of 500 would be a second queue in front of ours.
-/// We read all that is there whenever we run, so it is empty unless we come late; what overflows meanwhile is counted and
-/// told. 256 packets are 300 ms of 10 Mbit/s, or the first windows (RFC 6928) of 25 connections that begin at once.
+/// Length of the kernel's transmit queue in packets. The default of 500 would act as a second queue
+/// in front of ours. The loop empties the queue whenever it runs, so packets wait there only while
+/// the loop is late; overflows are counted and reported. 256 packets are 300 ms at 10 Mbit/s, or
+/// the initial windows (RFC 6928) of 25 connections that start at once.
 pub const TUN_QUEUE: u32 = 256;

@@ -1,13 +1,13 @@
-//! A way from a private place to the network of the host.
+//! The connection from a private network to the networks of the host, for `shell --nat`.
 //!
 //! ```text
-//!   program's namespace             goodqueue            the host
-//!   program -- TUN device === qdisc, rate, delay === TUN device -- forwarding, masquerading -- its networks
+//!   program's namespace      goodqueue               the host
+//!   program -- TUN === qdisc, rate, delay === TUN -- forwarding, masquerading -- networks
 //! ```
 //!
-//! The program appears as the host itself. Nobody out there can begin a connection to it, and the host forwards for nobody
-//! else on its account. The TUN device and the rules end with a descriptor; that interfaces of the host forward is undone
-//! by a [`Guardian`].
+//! The program uses the host's address. No other host can open a connection to it, and the host
+//! forwards no other packets because of it. The TUN device and the packet filter rules end with a
+//! descriptor. A [`Guardian`] restores the forwarding settings of the host's interfaces.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -25,20 +25,20 @@ use crate::nftables::{Chain, Family, HOOK_FORWARD, HOOK_POSTROUTING, PRIORITY_SO
 use crate::tun::Tun;
 use crate::undo::{self, Guardian, Undo};
 
-/// The host's end of a bottleneck, and what leads from there to its networks.
+/// The host's end of a bottleneck, and its connection to the host's networks.
 #[derive(Debug)]
 pub(crate) struct Nat {
-    /// The device in the host's network namespace.
+    /// Device in the host's network namespace.
     pub(crate) tun: Tun,
-    /// A question to the kernel about it.
+    /// Connection to the kernel about the device.
     pub(crate) netlink: Netlink,
-    /// Its number.
+    /// Index of the device.
     pub(crate) index: u32,
-    /// What must be kept until the end.
+    /// Changes to the host, which end when this is dropped.
     pub(crate) hold: Hold,
 }
 
-/// The host's network is as it was when this is dropped.
+/// Changes to the host's network. Dropping this restores it.
 #[derive(Debug)]
 pub(crate) struct Hold {
     _rules: Rules,
@@ -47,11 +47,12 @@ pub(crate) struct Hold {
 }
 
 impl Nat {
-    /// Opens it in the network namespace of this thread, which is the host's. The two ends get a network that nothing of the
-    /// host is in; `undo_file` says where to write what has to be undone, if there is anything.
+    /// Opens the connection in the network namespace of this thread, which is the host's. Gives the
+    /// two ends addresses in a network that the host does not use. `undo_file` is the path of the
+    /// undo file, if one is needed.
     ///
     /// # Errors
-    /// We have no right to, or the kernel lacks something. Nothing is left behind.
+    /// This process lacks the privilege, or the kernel lacks a feature. Nothing is left behind.
     pub(crate) fn open(ends: &mut [End; 2], undo_file: Option<&std::path::Path>) -> Result<Self, LiveError> {
         let mut netlink = Netlink::open()?;
         let addresses = addresses(&mut netlink)?;
@@ -59,7 +60,8 @@ impl Nat {
         let [client, host] = ends;
         client.v4 = Ipv4Addr::new(198, 18, number, 1);
         host.v4 = Ipv4Addr::new(198, 18, number, 2);
-        // Forwarding IPv6 would cost the host what it learned from its routers (RFC 4861 §6.2.2).
+        // A host that forwards IPv6 would lose the settings that it learned from its routers (RFC
+        // 4861 §6.2.2).
         client.v6 = None;
         host.v6 = None;
         let index = netlink::index_of(tun.name())?;
@@ -67,7 +69,8 @@ impl Nat {
         netlink.add_address(index, IpAddr::V4(host.v4), 24)?;
         write_setting(&forwarding(tun.name()), "1")?;
 
-        // Who lets interfaces forward and later not any more must be alone with it.
+        // Only one process at a time may change forwarding, because it will restore the old
+        // setting.
         let turn = take_turn()?;
         let mut closed = Vec::new();
         for (of, name) in interfaces(&addresses) {
@@ -95,8 +98,8 @@ impl Nat {
     }
 }
 
-/// Masquerading for `network`; what goes to the program must be an answer, and what comes in at an interface that forwards on
-/// our account goes nowhere else.
+/// Creates the rules: masquerading for `network`, only answers to the program, and no other
+/// forwarding from the interfaces in `closed`, whose forwarding this process switches on.
 fn rules(table: &str, index: u32, network: [u8; 4], closed: &[(u32, String)]) -> Result<Rules, LiveError> {
     let out = [Rule::default().source_in(network, [255, 255, 255, 0]).masquerade()];
     let mut forward = vec![Rule::default().to(index).answers().accept(), Rule::default().to(index).drop()];
@@ -122,7 +125,7 @@ fn rules(table: &str, index: u32, network: [u8; 4], closed: &[(u32, String)]) ->
     Rules::create(Family::Ipv4, table, &chains)
 }
 
-/// The IPv4 addresses of this network namespace, with the number of their interface.
+/// Returns the IPv4 addresses of this network namespace, each with the index of its interface.
 fn addresses(netlink: &mut Netlink) -> Result<Vec<(u32, Ipv4Addr)>, LiveError> {
     let all = netlink.list(Restorable::Address)?;
     let v4 = all.iter().filter_map(|message| {
@@ -135,7 +138,7 @@ fn addresses(netlink: &mut Netlink) -> Result<Vec<(u32, Ipv4Addr)>, LiveError> {
     Ok(v4.collect())
 }
 
-/// Interfaces by which packets can come from other hosts.
+/// Returns the interfaces by which packets of other hosts can arrive.
 fn interfaces(addresses: &[(u32, Ipv4Addr)]) -> Vec<(u32, String)> {
     let mut indices: Vec<u32> =
         addresses.iter().filter(|(_, address)| !address.is_loopback()).map(|(index, _)| *index).collect();
@@ -147,7 +150,8 @@ fn interfaces(addresses: &[(u32, Ipv4Addr)]) -> Vec<(u32, String)> {
     named.collect()
 }
 
-/// A device whose network 198.18.N.0/24 nobody uses here; its name keeps two runs apart.
+/// Creates a device whose network 198.18.N.0/24 is free on this host. Its name differs between
+/// runs.
 fn free_device(taken: &[(u32, Ipv4Addr)]) -> Result<(u8, Tun), LiveError> {
     let mut last = LiveError::new("all of 198.18.0.0/16 is in use on this host");
     for number in 0..=u8::MAX {
@@ -159,7 +163,7 @@ fn free_device(taken: &[(u32, Ipv4Addr)]) -> Result<(u8, Tun), LiveError> {
             Err(error) if error.problem().starts_with("there is an interface") => last = error,
             Err(error) => {
                 return Err(error.help(
-                    "--nat changes the host's network, which needs CAP_NET_ADMIN: run it with sudo, or leave --nat out",
+                    "--nat changes the host's network, which needs CAP_NET_ADMIN: run it with sudo, or omit --nat",
                 ));
             }
         }
@@ -167,11 +171,12 @@ fn free_device(taken: &[(u32, Ipv4Addr)]) -> Result<(u8, Tun), LiveError> {
     Err(last)
 }
 
-/// A name in this network namespace that only one process can have, until it and its guardian have ended.
+/// Takes a name that only one process in this network namespace can have, until it and its guardian
+/// have ended.
 fn take_turn() -> Result<UnixListener, LiveError> {
     let name = SocketAddr::from_abstract_name(TURN)
-        .map_err(|error| LiveError::system("a name cannot be taken", error))?;
-    // Another one may just be looking whether it has to be alone.
+        .map_err(|error| LiveError::system("the lock of --nat cannot be taken", error))?;
+    // Another run may hold the name only while it checks whether it needs it.
     let mut tries = 0..50;
     let taken = loop {
         match UnixListener::bind_addr(&name) {
@@ -183,10 +188,10 @@ fn take_turn() -> Result<UnixListener, LiveError> {
     };
     taken.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => {
-            LiveError::new("another run with --nat lets this host forward packets, and ends that with itself")
-                .help("wait for its end; or let the host forward for good (`sysctl net.ipv4.ip_forward=1`), then there can be any number")
+            LiveError::new("another run with --nat has enabled forwarding on this host and will disable it at its end")
+                .help("wait for its end, or enable forwarding permanently (`sysctl net.ipv4.ip_forward=1`), which allows any number of runs")
         }
-        _ => LiveError::system("a name cannot be taken", error),
+        _ => LiveError::system("the lock of --nat cannot be taken", error),
     })
 }
 
@@ -203,7 +208,7 @@ fn read_setting(path: &str) -> Result<String, LiveError> {
 fn write_setting(path: &str, value: &str) -> Result<(), LiveError> {
     fs::write(path, value).map_err(|error| {
         LiveError::system(format_args!("`{path}` cannot be set to {value}"), error)
-            .help("--nat needs to forward packets: in a container, /proc/sys must be writable")
+            .help("--nat must enable forwarding: in a container, make /proc/sys writable")
     })
 }
 
@@ -212,8 +217,8 @@ const TURN: &[u8] = b"goodqueue forwards";
 /// `linux/if_addr.h`.
 const IFA_LOCAL: u16 = 2;
 
-/// The name servers that the host asks, if others than this host itself can be asked: what answers at a loopback address is
-/// not there in another network namespace.
+/// Returns the host's name server configuration, if it names a server other than the host itself. A
+/// server at a loopback address cannot be reached from another network namespace.
 pub(crate) fn name_servers() -> Option<String> {
     ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"].into_iter().find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
@@ -232,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_servers_of_the_host_itself_are_of_no_use_inside() {
+    fn a_name_server_on_the_host_itself_is_not_used_inside() {
         assert!(!reachable_name_servers("nameserver 127.0.0.53\noptions edns0\n"));
         assert!(!reachable_name_servers(""));
         assert!(reachable_name_servers("# stub\nnameserver 127.0.0.1\nnameserver 192.0.2.53\n"));

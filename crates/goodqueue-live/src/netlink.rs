@@ -1,4 +1,5 @@
-//! Setting up interfaces through rtnetlink, in the network namespace of the thread that opened the socket.
+//! Configuration of interfaces through rtnetlink, in the network namespace of the thread that
+//! opened the socket.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,44 +18,45 @@ use netlink_sys::{Socket, SocketAddr};
 
 use crate::error::LiveError;
 
-/// A connection to the kernel about one network namespace. It stays with that namespace wherever the thread goes.
+/// A connection to the kernel about one network namespace. It keeps that namespace when the thread
+/// moves to another.
 #[derive(Debug)]
 pub struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
-/// What the kernel counts on its side of an interface.
+/// The kernel's counters of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct InterfaceCounters {
-    /// Packets given to us, or to the wire.
+    /// Packets sent: to this process (TUN), or to the wire.
     pub sent: u64,
-    /// Packets that came from us, or from the wire.
+    /// Packets received: from this process (TUN), or from the wire.
     pub received: u64,
-    /// Their bytes.
+    /// Bytes received.
     pub received_bytes: u64,
-    /// Packets that the kernel dropped before: its own queue was full.
+    /// Packets that the kernel dropped because its transmit queue was full.
     pub dropped: u64,
-    /// Largest packet now.
+    /// Current MTU in bytes.
     pub mtu: u32,
-    /// It is up.
+    /// True if the interface is up.
     pub is_up: bool,
 }
 
-/// TCP settings of a route; `None`: the kernel's own.
+/// TCP settings of a route. `None` keeps the kernel's default.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RouteTcp {
     /// Initial congestion window in segments.
     pub initial_window: Option<u32>,
-    /// Least retransmission timeout in milliseconds.
+    /// Minimum retransmission timeout in milliseconds.
     pub min_rto_ms: Option<u32>,
 }
 
 impl Netlink {
-    /// For the network namespace of this thread.
+    /// Opens a connection for the network namespace of this thread.
     ///
     /// # Errors
-    /// The system gives no such socket.
+    /// The system refuses the socket.
     pub fn open() -> Result<Self, LiveError> {
         let failed =
             |error| LiveError::system("the kernel's routing socket (netlink) cannot be opened", error);
@@ -64,7 +66,7 @@ impl Netlink {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Brings an interface up. `mtu` and the length of the transmit queue are set if they are given.
+    /// Brings an interface up. Sets its MTU and the length of its transmit queue if given.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -78,8 +80,8 @@ impl Netlink {
         self.change("bring an interface up", RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Lets nothing larger than one packet be sent to an interface: TCP then sends segment by segment instead of in bursts
-    /// that are cut late.
+    /// Limits an interface to single packets, so that TCP sends segment by segment instead of in
+    /// bursts that are cut late.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -90,7 +92,7 @@ impl Netlink {
         self.change("switch off segmentation offload", RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Gives an interface an address.
+    /// Adds an address to an interface.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -99,14 +101,14 @@ impl Netlink {
         message.header.family = family(address);
         message.header.prefix_len = prefix;
         message.header.index = index;
-        // Nobody else is on this link: no need to wait for duplicate address detection.
+        // Duplicate address detection is not needed: no other host is on this link.
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         let flags = NLM_F_CREATE | NLM_F_EXCL;
         self.change("set an address", RouteNetlinkMessage::NewAddress(message), flags)
     }
 
-    /// Sends everything of the family of `any` out of an interface.
+    /// Adds a default route through an interface for the address family of `any`.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -122,16 +124,16 @@ impl Netlink {
         self.change("set a route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// What the kernel counts on an interface.
+    /// Reads the counters of an interface.
     ///
     /// # Errors
-    /// There is no such interface any more.
+    /// The interface no longer exists.
     pub fn counters(&mut self, index: u32) -> Result<InterfaceCounters, LiveError> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         let answer = self.ask("read an interface", RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
         let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
-            return Err(LiveError::new("the kernel's answer about an interface makes no sense"));
+            return Err(LiveError::new("the kernel's answer about an interface cannot be read"));
         };
         let mut counters =
             InterfaceCounters { is_up: link.header.flags.contains(LinkFlags::Up), ..Default::default() };
@@ -150,7 +152,7 @@ impl Netlink {
         Ok(counters)
     }
 
-    /// Gives an interface a hardware address.
+    /// Sets the hardware address of an interface.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -161,10 +163,10 @@ impl Netlink {
         self.change("set a hardware address", RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// The hardware address of an interface.
+    /// Reads the hardware address of an interface.
     ///
     /// # Errors
-    /// There is no such interface any more.
+    /// The interface no longer exists.
     pub(crate) fn hardware_address(&mut self, index: u32) -> Result<Vec<u8>, LiveError> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -177,10 +179,11 @@ impl Netlink {
         Ok(address.unwrap_or_default())
     }
 
-    /// All addresses, or all routes, of this network namespace, each as the kernel would take it back.
+    /// Lists all addresses or routes of this network namespace, in the form in which the kernel
+    /// takes them back.
     ///
     /// # Errors
-    /// The system's.
+    /// The system refuses.
     pub(crate) fn list(&mut self, what: Restorable) -> Result<Vec<Vec<u8>>, LiveError> {
         let failed = |error| LiveError::system(format_args!("cannot list {}s", what.name()), error);
         self.send_raw(what.kind() + GET, NLM_F_REQUEST | NLM_F_DUMP, &[0; 12]).map_err(failed)?;
@@ -201,7 +204,7 @@ impl Netlink {
         }
     }
 
-    /// Makes an address or a route what it was when it was listed.
+    /// Restores an address or a route as it was listed.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -210,7 +213,7 @@ impl Netlink {
             .map_err(|error| LiveError::system(format_args!("this {} cannot be set", what.name()), error))
     }
 
-    /// Takes an address away, and with it the routes that need it.
+    /// Removes an address, with the routes that depend on it, or a route.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -250,7 +253,7 @@ impl Netlink {
         self.ask(what, message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
     }
 
-    /// Sends one request and waits for its answer, or its acknowledgement.
+    /// Sends one request and waits for its answer or acknowledgement.
     fn ask(
         &mut self,
         what: &str,
@@ -267,7 +270,7 @@ impl Netlink {
         packet.serialize(&mut bytes);
         let failed = |error| LiveError::system(format_args!("cannot {what}"), error);
         self.socket.send(&bytes, 0).map_err(failed)?;
-        // An answer to an earlier request that nobody waited for is passed over.
+        // Answers to earlier requests are skipped.
         for _ in 0..MOST_ANSWERS {
             let (answer, _) = self.socket.recv_from_full().map_err(failed)?;
             let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
@@ -285,7 +288,7 @@ impl Netlink {
     }
 }
 
-/// What an interface loses when it is given to another, and gets back.
+/// Configuration that moves from one interface to another and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Restorable {
     Address,
@@ -304,7 +307,7 @@ impl Restorable {
         [Self::Address, Self::Route].into_iter().find(|one| one.name() == name)
     }
 
-    /// `RTM_NEWADDR`, `RTM_NEWROUTE`; the request to delete follows, then that to list.
+    /// `RTM_NEWADDR` or `RTM_NEWROUTE`. The requests to delete and to list follow in the numbering.
     const fn kind(self) -> u16 {
         match self {
             Self::Address => 20,
@@ -313,7 +316,7 @@ impl Restorable {
     }
 }
 
-/// Type, sequence number and content of each message.
+/// Returns the type, sequence number and content of each message.
 pub(crate) fn raw_messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     std::iter::from_fn(move || {
         let header = bytes.first_chunk::<MESSAGE_HEADER>()?;
@@ -332,7 +335,8 @@ pub(crate) fn error_of(message: &[u8]) -> std::io::Error {
     std::io::Error::from_raw_os_error(code.saturating_neg())
 }
 
-/// The attributes of a message of rtnetlink that begins with `header` bytes of its own: type and value.
+/// Returns the attributes (type and value) of an rtnetlink message with `header` bytes in front of
+/// them.
 pub(crate) fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = message.get(header..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -345,7 +349,7 @@ pub(crate) fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = 
     })
 }
 
-/// One attribute, padded.
+/// Returns the bytes of one attribute, padded.
 pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
     let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
@@ -369,22 +373,22 @@ const fn family(address: IpAddr) -> AddressFamily {
     }
 }
 
-/// The number of the interface called `name` in the network namespace of this thread.
+/// Returns the index of the interface `name` in the network namespace of this thread.
 ///
 /// # Errors
-/// There is none.
+/// There is no such interface.
 pub fn index_of(name: &str) -> Result<u32, LiveError> {
     nix::net::if_::if_nametoindex(name)
         .map_err(|error| LiveError::system(format_args!("there is no interface `{name}`"), error))
 }
 
-/// All addresses of IPv4.
+/// Stands for all IPv4 addresses.
 pub const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-/// All addresses of IPv6.
+/// Stands for all IPv6 addresses.
 pub const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 const MOST_ANSWERS: usize = 16;
 const MESSAGE_HEADER: usize = 16;
-/// From the message that makes something to the one that removes it, and to the one that lists.
+/// Offset from the message type that creates to the ones that delete and list.
 const DELETE: u16 = 1;
 const GET: u16 = 2;

@@ -1,8 +1,9 @@
 //! Rules of the kernel's packet filter that end with this process.
 //!
-//! A table with an owner (`NFT_TABLE_F_OWNER`, Linux 5.12) is removed by the kernel when the socket that made it is closed,
-//! however that comes about; nobody else can change it meanwhile. Messages are those of `linux/netfilter/nf_tables.h`,
-//! written by hand: there are four kinds of them, and no program and no library is needed.
+//! The kernel removes a table with an owner (`NFT_TABLE_F_OWNER`, Linux 5.12) when the socket that
+//! created it is closed, even after `kill -9`. No other process can change it. The four kinds of
+//! messages (`linux/netfilter/nf_tables.h`) are built here, so neither the `nft` program nor a
+//! library is needed.
 
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
@@ -10,50 +11,49 @@ use netlink_sys::{Socket, SocketAddr};
 use crate::error::LiveError;
 use crate::netlink::{attribute, error_of, raw_messages};
 
-/// Tables that exist as long as this does.
+/// A table that exists as long as this value.
 #[derive(Debug)]
 pub(crate) struct Rules {
     _owner: Socket,
 }
 
-/// Which packets a table sees.
+/// The packets that a table sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Family {
-    /// Those of IPv4.
+    /// IPv4 packets.
     Ipv4 = 2,
-    /// All frames of one device, as they come in.
+    /// All frames that arrive at one device.
     Netdev = 5,
 }
 
-/// One rule: what is looked at in turn, and what is done in the end.
+/// One rule: conditions in order, then an action.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rule(Vec<u8>);
 
-/// Where a chain hangs.
+/// A chain of rules and its place in the packet's path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) hook: u32,
     pub(crate) priority: i32,
-    /// The device, for [`Family::Netdev`].
+    /// Name of the device, for [`Family::Netdev`].
     pub(crate) device: Option<&'a str>,
     pub(crate) rules: &'a [Rule],
 }
 
 impl Rules {
-    /// Makes a table of these chains in the network namespace of this thread: all of it, or nothing.
+    /// Creates a table with these chains in the network namespace of this thread: completely, or
+    /// not at all.
     ///
     /// # Errors
-    /// The kernel has no nftables, is too old, or there is a table of this name.
+    /// The kernel has no nftables or is too old, or the table exists.
     pub(crate) fn create(family: Family, table: &str, chains: &[Chain<'_>]) -> Result<Self, LiveError> {
         let failed = |error: std::io::Error| {
             let help = match error.raw_os_error() {
                 Some(libc::EPERM | libc::EACCES) => "this needs CAP_NET_ADMIN: run it with sudo",
-                Some(libc::EEXIST) => "another run has the same name: end it first",
-                _ => {
-                    "this needs nftables in the kernel, and Linux 5.12 or later (`modprobe nf_tables nft_masq`)"
-                }
+                Some(libc::EEXIST) => "another run uses the same table: end it first",
+                _ => "this needs Linux 5.12 or later with nftables (`modprobe nf_tables nft_masq`)",
             };
             LiveError::system("the kernel's packet filter (nftables) cannot be used", error).help(help)
         };
@@ -83,7 +83,7 @@ impl Rules {
         }
         batch.add(BATCH_END, 0, &[]);
         socket.send(&batch.bytes, 0).map_err(failed)?;
-        // One acknowledgement for each message between beginning and end; the first refusal undoes them all.
+        // The kernel acknowledges each message of the batch. Its first refusal undoes them all.
         let mut waited_for = batch.messages;
         while waited_for > 0 {
             let (answers, _) = socket.recv_from_full().map_err(failed)?;
@@ -101,12 +101,12 @@ impl Rules {
 }
 
 impl Rule {
-    /// Only packets that came in at this interface.
+    /// Matches packets that arrived at this interface.
     pub(crate) fn from(self, index: u32) -> Self {
         self.compare_interface(META_IIF, index)
     }
 
-    /// Only packets that go out at this interface.
+    /// Matches packets that leave at this interface.
     pub(crate) fn to(self, index: u32) -> Self {
         self.compare_interface(META_OIF, index)
     }
@@ -116,7 +116,7 @@ impl Rule {
         self.expression("meta", &load).compare(&index.to_ne_bytes(), EQUAL)
     }
 
-    /// Only IPv4 packets whose source is in this network.
+    /// Matches IPv4 packets from this network.
     pub(crate) fn source_in(self, network: [u8; 4], mask: [u8; 4]) -> Self {
         let load = [
             attribute(1, &REGISTER.to_be_bytes()),
@@ -127,7 +127,7 @@ impl Rule {
         self.expression("payload", &load.concat()).masked(&mask).compare(&network, EQUAL)
     }
 
-    /// Only packets of connections that began elsewhere: answers, and errors that concern them.
+    /// Matches packets of existing connections: answers and related errors.
     pub(crate) fn answers(self) -> Self {
         let load = [attribute(1, &REGISTER.to_be_bytes()), attribute(2, &CT_STATE.to_be_bytes())].concat();
         self.expression("ct", &load)
@@ -155,12 +155,12 @@ impl Rule {
         self.expression("cmp", &with.concat())
     }
 
-    /// They go through.
+    /// Accepts the packets.
     pub(crate) fn accept(self) -> Self {
         self.verdict(ACCEPT)
     }
 
-    /// They are dropped.
+    /// Drops the packets.
     pub(crate) fn drop(self) -> Self {
         self.verdict(DROP)
     }
@@ -170,7 +170,7 @@ impl Rule {
         self.expression("immediate", &[attribute(1, &0_u32.to_be_bytes()), what].concat())
     }
 
-    /// They get the address of the interface at which they leave.
+    /// Replaces the source address by that of the outgoing interface.
     pub(crate) fn masquerade(self) -> Self {
         self.expression("masq", &[])
     }
@@ -184,7 +184,7 @@ impl Rule {
 struct Batch {
     family: u8,
     bytes: Vec<u8>,
-    /// Those that are acknowledged.
+    /// Messages that the kernel acknowledges.
     messages: u32,
 }
 
@@ -206,7 +206,7 @@ impl Batch {
         self.bytes.extend([0; 4]);
         self.bytes.extend([family, 0]);
         self.bytes.extend(resource.to_be_bytes());
-        // Attributes come padded.
+        // The attributes are padded already.
         self.bytes.extend(attributes);
     }
 }

@@ -1,60 +1,62 @@
-//! Who looks on at what happens to packets.
+//! Observers of the packets in a bottleneck.
 
 pub use goodqueue::Direction;
 use goodqueue::{AnyConfig, DropReason, Instant};
 
 use crate::packet::IpPacket;
 
-/// How a direction is changed.
+/// A change of one direction.
 #[derive(Clone, Copy, Debug)]
 pub enum Reconfigured<'a> {
-    /// The discipline goes on with other settings.
+    /// The discipline continues with other settings.
     Settings(&'a AnyConfig),
-    /// Another discipline takes over what is queued.
+    /// Another discipline takes over the queued packets.
     Discipline(&'a AnyConfig),
-    /// The link carries something else.
+    /// The capacity of the link changes.
     Capacity,
 }
 
-/// Is told of every packet, in the order in which things happen in each direction.
+/// Receives all events of the packets, in order within each direction.
 pub trait Observer {
-    /// It came to its queue.
+    /// A packet arrived at its queue.
     fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
         let _ = (now, direction, packet);
     }
 
-    /// It left the queue, and its first bit went on the link.
+    /// A packet left the queue, and its first bit went on the link.
     fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
         let _ = (now, direction, packet);
     }
 
-    /// The discipline dropped it.
+    /// The discipline dropped a packet.
     fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
         let _ = (now, direction, packet, why);
     }
 
-    /// The path behind the link lost it.
+    /// The path behind the link lost a packet.
     fn lost(&mut self, now: Instant, direction: Direction, packet: &IpPacket, why: DropReason) {
         let _ = (now, direction, packet, why);
     }
 
-    /// The discipline or the link is changed now; what it drops in doing so comes next.
+    /// The discipline or the link is about to change. Packets that the change drops are reported
+    /// next.
     fn reconfigured(&mut self, now: Instant, direction: Direction, change: Reconfigured<'_>) {
         let _ = (now, direction, change);
     }
 
-    /// Nothing happens any more.
+    /// The run has ended.
     fn ended(&mut self, now: Instant) {
         let _ = now;
     }
 
-    /// A sentence for the user, if this observer could not go on: a full disk, say.
+    /// Returns a message for the user if this observer had to stop, for example because of a full
+    /// disk.
     fn trouble(&mut self) -> Option<String> {
         None
     }
 }
 
-/// Any number of them.
+/// Passes each event to all observers of the list.
 impl Observer for Vec<Box<dyn Observer>> {
     fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
         self.iter_mut().for_each(|one| one.arrived(now, direction, packet));

@@ -1,10 +1,11 @@
-//! Packets of the real Internet, as far as a queue cares: length, ECN, flow.
+//! Real IP packets as a queue sees them: length, ECN field and flow.
 //!
-//! Every byte comes from somebody who may mean harm. Whatever stands in a packet, reading it stays within its bounds and
-//! takes a bounded time, and it belongs to some flow.
+//! Every byte may come from an attacker. For any contents, reading a packet stays within its
+//! bounds, takes a bounded time and gives a flow.
 //!
 //! # Flows
-//! A flow is addresses, protocol and ports. What has no ports that can be relied on is told apart by less:
+//! A flow is identified by addresses, protocol and ports. Packets without reliable ports are
+//! identified by less:
 //!
 //! | packet | flow |
 //! |---|---|
@@ -14,7 +15,8 @@
 //! | other protocols, truncated headers | addresses, protocol |
 //! | not IP | one flow |
 //!
-//! They are hashed to 32 bits with a key that is drawn when the program starts, so that nobody outside can aim at a bucket.
+//! Flows are hashed to 32 bits with a key that is drawn at the start of the program, so that no
+//! sender can choose a hash bucket.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -32,53 +34,53 @@ use crate::checksum::Checksum;
 #[derive(Debug)]
 pub struct IpPacket {
     buffer: Buffer,
-    /// Length as the queue counts it.
+    /// Length in bytes as the queue counts it.
     len: u32,
     headers: Headers,
-    /// Number in the order of arrival at its queue.
+    /// Number of the packet in the order of arrival at its queue.
     pub seq: u64,
-    /// When it came to its queue.
+    /// Arrival time at its queue.
     pub arrived: Instant,
     checksum: Checksum,
 }
 
-/// What the headers say.
+/// The fields of the headers that queues use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// Where the IP header begins; beyond the end for what is not IP.
+    /// Offset of the IP header; beyond the end if the packet is not IP.
     ip: usize,
-    /// 4, 6, or 0 for what is neither.
+    /// IP version: 4, 6, or 0 if the packet is not IP.
     version: u8,
-    /// The TOS byte or traffic class.
+    /// TOS byte or traffic class.
     pub tos: u8,
-    /// Protocol behind the IP headers.
+    /// Protocol of the payload behind all IP headers.
     pub protocol: u8,
-    /// Where that begins, if it is here.
+    /// Offset of the transport header, if the packet contains it.
     transport: Option<usize>,
-    /// Source and destination port; 0 where there are none.
+    /// Source and destination port; 0 without ports.
     pub ports: (u16, u16),
-    /// The flow, by a keyed hash.
+    /// Keyed hash of the flow.
     pub flow: u32,
-    /// The host that sent it, by a keyed hash.
+    /// Keyed hash of the source address.
     pub source: u32,
-    /// The host that it goes to, by a keyed hash.
+    /// Keyed hash of the destination address.
     pub destination: u32,
 }
 
-/// What stands in front of the IP header.
+/// The link header of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Framing {
-    /// Nothing: a TUN device. Queues count so many bytes on top.
+    /// None, as on a TUN device.
     Ip {
-        /// Bytes of a link header that is not there.
+        /// Bytes that queues count for the absent link header.
         counted: u32,
     },
-    /// An Ethernet header, VLAN tags maybe; counted as it stands there.
+    /// An Ethernet header, perhaps with VLAN tags. Queues count its bytes.
     Ethernet,
 }
 
 impl IpPacket {
-    /// The packet in `buffer`.
+    /// Creates a packet from the bytes in `buffer`.
     #[must_use]
     pub fn new(buffer: Buffer, framing: Framing, seq: u64, arrived: Instant) -> Self {
         let bytes = buffer.bytes();
@@ -91,30 +93,31 @@ impl IpPacket {
         Self { buffer, len, headers, seq, arrived, checksum: Checksum::Unknown }
     }
 
-    /// With what is known of its checksum.
+    /// Sets the state of the packet's checksum.
     #[must_use]
     pub fn with_checksum(self, checksum: Checksum) -> Self {
         Self { checksum, ..self }
     }
 
-    /// What is known of its checksum.
+    /// Returns the state of the packet's checksum.
     #[must_use]
     pub const fn checksum(&self) -> Checksum {
         self.checksum
     }
 
-    /// All of it, link header included; a checksum may be left to complete ([`Self::checksum`]).
+    /// Returns all bytes including the link header. The checksum may be incomplete, see
+    /// [`Self::checksum`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.buffer.bytes()
     }
 
-    /// The same, to be changed.
+    /// Returns all bytes for changes.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.buffer.bytes_mut()
     }
 
-    /// All of it as it goes on a wire: with its checksum.
+    /// Returns all bytes as on the wire: with a complete checksum.
     #[must_use]
     pub fn complete(&self) -> Cow<'_, [u8]> {
         match self.checksum {
@@ -127,13 +130,13 @@ impl IpPacket {
         }
     }
 
-    /// What its headers say.
+    /// Returns the fields of its headers.
     #[must_use]
     pub const fn headers(&self) -> &Headers {
         &self.headers
     }
 
-    /// Writes the TOS byte, or the traffic class; false where there is none.
+    /// Sets the TOS byte or traffic class. Returns false if the packet is not IP.
     fn set_tos(&mut self, tos: u8) -> bool {
         let at = self.headers.ip;
         match (self.headers.version, self.buffer.bytes_mut().get_mut(at..at + IPV4_HEADER)) {
@@ -145,7 +148,8 @@ impl IpPacket {
                 header[10..12].copy_from_slice(&updated_checksum(checksum, before, after).to_be_bytes());
             }
             (6, Some(header)) => {
-                // RFC 8200 §3: version, 8 bits of traffic class, 20 of flow label; no checksum.
+                // RFC 8200 §3: 4 bits of version, 8 bits of traffic class, 20 bits of flow label.
+                // IPv6 has no header checksum.
                 header[0] = (header[0] & 0xf0) | (tos >> 4);
                 header[1] = (header[1] & 0x0f) | (tos << 4);
             }
@@ -185,7 +189,7 @@ impl Packet for IpPacket {
 }
 
 impl Flow for IpPacket {
-    /// As a replay hashes the flow of a recording: equal numbers, equal buckets.
+    /// Uses the hash of `goodqueue replay`, so that a replay finds the same buckets.
     fn flow_hash(&self, salt: u32) -> u32 {
         hash(self.headers.flow, salt)
     }
@@ -220,10 +224,10 @@ fn hash(what: u32, salt: u32) -> u32 {
     u32::try_from(mix_64((u64::from(salt) << 32) | (u64::from(what) + 1)) >> 32).unwrap_or(0)
 }
 
-/// Where the payload of an Ethernet frame begins, if that is IP.
+/// Returns the offset of the IP packet in an Ethernet frame, or `None` for other payloads.
 pub(crate) fn ethernet_payload(frame: &[u8]) -> Option<usize> {
     let mut at = 12;
-    // Two tags at most, as 802.1ad has them.
+    // At most two VLAN tags, as in 802.1ad.
     for _ in 0..3 {
         match frame.get(at..at + 2)? {
             [0x08, 0x00] | [0x86, 0xdd] => return Some(at + 2),
@@ -235,7 +239,7 @@ pub(crate) fn ethernet_payload(frame: &[u8]) -> Option<usize> {
 }
 
 impl Headers {
-    /// Reads the IP packet that begins at `start` of `bytes`.
+    /// Reads the IP packet that begins at offset `start` of `bytes`.
     #[must_use]
     pub fn read(bytes: &[u8], start: Option<usize>) -> Self {
         let ip = start.and_then(|start| bytes.get(start..)).unwrap_or_default();
@@ -283,7 +287,8 @@ impl Headers {
         headers
     }
 
-    /// RFC 791 §3.1. The addresses, and all but what is derived from them.
+    /// Reads an IPv4 header (RFC 791 §3.1). Returns the addresses, and the fields that do not
+    /// derive from them.
     fn read_v4(ip: &[u8]) -> Option<(&[u8], Self)> {
         let header = ip.get(..IPV4_HEADER)?;
         let words = usize::from(header[0] & 0x0f) * 4;
@@ -292,7 +297,7 @@ impl Headers {
         Some((&header[12..20], Self::basic(4, header[1], header[9], transport)))
     }
 
-    /// RFC 8200 §3 and §4.
+    /// Reads an IPv6 header with its extension headers (RFC 8200 §3 and §4).
     fn read_v6(ip: &[u8]) -> Option<(&[u8], Self)> {
         let header = ip.get(..IPV6_HEADER)?;
         let tos = (header[0] << 4) | (header[1] >> 4);
@@ -309,13 +314,14 @@ impl Headers {
                     at += (usize::from(extension[1]) + 2) * 4;
                 }
                 FRAGMENT => {
-                    // The protocol stands in every fragment, the ports only in the first.
+                    // Every fragment names the protocol, but only the first one has the ports.
                     return Some((&header[8..40], Self::basic(6, tos, extension[0], None)));
                 }
                 _ => return Some((&header[8..40], Self::basic(6, tos, protocol, Some(at)))),
             }
         }
-        // A chain that does not end here: by its addresses alone, since whoever makes it chooses the rest.
+        // A longer chain is identified by addresses alone, because its sender can choose everything
+        // else.
         Some((&header[8..40], Self::basic(6, tos, 0, None)))
     }
 
@@ -323,7 +329,7 @@ impl Headers {
         Self { ip: 0, version, tos, protocol, transport, ports: (0, 0), flow: 0, source: 0, destination: 0 }
     }
 
-    /// Who sent the packet in `bytes`, and to whom; `None` if it is not IP.
+    /// Returns source and destination address of the packet in `bytes`, or `None` if it is not IP.
     #[must_use]
     pub fn addresses(&self, bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
         let ip = bytes.get(self.ip..)?;
@@ -336,23 +342,23 @@ impl Headers {
         }
     }
 
-    /// 4, 6, or 0 for what is neither.
+    /// Returns the IP version: 4, 6, or 0 if the packet is not IP.
     pub(crate) const fn version(&self) -> u8 {
         self.version
     }
 
-    /// Where the IP header and that of TCP begin, if it is TCP and no fragment.
+    /// Returns the offsets of the IP and the TCP header, or `None` for other packets and fragments.
     pub(crate) fn tcp(&self) -> Option<(usize, usize)> {
         let transport = self.transport.filter(|_| self.protocol == TCP)?;
         Some((self.ip, transport))
     }
 
-    /// Where the IP packet ends by its own account, from the transport header on.
+    /// Returns the length of the transport header and payload by the IP header's length field.
     fn end_of(&self, bytes: &[u8]) -> usize {
         self.end(bytes).saturating_sub(self.transport.unwrap_or(0))
     }
 
-    /// Where the IP packet ends by its own account.
+    /// Returns the end of the IP packet by its length field, at most the end of `bytes`.
     pub(crate) fn end(&self, bytes: &[u8]) -> usize {
         let word = |at: usize| {
             let at = self.ip + at;
@@ -363,7 +369,7 @@ impl Headers {
     }
 }
 
-/// RFC 1624 §3, equation 3: HC' = ~(~HC + ~m + m').
+/// Updates a checksum after a change of one word (RFC 1624 §3, equation 3): HC' = ~(~HC + ~m + m').
 fn updated_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     sum = (sum & 0xffff) + (sum >> 16);
@@ -371,8 +377,8 @@ fn updated_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     !u16::try_from(sum).unwrap_or(0)
 }
 
-/// What a TCP segment acknowledges (RFC 9293 §3.1, RFC 2018, RFC 2883, RFC 7323). `segment` begins with the TCP header,
-/// `end` is the length of the segment.
+/// Reads the acknowledgement of a TCP segment (RFC 9293 §3.1, RFC 2018, RFC 2883, RFC 7323).
+/// `segment` begins with the TCP header; `end` is the length of the segment.
 fn tcp_ack(segment: &[u8], end: usize) -> Option<TcpAck> {
     let header = segment.get(..TCP_HEADER)?;
     let flags = header[13];
@@ -440,10 +446,10 @@ const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// More extension headers than that nobody sends in good faith; Linux reads as many as there are.
+/// Extension headers that are read. No honest sender uses more.
 const MOST_EXTENSIONS: usize = 8;
 
-// Protocol numbers, as IANA assigns them.
+// Protocol numbers assigned by IANA.
 const HOP_BY_HOP: u8 = 0;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;

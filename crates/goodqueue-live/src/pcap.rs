@@ -1,4 +1,5 @@
-//! Packets as Wireshark reads them: pcapng, one interface for each point of observation, with what became of each packet.
+//! Packet captures for Wireshark: pcapng files with one interface for each point of observation,
+//! and the fate of each dropped packet.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -18,19 +19,19 @@ use crate::observer::{Direction, Observer};
 use crate::packet::IpPacket;
 use crate::sink::Sink;
 
-/// Writes every packet that comes, leaves or is dropped.
+/// Writes every packet that arrives, leaves or is dropped.
 pub struct Capture {
     writer: PcapNgWriter<Sink>,
-    /// When the bottleneck's clock was 0.
+    /// Wall-clock time at which the bottleneck's clock was 0.
     origin: SystemDuration,
 }
 
 impl Capture {
-    /// Begins a file, for packets that come with an Ethernet header or without one.
+    /// Creates a capture file. `ethernet` tells whether packets have an Ethernet header.
     ///
     /// # Errors
-    /// It cannot be made.
-    #[expect(clippy::disallowed_methods, reason = "captures say when they were made")]
+    /// The file cannot be created.
+    #[expect(clippy::disallowed_methods, reason = "captures contain the wall-clock time")]
     pub fn create(path: &Path, ethernet: bool) -> Result<Self, LiveError> {
         let failed = |error| LiveError::new(format!("`{}` cannot be written: {error}", path.display()));
         let mut writer =
@@ -41,7 +42,7 @@ impl Capture {
                 let name = format!("{} {point}", direction.name());
                 let options = vec![
                     InterfaceDescriptionOption::IfName(Cow::Owned(name)),
-                    // Nanoseconds.
+                    // Timestamps are in nanoseconds.
                     InterfaceDescriptionOption::IfTsResol(9),
                 ];
                 let block = InterfaceDescriptionBlock { linktype, snaplen: 0, options };
@@ -74,7 +75,7 @@ impl Capture {
             }),
             Some(verdict) => self.writer.write_raw_block(&dropped(interface_id, timestamp, &bytes, verdict)),
         };
-        // What the file lacks is told by the sink.
+        // The sink reports a file that ends early.
         let _ = written;
     }
 }
@@ -107,13 +108,14 @@ impl Observer for Capture {
     }
 }
 
-/// A packet with its verdict: the library knows no such option.
+/// Returns the block of a dropped packet with a comment and a verdict. The library does not offer
+/// the option for verdicts.
 fn dropped(interface: u32, at: SystemDuration, bytes: &[u8], comment: &str) -> RawBlock<'static> {
     let nanos = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let mut body = Vec::with_capacity(bytes.len() + comment.len() + 64);
     body.extend(interface.to_le_bytes());
-    // The upper half first.
+    // The upper half of the timestamp comes first.
     body.extend((nanos >> 32).to_le_bytes().first_chunk::<4>().unwrap_or(&[0; 4]));
     body.extend(nanos.to_le_bytes().first_chunk::<4>().unwrap_or(&[0; 4]));
     body.extend(length.to_le_bytes());
@@ -126,7 +128,7 @@ fn dropped(interface: u32, at: SystemDuration, bytes: &[u8], comment: &str) -> R
         body.extend(value);
     }
     body.resize(body.len().next_multiple_of(4), 0);
-    // Type and length before it, the length again behind.
+    // The length also counts the block's type and its two length fields.
     let total = u32::try_from(body.len() + 12).unwrap_or(u32::MAX);
     RawBlock { type_: ENHANCED_PACKET, initial_len: total, body: body.into(), trailer_len: total }
 }
@@ -135,7 +137,8 @@ fn dropped(interface: u32, at: SystemDuration, bytes: &[u8], comment: &str) -> R
 const ENHANCED_PACKET: u32 = 6;
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
-/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT` little-endian as the file is.
+/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1). The value is of Linux's traffic control (1):
+/// `TC_ACT_SHOT`, little-endian like the file.
 const VERDICT: u16 = 7;
 const DROPPED: [u8; 9] = [1, 2, 0, 0, 0, 0, 0, 0, 0];
 

@@ -1,4 +1,4 @@
-//! Child processes that do not outlive us.
+//! Child processes that end with this one.
 
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -7,43 +7,46 @@ use std::process::Command;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 
-/// Which of the two we are after a fork.
+/// The two returns of a fork.
 #[derive(Clone, Copy, Debug)]
 pub enum Forked {
-    /// The new process.
+    /// This is the child.
     Child,
-    /// The old one, and who the new one is.
+    /// This is the parent; the child's number follows.
     Parent(Pid),
 }
 
-/// Makes a copy of this process.
+/// Forks this process.
 ///
 /// # Errors
-/// The system's; `EINVAL` if this process has more than one thread, because a copy of one of several could find locks
-/// taken for ever.
+/// `EINVAL` if this process has several threads: the child could inherit locks that nobody
+/// releases. Errors of the system otherwise.
 #[expect(unsafe_code, reason = "there is no safe fork")]
 pub fn fork() -> nix::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count());
     if threads > 1 {
         return Err(nix::errno::Errno::EINVAL);
     }
-    // SAFETY: the process has one thread, so every lock and all of memory is in a state in which this thread left it.
+    // SAFETY: the process has one thread, so no lock is held by another thread and all memory is in
+    // a consistent state.
     match unsafe { nix::unistd::fork() }? {
         nix::unistd::ForkResult::Child => Ok(Forked::Child),
         nix::unistd::ForkResult::Parent { child } => Ok(Forked::Parent(child)),
     }
 }
 
-/// Makes a copy of this process that is killed when this one ends, however early and in whatever way.
+/// Forks this process. The kernel kills the child when this process ends, however early and in
+/// whatever way.
 ///
 /// # Errors
-/// As [`fork`].
+/// As for [`fork`].
 pub fn fork_together() -> nix::Result<Forked> {
     let parent = nix::unistd::getpid();
     let forked = fork()?;
     if matches!(forked, Forked::Child) {
         let asked = die_with_parent();
-        // If it ended before it was asked to take us along, nobody will.
+        // If the parent ended before the request took effect, the kernel would not kill this
+        // process.
         if asked.is_err() || nix::unistd::getppid() != parent {
             leave(1);
         }
@@ -51,25 +54,26 @@ pub fn fork_together() -> nix::Result<Forked> {
     Ok(forked)
 }
 
-/// Makes a copy of this process that is the first one of a process namespace: when it ends, all in there end. Where there
-/// are no process namespaces it is a mere copy.
+/// Forks this process into a new process namespace. When the child ends, the kernel kills all
+/// processes in the namespace. Without process namespaces this is a plain fork.
 ///
-/// (`unshare` and a fork would do the same, but after it this process could have no second thread.)
+/// (After `unshare` and a fork, this process could not start a second thread.)
 ///
 /// # Errors
-/// As [`fork`].
+/// As for [`fork`].
 #[expect(unsafe_code, reason = "there is no safe clone3")]
 pub fn fork_into_namespace() -> nix::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, |tasks| tasks.count());
     if threads > 1 {
         return Err(nix::errno::Errno::EINVAL);
     }
-    // SAFETY: `clone_args` holds integers only, for which 0 means "nothing of the kind".
+    // SAFETY: `clone_args` holds integers only, and 0 disables each option.
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.flags = u64::from(libc::CLONE_NEWPID.cast_unsigned());
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
-    // SAFETY: `arguments` outlives the call and has the size given. Without a stack of its own and without shared memory the
-    // child is a copy as after fork(2), and with one thread there is no lock that another one holds.
+    // SAFETY: `arguments` has the given size and outlives the call. Without its own stack and
+    // without shared memory the child is a copy as after fork(2), and with one thread no lock is
+    // held by another one.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>()) };
     match i32::try_from(pid) {
         Ok(0) => Ok(Forked::Child),
@@ -78,29 +82,30 @@ pub fn fork_into_namespace() -> nix::Result<Forked> {
     }
 }
 
-/// Asks the kernel to kill this process when its parent ends, however that comes about.
+/// Asks the kernel to kill this process when its parent ends, in whatever way.
 ///
 /// # Errors
-/// The system's.
+/// The system refuses.
 pub fn die_with_parent() -> nix::Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
 }
 
-/// Keeps other processes, those of the same user included, from taking this process's descriptors and from reading its
-/// memory. Programs that it starts are as accessible as any.
+/// Prevents other processes, including those of the same user, from copying this process's
+/// descriptors and reading its memory. Programs that it starts are not protected.
 ///
 /// # Errors
-/// The system's.
+/// The system refuses.
 pub fn keep_others_out() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)
 }
 
-/// Which descriptors are closed.
+/// A choice of descriptors to close.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Descriptors {
-    /// Those that a program does not inherit. Those that the caller opened for the program stay open.
+    /// Descriptors that a program would not inherit. Descriptors that the caller opened for the
+    /// program stay open.
     Ours,
-    /// All but standard input, output and error.
+    /// All except standard input, output and error.
     All,
 }
 
@@ -110,8 +115,8 @@ pub(crate) enum Descriptors {
 /// The list of descriptors cannot be read.
 ///
 /// # Safety
-/// No owner of a closed descriptor is used or dropped afterwards: the process must end with [`leave`], without returning to
-/// code that holds such owners.
+/// No owner of a closed descriptor may be used or dropped afterwards. The process must end with
+/// [`leave`], without returning to code that holds such owners.
 #[expect(unsafe_code, reason = "descriptors of unknown owners are closed")]
 pub(crate) unsafe fn close_descriptors(which: Descriptors, kept: &[BorrowedFd<'_>]) -> std::io::Result<()> {
     let mut open: Vec<RawFd> = Vec::new();
@@ -122,7 +127,8 @@ pub(crate) unsafe fn close_descriptors(which: Descriptors, kept: &[BorrowedFd<'_
         if number <= libc::STDERR_FILENO || kept.iter().any(|kept| kept.as_raw_fd() == number) {
             continue;
         }
-        // SAFETY: both calls take any number. The caller promises that nobody relies on the descriptor.
+        // SAFETY: both calls take any number. The caller promises that nothing relies on the
+        // descriptor.
         unsafe {
             let flags = libc::fcntl(number, libc::F_GETFD);
             if which == Descriptors::All || flags & libc::FD_CLOEXEC != 0 {
@@ -133,29 +139,31 @@ pub(crate) unsafe fn close_descriptors(which: Descriptors, kept: &[BorrowedFd<'_
     Ok(())
 }
 
-/// Lets a program begin with no signal blocked, as it would from a shell: ours are.
-#[expect(unsafe_code, reason = "what is done between fork and exec is so")]
+/// Makes a program start with no signal blocked, as a shell would. This process blocks some.
+#[expect(unsafe_code, reason = "code between fork and exec is unsafe")]
 pub fn as_if_from_a_shell(command: &mut Command) -> &mut Command {
-    // SAFETY: setting the signal mask is async-signal-safe (signal-safety(7)) and nothing else is done.
+    // SAFETY: setting the signal mask is async-signal-safe (signal-safety(7)), and nothing else is
+    // done.
     unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
 }
 
-/// Gives this process a name that lists of processes show: 15 bytes.
+/// Sets the name of this process in process lists, at most 15 bytes.
 ///
 /// # Errors
-/// The system's.
+/// The system refuses.
 pub fn be_called(name: &str) -> nix::Result<()> {
     let name = std::ffi::CString::new(name).map_err(|_| nix::errno::Errno::EINVAL)?;
     nix::sys::prctl::set_name(&name)
 }
 
-/// Lets this thread run before others when a packet is due, if we have the right to ask for it. Its children do not
-/// inherit it; the kernel keeps 5 % of the time for everybody else (`sched_rt_runtime_us`).
+/// Gives this thread a real-time priority, if this process has the privilege, so that packets leave
+/// on time. Children do not inherit it. The kernel reserves 5 % of the time for other processes
+/// (`sched_rt_runtime_us`). Returns true on success.
 pub fn run_promptly() -> bool {
     schedule(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK)
 }
 
-/// The same for this thread and those that it starts.
+/// Like [`run_promptly`], but threads that this thread starts inherit the priority.
 pub fn run_all_promptly() -> bool {
     schedule(libc::SCHED_RR)
 }
@@ -163,11 +171,11 @@ pub fn run_all_promptly() -> bool {
 #[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
 fn schedule(policy: libc::c_int) -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
-    // SAFETY: 0 is this thread, and `lowest` outlives the call.
+    // SAFETY: 0 stands for this thread, and `lowest` outlives the call.
     unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
 }
 
-/// Ends this process at once: nothing that it has in common with its parent (buffers, files to remove) is touched.
+/// Ends this process at once. Buffers and files that it shares with its parent are not touched.
 #[expect(unsafe_code, reason = "there is no safe way to end a process without its exit handlers")]
 pub fn leave(code: i32) -> ! {
     // SAFETY: `_exit` takes any number and does not return.

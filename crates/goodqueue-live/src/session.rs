@@ -1,4 +1,4 @@
-//! One live run: flows of [`crate::traffic`] over a bottleneck for some time, and what was measured.
+//! One live run: the flows of [`crate::traffic`] over a bottleneck, and its measurements.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,71 +22,71 @@ use crate::process;
 use crate::settings;
 use crate::traffic::{Flow, FlowSpec, FlowTally, MOST_FLOWS, Sample, flow_of, port};
 
-/// What to run. Times are since the beginning of the run.
+/// A live run. Times count from its beginning.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// The bottleneck; its delays are made from the flows' round-trip times.
+    /// The bottleneck. Its delays are computed from the flows' round-trip times.
     pub bottleneck: BottleneckConfig,
     /// The client's end and the server's.
     pub ends: [End; 2],
     /// The flows.
     pub flows: Vec<FlowSpec>,
-    /// How long.
+    /// Duration of the run.
     pub duration: Duration,
-    /// So much of the beginning is not measured.
+    /// Time at the beginning that is not measured.
     pub warmup: Duration,
-    /// Step of the time series, if they are wanted.
+    /// Step of the time series; `None` for no time series.
     pub step: Option<Duration>,
 }
 
-/// What came out of it.
+/// Results of a live run.
 #[derive(Debug)]
 pub struct SessionOutcome {
-    /// The bottleneck at the end, with meters that began at the end of the warm-up.
+    /// The bottleneck at the end, with measurements since the end of the warm-up.
     pub bottleneck: Bottleneck,
-    /// What happened beside the queues, in the whole run.
+    /// Counters of events outside the queues, over the whole run.
     pub counters: Counters,
-    /// What the disciplines had counted at the end of the warm-up: down, up.
+    /// Counters of the disciplines at the end of the warm-up: down, up.
     pub before: [Stats; 2],
-    /// When the measurement ended.
+    /// End of the measurement.
     pub end: Instant,
     /// The flows.
     pub flows: Vec<FlowOutcome>,
-    /// Time series: of the two queues, and what each flow delivered per step.
+    /// Time series of the two queues: down, up.
     pub steps: [Vec<Step>; 2],
-    /// Payload delivered per step, per flow.
+    /// Bytes of payload delivered in each step, by flow.
     pub delivered: Vec<Vec<u64>>,
-    /// Packets that the kernel dropped in front of the bottleneck, in the whole run.
+    /// Packets that the kernel dropped in front of the bottleneck, over the whole run.
     pub kernel_drops: u64,
-    /// What the client's kernel and the server's received in the time measured.
+    /// The kernel's counters at the client and at the server, over the measurement.
     pub received: [InterfaceCounters; 2],
-    /// How long that was, by the clock.
+    /// Duration of the measurement by the clock, in seconds.
     pub received_in_s: f64,
 }
 
-/// What one flow did.
+/// Results of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// At the end of the warm-up.
+    /// Counters at the end of the warm-up.
     pub before: FlowTally,
-    /// At the end.
+    /// Counters at the end of the run.
     pub after: FlowTally,
-    /// Its packets at the queues down and up, in the time measured.
+    /// Packets at the queues down and up, over the measurement.
     pub packets: [FlowPackets; 2],
-    /// What it measured, from its beginning.
+    /// Samples since the flow's beginning.
     pub samples: Vec<Sample>,
-    /// Why it could not do what it should have, if so.
+    /// Error that ended the flow early, if any.
     pub trouble: Option<String>,
 }
 
-/// A flow's packets at one queue.
+/// Counters of a flow's packets at one queue.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowPackets {
-    /// Offered.
+    /// Packets that arrived.
     pub offered: u64,
-    /// Sent on their way.
+    /// Packets sent.
     pub sent: u64,
-    /// Dropped.
+    /// Packets dropped.
     pub dropped: u64,
 }
 
@@ -100,7 +100,7 @@ impl FlowPackets {
     }
 }
 
-/// Of each flow, down and up.
+/// Counters of each flow: down, up.
 type Counts = Rc<RefCell<Vec<[FlowPackets; 2]>>>;
 
 /// Counts packets by flow.
@@ -131,14 +131,16 @@ impl Observer for ByFlow {
 }
 
 impl Session {
-    /// Runs it, in namespaces that this process enters: it must have one thread only, and is of no use for another run.
+    /// Runs in new namespaces, which this process enters. The process must have one thread only,
+    /// and cannot start another run.
     ///
     /// # Errors
-    /// The system does not have or not allow what is needed.
+    /// The system lacks or forbids something that the run needs.
     pub fn run(&self) -> Result<SessionOutcome, LiveError> {
         if self.flows.len() > MOST_FLOWS {
-            let problem = format!("{} flows are too many for a live run", self.flows.len());
-            return Err(LiveError::new(problem).help(format!("{MOST_FLOWS} at most: each has a port")));
+            let problem = format!("a live run cannot have {} flows", self.flows.len());
+            return Err(LiveError::new(problem)
+                .help(format!("use at most {MOST_FLOWS} flows, because each needs a port")));
         }
         process::run_all_promptly();
         settings::make_writable();
@@ -163,7 +165,7 @@ impl Session {
         self.measure(bottleneck, &flows, &counts)
     }
 
-    /// Starts all threads and waits until each has its sockets.
+    /// Starts all threads and waits until their sockets exist.
     fn start_flows(&self, clock: Clock, networks: &Arc<[Network; 2]>) -> Result<Vec<Flow>, LiveError> {
         let (tell, ready) = channel();
         let addresses = self.ends.each_ref().map(|end| end.v4);
@@ -173,7 +175,7 @@ impl Session {
         }
         for _ in 0..2 * flows.len() {
             ready.recv_timeout(SystemDuration::from_secs(10)).map_err(|_| {
-                LiveError::new("the flows are not ready after 10 s: the machine is too busy")
+                LiveError::new("the flows have not started after 10 s: the machine is too busy")
             })??;
         }
         Ok(flows)
@@ -191,7 +193,8 @@ impl Session {
         config
     }
 
-    /// Carries packets and looks up at the end of the warm-up, of each step and of the run.
+    /// Carries packets, and reads the counters at the end of the warm-up, of each step and of the
+    /// run.
     fn measure(
         &self,
         mut bottleneck: Bottleneck,
@@ -298,6 +301,6 @@ impl Baseline {
     }
 }
 
-/// Before a run begins, so much time is given to threads to set themselves up; packets that the kernel sends of its own when
-/// an interface comes up have passed by then.
+/// Time before the run begins, in which threads start, and packets that the kernel sends when an
+/// interface comes up pass by.
 const SETTLING: Duration = Duration::from_millis(300);

@@ -1,7 +1,9 @@
-//! The settings of the kernel below `/proc/sys`: programs inside find them read-only, this process can set them.
+//! The kernel's settings below `/proc/sys`. Programs inside a shell find them read-only; this
+//! process can write them.
 //!
-//! Root in a user namespace that maps root may write settings of the whole machine (`kernel/core_pattern`): the kernel looks at
-//! the user's number alone. A read-only mount keeps programs from doing so by accident. Root inside can take that mount away,
+//! Root in a user namespace that maps root may write settings of the whole machine
+//! (`kernel/core_pattern`), because the kernel checks only the user's number. The read-only mount
+//! protects against accidents. It is no protection against root inside, which can remove the mount,
 //! as it can write root's files.
 
 use std::fs;
@@ -11,7 +13,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::Uid;
 
-/// Makes `/proc/sys` read-only in the mount namespace of this process, if this is root. Nobody else can write there.
+/// Makes `/proc/sys` read-only in the mount namespace of this process if it runs as root. Other
+/// users cannot write there anyway.
 pub(crate) fn make_read_only() -> nix::Result<()> {
     if !Uid::effective().is_root() {
         return Ok(());
@@ -22,15 +25,16 @@ pub(crate) fn make_read_only() -> nix::Result<()> {
     mount(none, PLACE, none, flags | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC, none)
 }
 
-/// Undoes [`make_read_only`] for this process, in a mount namespace of its own: a bottleneck inside another one has settings
-/// to make, too. A read-only `/proc/sys` of anybody else, such as that of a container, stays.
+/// Reverts [`make_read_only`] for this process, in its own mount namespace: a bottleneck inside
+/// another one must change settings, too. Does not touch read-only mounts made by others, such as a
+/// container's.
 pub(crate) fn make_writable() {
     let is_ours = fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| is_ours(&mounts));
     if !is_ours || !Uid::effective().is_root() {
         return;
     }
     let none: Option<&str> = None;
-    // Where this fails, settings that must hold are refused later, each with a message.
+    // If this fails, each required setting fails later with its own message.
     let _ = unshare(CloneFlags::CLONE_NEWNS)
         .and_then(|()| mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none))
         .and_then(|()| umount2(PLACE, MntFlags::MNT_DETACH));
@@ -41,7 +45,8 @@ pub(crate) fn set(key: &str, value: &str) -> io::Result<()> {
     fs::write(format!("{PLACE}/net/{key}"), value)
 }
 
-/// True if a line of `mountinfo` (proc_pid_mountinfo(5)) has a read-only `/proc/sys` of a /proc that is [`SOURCE`]'s.
+/// True if `mountinfo` (proc_pid_mountinfo(5)) shows a read-only `/proc/sys` that belongs to a
+/// /proc mounted from [`SOURCE`].
 fn is_ours(mounts: &str) -> bool {
     mounts.lines().any(|line| {
         let Some((mounted, filesystem)) = line.split_once(" - ") else { return false };
@@ -52,7 +57,8 @@ fn is_ours(mounts: &str) -> bool {
     })
 }
 
-/// The name of the file system that [`crate::shell`] mounts at `/proc`: it tells our read-only mount from others.
+/// Name of the file system that [`crate::shell`] mounts at `/proc`. It distinguishes our read-only
+/// mount from others.
 pub(crate) const SOURCE: &str = "goodqueue";
 
 const PLACE: &str = "/proc/sys";

@@ -17,26 +17,26 @@ use crate::process;
 use crate::takeover::TakeOver;
 use crate::tun::Tun;
 
-/// Between what.
+/// The place of a bottleneck on this host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Two interfaces: that of the clients, that of the servers.
+    /// Between two interfaces: towards the clients, and towards the servers.
     Between(String, String),
-    /// One interface of the servers, and one that is made for the host itself.
+    /// Between an interface towards the servers and a new one for the host itself.
     Before {
-        /// Towards the servers.
+        /// Interface towards the servers.
         interface: String,
-        /// The name of the one that is made.
+        /// Name of the new interface.
         made: String,
-        /// The one that is made gets the addresses and routes of the other, until the end.
+        /// Moves addresses and routes of `interface` to the new one until the end, if given.
         take_over: Option<TakeOverOf>,
     },
 }
 
-/// How the host's addresses and routes are given to the interface that is made.
+/// Options for moving the host's addresses and routes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakeOverOf {
-    /// Where to write down what has to be undone.
+    /// Path of the undo file, which records the previous state.
     pub undo_file: PathBuf,
 }
 
@@ -49,13 +49,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Opens the interfaces and gives up all privileges. What is changed about the host ends with this process, or is undone
-    /// when it ends.
+    /// Opens the interfaces and gives up all privileges. Changes to the host end with this process
+    /// or are undone at its end.
     ///
     /// # Errors
-    /// An interface is not there, or we have no right to it.
+    /// An interface does not exist, or this process lacks the privilege.
     pub fn start(place: &Place, config: &BottleneckConfig) -> Result<Self, LiveError> {
-        let failed = |errno| LiveError::system("signals cannot be taken over", errno);
+        let failed = |errno| LiveError::system("signals cannot be received", errno);
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
             set.add(signal);
@@ -64,47 +64,22 @@ impl Shape {
         let signals =
             SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)?;
         process::run_promptly();
-        let mut host = None;
-        let (client, server) = match place {
-            Place::Between(client, server) if client == server => {
-                return Err(LiveError::new(format!("`{client}` cannot be both ends of the bottleneck"))
-                    .help("name two interfaces, or use --before"));
-            }
-            Place::Between(client, server) => {
-                (Device::Interface(Interface::open(client)?), Interface::open(server)?)
-            }
-            Place::Before { interface, made, take_over } => {
-                let server = Interface::open(interface)?;
-                let tap = Tun::create_tap(made)?;
-                let mut netlink = Netlink::open()?;
-                let index = netlink::index_of(made)?;
-                let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
-                if take_over.is_some() {
-                    let address = netlink.hardware_address(netlink::index_of(interface)?)?;
-                    netlink.set_hardware_address(index, address)?;
-                }
-                netlink.set_up(index, Some(mtu), Some(namespace::TUN_QUEUE))?;
-                if let Some(TakeOverOf { undo_file }) = take_over {
-                    host = Some(TakeOver::begin(interface, made, undo_file)?);
-                }
-                (Device::Tun(tap), server)
-            }
-        };
+        let (client, server, host) = open(place)?;
         let indices = (netlink::index_of(client.name())?, netlink::index_of(server.name())?);
         let kernel = ((Netlink::open()?, indices.0), (Netlink::open()?, indices.1));
         namespace::drop_privileges()?;
-        let devices = [client, Device::Interface(server)];
+        let devices = [client, server];
         let mut bottleneck = Bottleneck::new(Clock::start(), devices, config)?;
         bottleneck.watch_signals(signals)?;
         bottleneck.watch_kernel(kernel.0, kernel.1);
         Ok(Self { bottleneck, _host: host })
     }
 
-    /// Carries packets until a signal, or the attendant, says that it is enough. `reload` is called at SIGHUP, in the
-    /// loop that carries packets: it must not wait for anything.
+    /// Carries packets until a signal arrives or the attendant ends the run. Calls `reload` at
+    /// SIGHUP, in the loop that carries packets, so it must not block.
     ///
     /// # Errors
-    /// An interface is gone.
+    /// An interface was deleted.
     pub fn run(&mut self, attendant: &mut dyn Attendant, reload: &mut dyn FnMut()) -> Result<(), LiveError> {
         let mut tick = self.bottleneck.now();
         let outcome = loop {
@@ -126,5 +101,37 @@ impl Shape {
         };
         self.bottleneck.finish();
         outcome
+    }
+}
+
+/// Opens the devices of a bottleneck: the client's and the server's.
+fn open(place: &Place) -> Result<(Device, Device, Option<TakeOver>), LiveError> {
+    match place {
+        Place::Between(client, server) if client == server => {
+            Err(LiveError::new(format!("`{client}` cannot be both ends of the bottleneck"))
+                .help("name two interfaces, or use --before"))
+        }
+        Place::Between(client, server) => {
+            let [client, server] =
+                [Interface::open(client)?, Interface::open(server)?].map(Device::Interface);
+            Ok((client, server, None))
+        }
+        Place::Before { interface, made, take_over } => {
+            let server = Interface::open(interface)?;
+            let tap = Tun::create_tap(made)?;
+            let mut netlink = Netlink::open()?;
+            let index = netlink::index_of(made)?;
+            let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
+            if take_over.is_some() {
+                let address = netlink.hardware_address(netlink::index_of(interface)?)?;
+                netlink.set_hardware_address(index, address)?;
+            }
+            netlink.set_up(index, Some(mtu), Some(namespace::TUN_QUEUE))?;
+            let host = match take_over {
+                Some(TakeOverOf { undo_file }) => Some(TakeOver::begin(interface, made, undo_file)?),
+                None => None,
+            };
+            Ok((Device::Tun(tap), Device::Interface(server), host))
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! A program in a private place whose only way out is the bottleneck.
+//! A program whose only network is the bottleneck.
 //!
 //! ```text
-//! this process        user namespace, no privileges left; carries the packets
-//!  └ init             process namespace: with it, everything in it ends; killed by the kernel when this process ends
-//!     ├ server        network namespace of the server: --serve, or the built-in one
-//!     └ program       network namespace of the client
+//! this process        in a user namespace, without privileges; carries the packets
+//!  └ init             first process of a process namespace; killed with this process
+//!     ├ server        in the server's network namespace: --serve, or the built-in server
+//!     └ program       in the client's network namespace
 //! ```
 
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ use crate::nat::{self, Nat};
 use crate::process::{self, Descriptors, Forked};
 use crate::settings;
 
-/// What to run, and behind what.
+/// A program to run, and its bottleneck.
 #[derive(Clone, Debug)]
 pub struct ShellConfig {
     /// The bottleneck.
@@ -45,20 +45,21 @@ pub struct ShellConfig {
     pub ends: [End; 2],
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Who is at the other end.
+    /// The server at the other end.
     pub server: Server,
 }
 
-/// What the program finds behind the bottleneck.
+/// The server that the program reaches through the bottleneck.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Server {
-    /// The built-in server, in a namespace of its own.
+    /// The built-in server, in its own network namespace.
     BuiltIn,
-    /// What a shell command starts, in a namespace of its own.
+    /// A server started by a shell command, in its own network namespace.
     Command(String),
-    /// The host, and its networks behind it. What has to be undone in the end is written to this file; `None`: below `/run`.
+    /// The host and its networks.
     Host {
-        /// Where to write it.
+        /// Path of the undo file, which records changes to the host; `None` for the default below
+        /// `/run`.
         undo_file: Option<PathBuf>,
     },
 }
@@ -74,11 +75,12 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Makes the place and starts the program in it. The process must have one thread only, and is in the namespaces of the
-    /// client afterwards.
+    /// Creates the namespaces and starts the program in them. The process must have one thread
+    /// only. Afterwards it is in the client's namespaces.
     ///
     /// # Errors
-    /// The system does not have or not allow what is needed, or the program cannot be started. Nothing is left behind.
+    /// The system lacks or forbids something, or the program cannot be started. Nothing is left
+    /// behind.
     pub fn start(config: &ShellConfig) -> Result<Self, LiveError> {
         let signals = block_signals()?;
         settings::make_writable();
@@ -87,7 +89,7 @@ impl Shell {
             Server::Host { undo_file } => Some(Nat::open(&mut ends, undo_file.as_deref())?),
             Server::BuiltIn | Server::Command(_) => None,
         };
-        // Root has this right outside only.
+        // Root may do this only outside of the user namespace.
         process::run_promptly();
         namespace::enter_user_namespace()?;
         let (server, server_tun, server_link, server_index, host) = match host {
@@ -104,8 +106,8 @@ impl Shell {
         let failed = |errno: Errno| LiveError::system("the program's process cannot be started", errno);
         let (mut ours, theirs) =
             UnixStream::pair().map_err(|error| LiveError::system("the program cannot be started", error))?;
-        // A system without process namespaces is still good for the rest: then only the processes that we started are ended
-        // with us, not those that they leave behind.
+        // Without process namespaces everything else still works. At the end only our own children
+        // are killed then, not the processes that they leave behind.
         let init = match process::fork_into_namespace().map_err(failed)? {
             Forked::Child => {
                 drop((client_tun, server_tun, ours));
@@ -124,17 +126,19 @@ impl Shell {
         let mut told = [0];
         ours.read_exact(&mut told).map_err(failed)?;
         if told != [IN_OWN_NAMESPACE] {
-            // Programs will see this process and could reach into it: it is the same user's.
+            // Programs can see this process and belong to the same user, so they could reach into
+            // it.
             process::keep_others_out().map_err(|errno| failed(errno.into()))?;
         }
         ours.write_all(&[1]).map_err(failed)?;
         Ok(Self { bottleneck, init, asked_to_end: false, _host: host })
     }
 
-    /// Carries packets until the program ends; gives its exit code, or 128 and the signal that ended it.
+    /// Carries packets until the program ends. Returns its exit code, or 128 plus the number of the
+    /// signal that ended it.
     ///
     /// # Errors
-    /// A device is gone. The program has been ended.
+    /// A device was deleted. The program has been killed.
     pub fn run(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
         let outcome = self.carry(attendant);
         if outcome.is_err() {
@@ -151,7 +155,7 @@ impl Shell {
             match self.bottleneck.run_until(tick)? {
                 Pause::Time => {
                     let now = self.bottleneck.now();
-                    // However it answers, packets come first.
+                    // Packets come first, whatever time it asks for.
                     tick = attendant.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
                 }
                 Pause::Request => attendant.request(&mut self.bottleneck),
@@ -162,7 +166,7 @@ impl Shell {
                             return Ok(code);
                         }
                     } else if signal.ssi_code != SI_KERNEL {
-                        // From the keyboard it has reached the program already.
+                        // A signal from the keyboard has reached the program as well.
                         self.end();
                     }
                 }
@@ -170,7 +174,7 @@ impl Shell {
         }
     }
 
-    /// Asks the program to end; the second time it has no choice.
+    /// Asks the program to end, and kills it the second time.
     fn end(&mut self) {
         let signal = if self.asked_to_end { Signal::SIGKILL } else { Signal::SIGTERM };
         self.asked_to_end = true;
@@ -185,14 +189,15 @@ impl Shell {
     }
 }
 
-/// What the first process says of itself: it has a process namespace, in which nobody sees us.
+/// Message of the first process: it has its own process namespace, in which no program sees this
+/// process.
 const IN_OWN_NAMESPACE: u8 = 1;
 
-/// `si_code` of a signal that the kernel sent, as it does for the keyboard (sigaction(2)).
+/// `si_code` of signals from the kernel, such as those of the keyboard (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
 
 fn block_signals() -> Result<SignalFd, LiveError> {
-    let failed = |errno| LiveError::system("signals cannot be taken over", errno);
+    let failed = |errno| LiveError::system("signals cannot be received", errno);
     let mut set = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
         set.add(signal);
@@ -201,7 +206,7 @@ fn block_signals() -> Result<SignalFd, LiveError> {
     SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
 }
 
-/// The exit code of a process that has ended.
+/// Returns the exit code of a process that has ended.
 fn code_of(status: WaitStatus) -> Option<i32> {
     match status {
         WaitStatus::Exited(_, code) => Some(code),
@@ -210,7 +215,8 @@ fn code_of(status: WaitStatus) -> Option<i32> {
     }
 }
 
-/// The first process of the place: starts the others, buries the dead, and takes everybody along when it ends.
+/// The first process of the program's namespaces. It starts the others, reaps them, and ends them
+/// with itself.
 struct Init<'a> {
     config: &'a ShellConfig,
     ends: &'a [End; 2],
@@ -219,9 +225,11 @@ struct Init<'a> {
 }
 
 impl Init<'_> {
-    /// Does all this and returns the exit code. The process must end with [`process::leave`] then.
+    /// Runs the process and returns the exit code. The process must end with [`process::leave`]
+    /// then.
     fn run(self, mut parent: UnixStream) -> i32 {
-        // Whoever reads our byte is alive after it was asked to take us along; if it is dead already, nobody answers.
+        // The parent answers only if it still lives after `die_with_parent` took effect. If it has
+        // died, the read fails.
         let namespace = if std::process::id() == 1 { IN_OWN_NAMESPACE } else { 0 };
         let together = process::die_with_parent().is_ok()
             && process::keep_others_out().is_ok()
@@ -238,25 +246,27 @@ impl Init<'_> {
         match started {
             Ok(program) => attend(Pid::from_raw(program.id().cast_signed())),
             Err((code, error)) => {
-                // A message that nobody can read stops nothing.
+                // An unreadable standard error must not change the exit code.
                 let _ = writeln!(std::io::stderr(), "error: {error}");
                 code
             }
         }
     }
 
-    /// Closes what was opened for the process that carries packets: its sockets lead to the host's networks. What the caller
-    /// opened for the program stays open until the program has it.
+    /// Closes the descriptors of the process that carries packets, because its sockets lead to the
+    /// host's networks. Descriptors that the caller opened for the program stay open until the
+    /// program has them.
     #[expect(unsafe_code, reason = "closes descriptors whose owners are on the stack")]
     fn close_inherited(&self) -> Result<(), LiveError> {
         let server = self.server.as_ref().map(AsFd::as_fd);
         let kept: Vec<BorrowedFd<'_>> = server.into_iter().chain([self.client.as_fd()]).collect();
-        // SAFETY: `kept` is all that is used of what was opened before, and this process ends with `leave`.
+        // SAFETY: of the descriptors opened before, only `kept` is used, and this process ends with
+        // `leave`.
         unsafe { process::close_descriptors(Descriptors::Ours, &kept) }.map_err(descriptors_stay)
     }
 
-    /// A /proc that shows the processes of this place, and an /etc/hosts that knows `client` and `server`. Where they cannot
-    /// be had, programs see those of the host.
+    /// Mounts a /proc with the processes of this namespace, and an /etc/hosts with the names
+    /// `client` and `server`. If that fails, programs see those of the host.
     fn make_own_files(&self) {
         if unshare(CloneFlags::CLONE_NEWNS).is_err() {
             return;
@@ -272,7 +282,7 @@ impl Init<'_> {
             MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
             none,
         );
-        // A container may not let us, and has it read-only itself.
+        // A container may forbid this, and then has it read-only itself.
         let _ = settings::make_read_only();
         let of_host = fs::read_to_string("/etc/hosts").unwrap_or_default();
         let mut hosts = String::new();
@@ -281,9 +291,10 @@ impl Init<'_> {
             hosts.extend(end.v6.map(|v6| format!("{v6} {name}\n")));
         }
         hosts.push_str(&of_host);
-        // Without a server of its own the place sees the host's networks, and their names.
+        // Without its own server, the program uses the host's networks and name servers.
         let name_servers = if self.server.is_none() { nat::name_servers() } else { None };
-        // The file is made in a file system of our own, which then disappears from sight under the place it was put at.
+        // The files are created in a temporary file system, which is detached after they are
+        // mounted at their places.
         if mount(
             Some("tmpfs"),
             "/tmp",
@@ -329,13 +340,14 @@ impl Init<'_> {
             command.env("GOODQUEUE_SERVER_V6", v6.to_string());
         }
         let started = process::as_if_from_a_shell(&mut command).spawn().map_err(|error| {
-            // As shells do: 127 for what is not there, 126 for what cannot be run.
+            // Exit codes of shells: 127 if the program does not exist, 126 if it cannot be run.
             let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
             let what = format_args!("`{}` cannot be run", program.display()).to_string();
             (code, LiveError::system(what, error))
         })?;
         drop((self.client, self.server));
-        // SAFETY: the owners of all that is left are below us on the stack, and this process ends with `leave`.
+        // SAFETY: the owners of all other descriptors are below this frame on the stack, and this
+        // process ends with `leave`.
         unsafe { process::close_descriptors(Descriptors::All, &[]) }
             .map_err(|error| cannot(descriptors_stay(error)))?;
         Ok(started)
@@ -357,7 +369,8 @@ impl Init<'_> {
                     cannot(LiveError::system("the built-in server cannot be started", errno))
                 })?;
                 if matches!(forked, Forked::Child) {
-                    // SAFETY: the server opens all that it uses itself, and this process ends with `leave`.
+                    // SAFETY: the server opens all its descriptors itself, and this process ends
+                    // with `leave`.
                     let alone = unsafe { process::close_descriptors(Descriptors::All, &[]) }.is_ok()
                         && process::keep_others_out().is_ok()
                         && namespace::drop_privileges().is_ok();
@@ -376,9 +389,9 @@ fn descriptors_stay(error: std::io::Error) -> LiveError {
     LiveError::system("inherited descriptors cannot be closed", error).help("/proc must be mounted")
 }
 
-/// Waits for the program; all others are only buried.
+/// Waits for the program, and reaps all other processes.
 fn attend(program: Pid) -> i32 {
-    // Signals are blocked here since before the fork; they wait until they are asked for.
+    // Signals have been blocked since before the fork. They wait for this set.
     let mut set = SigSet::empty();
     for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
         set.add(signal);
@@ -397,7 +410,7 @@ fn attend(program: Pid) -> i32 {
         }
         if set.wait() == Ok(Signal::SIGTERM) {
             if std::process::id() == 1 {
-                // To everybody in this place but us.
+                // -1 stands for all processes of this namespace except this one.
                 let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
             } else {
                 let _ = kill(program, Signal::SIGTERM);
@@ -406,10 +419,10 @@ fn attend(program: Pid) -> i32 {
     }
 }
 
-/// The program has ended; whoever is left gets a moment to do so, too, before the kernel ends them with us.
+/// Gives the remaining processes a moment to end before the kernel kills them.
 fn end_the_others() {
     if std::process::id() != 1 {
-        // Not in a place of our own: our children, at least, die with us.
+        // Without a process namespace, at least our own children end with this process.
         return;
     }
     let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
@@ -422,7 +435,8 @@ fn end_the_others() {
     }
 }
 
-/// Waits until something in this network namespace listens, a second at most: a client that comes sooner finds nobody.
+/// Waits until a process in this network namespace listens, for at most one second. A client that
+/// starts sooner would find no server.
 fn wait_for_listener() {
     for _ in 0..100 {
         let listening = |file: &str, state: &str| {

@@ -1,4 +1,4 @@
-//! A file that is written behind the back of the loop: a disk may be slow or full, packets go on.
+//! A file that a thread writes, so that a slow or full disk does not stop the packets.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 
 use crate::error::LiveError;
 
-/// Takes whatever is written and hands it to a thread in blocks. Writing never waits: when the disk cannot follow, or is
-/// full, the file ends there, and [`Sink::trouble`] says so.
+/// Passes written bytes to a thread in blocks. Writing never blocks. If the disk is full or too
+/// slow, the file ends there, and [`Sink::trouble`] reports it.
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
@@ -23,10 +23,11 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Begins a file. Nobody else may read it: a file of that name is removed first. A device or a FIFO is written to.
+    /// Creates a file that only this user can read. Replaces an existing file; writes to an
+    /// existing device or FIFO.
     ///
     /// # Errors
-    /// It cannot be made, or is a symbolic link.
+    /// It cannot be created, or it is a symbolic link.
     pub fn create(path: &Path) -> Result<Self, LiveError> {
         let failed = |error| LiveError::system(format_args!("`{}` cannot be written", path.display()), error);
         check(path)?;
@@ -56,7 +57,7 @@ impl Sink {
         })
     }
 
-    /// A sentence, once, if the file ended too early.
+    /// Returns a message, once, if the file ended too early.
     pub fn trouble(&mut self) -> Option<String> {
         if self.told {
             return None;
@@ -68,7 +69,7 @@ impl Sink {
         };
         self.told = true;
         self.lost = true;
-        Some(format!("`{}` ends here: {why}; packets are carried on", self.path.display()))
+        Some(format!("`{}` ends here: {why}; packets are still forwarded", self.path.display()))
     }
 
     fn send(&mut self) {
@@ -94,14 +95,14 @@ impl Write for Sink {
         Ok(bytes.len())
     }
 
-    /// Ends the file: waits until all of it is written.
+    /// Ends the file. Waits until all of it is written.
     fn flush(&mut self) -> io::Result<()> {
         if !self.block.is_empty() && !self.lost {
             self.send();
         }
         self.blocks = None;
         match self.writer.take().map(JoinHandle::join) {
-            Some(Err(_)) => Err(io::Error::other("the writer ended")),
+            Some(Err(_)) => Err(io::Error::other("the thread that writes has ended")),
             _ => Ok(()),
         }
     }
@@ -113,8 +114,8 @@ impl Drop for Sink {
     }
 }
 
-/// Fails if packets must not be written to `path`: whoever may write its folder could have left a symbolic link there, and
-/// packets are private.
+/// Checks that `path` is not a symbolic link. Packets are private, and any user who may write to
+/// the folder could have created the link.
 ///
 /// # Errors
 /// It is a symbolic link.
@@ -122,7 +123,7 @@ pub fn check(path: &Path) -> Result<(), LiveError> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
     if is_link && !is_of_the_system(path) {
         return Err(LiveError::new(format!(
-            "`{}` is a symbolic link, and packets are not written to where others may have them led",
+            "`{}` is a symbolic link, and packets are not written through links that others may have created",
             path.display()
         ))
         .help("name the file itself, or remove the link"));
@@ -130,11 +131,11 @@ pub fn check(path: &Path) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Opens a file that is made now, or what is there and no file.
+/// Creates a new file, or opens an existing device or FIFO.
 fn begin(path: &Path) -> io::Result<File> {
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => fs::remove_file(path)?,
-        // The owner and the mode that somebody else gave it do not matter: nothing is kept there.
+        // A file of another user may have any owner and mode, so it is removed, not reused.
         Ok(about) if !about.is_dir() => {
             let follow = if is_of_the_system(path) { 0 } else { libc::O_NOFOLLOW };
             return File::options().append(true).custom_flags(follow).open(path);
@@ -144,14 +145,14 @@ fn begin(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// `/dev/stdout` and its like are links of the system.
+/// True of `/dev/stdout` and other links of the system.
 fn is_of_the_system(path: &Path) -> bool {
     let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
     folder.is_some_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
 }
 
 const BLOCK: usize = 256 << 10;
-/// 16 MiB in flight: a second of headers at full speed.
+/// Blocks that may wait: 16 MiB, a second of headers at full speed.
 const BLOCKS: usize = 64;
 
 #[cfg(test)]
@@ -166,8 +167,11 @@ mod tests {
         }
         sink.flush().unwrap();
         let trouble = sink.trouble().unwrap();
-        assert!(trouble.contains("/dev/full") && trouble.contains("packets are carried on"), "{trouble}");
-        assert_eq!(sink.trouble(), None, "said once");
+        assert!(
+            trouble.contains("/dev/full") && trouble.contains("packets are still forwarded"),
+            "{trouble}"
+        );
+        assert_eq!(sink.trouble(), None, "reported once");
     }
 
     fn folder(name: &str) -> PathBuf {
@@ -183,7 +187,7 @@ mod tests {
         let path = folder.join("run.jsonl");
         fs::write(&path, "left by another user, who still has it open").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        // Only root can plant what is another user's.
+        // Only root can create a file of another user.
         let _ = chown(&path, Some(12_345), Some(12_345));
         let planted = File::open(&path).unwrap();
         let mut sink = Sink::create(&path).unwrap();
@@ -193,7 +197,7 @@ mod tests {
         let own = fs::metadata("/proc/self").unwrap();
         assert_eq!((about.mode() & 0o777, about.uid()), (0o600, own.uid()));
         assert_eq!(fs::read(&path).unwrap(), b"packets");
-        assert_eq!(planted.metadata().unwrap().nlink(), 0, "the other file is gone, not written to");
+        assert_eq!(planted.metadata().unwrap().nlink(), 0, "the other file is removed, not written to");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,4 +1,5 @@
-//! Unix sockets in the file system: which existing file a socket may replace, and its removal at the end.
+//! Unix sockets in the file system: which existing file a socket may replace, and its removal at
+//! the end.
 
 use std::fs;
 use std::io::ErrorKind;

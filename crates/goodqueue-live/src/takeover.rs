@@ -1,8 +1,10 @@
-//! Giving the addresses and routes of one interface of the host to another, for as long as this process lives.
+//! Moving the addresses and routes of one interface to another for the lifetime of this process,
+//! for `shape --take-over`.
 //!
-//! The host then sends and receives through the other interface, which has the same hardware address, and its network stack
-//! sees no more of what comes in at the first one: only our packet socket does. That rule and the other interface end with
-//! this process; the addresses and routes are restored by a [`Guardian`].
+//! The host then sends and receives through the other interface, which has the same hardware
+//! address. A packet filter rule hides frames that arrive at the first interface from the host's
+//! network stack; only our packet socket sees them. The rule and the other interface end with this
+//! process. A [`Guardian`] restores addresses and routes.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -12,7 +14,7 @@ use crate::netlink::{self, Netlink, Restorable, attribute, attributes};
 use crate::nftables::{Chain, Family, HOOK_INGRESS, Rule, Rules};
 use crate::undo::{Guardian, Undo};
 
-/// Addresses and routes are where they were when this is dropped.
+/// A taken-over interface. Dropping this restores its addresses and routes.
 #[derive(Debug)]
 pub(crate) struct TakeOver {
     _rules: Rules,
@@ -20,10 +22,12 @@ pub(crate) struct TakeOver {
 }
 
 impl TakeOver {
-    /// The interface `to`, which is up, takes over from `from`. What has to be undone is written to `undo_file` first.
+    /// Moves addresses and routes from `from` to `to`, which must be up. Writes the previous state
+    /// to `undo_file` first.
     ///
     /// # Errors
-    /// We have no right to, the kernel lacks something, or `from` has a route that we could not restore. Nothing is changed.
+    /// This process lacks the privilege, the kernel lacks a feature, or `from` has a route that
+    /// could not be restored. Nothing is changed.
     pub(crate) fn begin(from: &str, to: &str, undo_file: &Path) -> Result<Self, LiveError> {
         let mut netlink = Netlink::open()?;
         let (old, new) = (netlink::index_of(from)?, netlink::index_of(to)?);
@@ -43,7 +47,7 @@ impl TakeOver {
         }
         let guardian = Guardian::start(undo_file)?;
         undo.write(undo_file)?;
-        // From here on whatever fails is undone when the guardian is dropped.
+        // If a later step fails, dropping the guardian undoes the earlier ones.
         let nothing = [Rule::default().drop()];
         let ingress = Chain {
             name: "ingress",
@@ -57,7 +61,8 @@ impl TakeOver {
         for message in &addresses {
             netlink.restore(Restorable::Address, &address_on(message, new))?;
         }
-        // The first address of a network may take the others along.
+        // The kernel may remove the other addresses of a network with its first one, so that one
+        // goes last.
         for message in addresses.iter().rev() {
             let _ = netlink.remove(Restorable::Address, message);
         }
@@ -71,7 +76,8 @@ impl TakeOver {
     }
 }
 
-/// The routes of an interface that do not come with its addresses, those first through which gateways are reached.
+/// Returns the routes of an interface, except those that come with its addresses. Routes without a
+/// gateway come first, because gateways are reached through them.
 fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, LiveError> {
     let mut routes = Vec::new();
     for message in all {
@@ -83,8 +89,10 @@ fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, Li
             continue;
         }
         if of(RTA_MULTIPATH).is_some_and(|hops| hops_through(hops, index)) {
-            return Err(LiveError::new(format!("a route has several ways, one of them through `{name}`"))
-                .help("a route of one way can be given to another interface and back: `ip route` shows it"));
+            return Err(LiveError::new(format!(
+                "a route has several next hops, one of them through `{name}`"
+            ))
+            .help("--take-over can only move routes with one next hop; `ip route` shows them"));
         }
         if of(RTA_OIF).and_then(number) == Some(index) && header[5] != PROTOCOL_KERNEL {
             routes.push(route(message, index));
@@ -96,7 +104,7 @@ fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, Li
     Ok(routes)
 }
 
-/// `struct rtnexthop`: length, flags, hops, interface; attributes.
+/// True if one of the next hops (`struct rtnexthop`) uses this interface.
 fn hops_through(mut hops: &[u8], index: u32) -> bool {
     while let Some(hop) = hops.first_chunk::<8>() {
         if u32::from_ne_bytes([hop[4], hop[5], hop[6], hop[7]]) == index {
@@ -108,7 +116,8 @@ fn hops_through(mut hops: &[u8], index: u32) -> bool {
     false
 }
 
-/// A route as it can be set, with `index` for its interface: without what the kernel only tells.
+/// Returns a route as it can be set, through the interface `index`: without the fields that the
+/// kernel only reports.
 fn route(message: &[u8], index: u32) -> Vec<u8> {
     let mut bytes = message.get(..ROUTE_HEADER).unwrap_or_default().to_vec();
     if let Some(flags) = bytes.get_mut(8..12) {
@@ -130,7 +139,7 @@ fn address_on(message: &[u8], index: u32) -> Vec<u8> {
     if let Some(place) = bytes.get_mut(4..8) {
         place.copy_from_slice(&index.to_ne_bytes());
     }
-    // A label names the interface.
+    // A label contains the name of the old interface.
     for (kind, value) in attributes(message, ADDRESS_HEADER).filter(|one| one.0 != IFA_LABEL) {
         bytes.extend(attribute(kind, value));
     }
@@ -142,7 +151,7 @@ fn index_of_address(message: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes([header[4], header[5], header[6], header[7]]))
 }
 
-/// Each interface has its own.
+/// True of a link-local address, of which each interface has its own.
 fn is_link_local(message: &[u8]) -> bool {
     message
         .first_chunk::<ADDRESS_HEADER>()
@@ -187,6 +196,6 @@ const RTA_TABLE: u16 = 15;
 const RTA_VIA: u16 = 18;
 const RTA_NH_ID: u16 = 30;
 const TABLE_LOCAL: u32 = 255;
-/// It comes with an address, and goes with it.
+/// Routes of this protocol come and go with an address.
 const PROTOCOL_KERNEL: u8 = 2;
 const ONLINK: u32 = 4;

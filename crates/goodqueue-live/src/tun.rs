@@ -31,7 +31,8 @@ impl Tun {
         Self::open(name, false)
     }
 
-    /// Creates a TAP device, which carries Ethernet frames, in the network namespace of this thread.
+    /// Creates a TAP device, which carries Ethernet frames, in the network namespace of this
+    /// thread.
     ///
     /// # Errors
     /// As for [`Tun::create`].

@@ -1,10 +1,11 @@
-//! What is changed about the host, written down before it is changed, and changed back when the process ends - however that
-//! comes about.
+//! Undo files: changes to the host are recorded before they are made, and are undone when the
+//! process ends in any way.
 //!
-//! Nearly everything that the live path makes ends with a descriptor. What does not (a setting below `/proc/sys`, an address
-//! that moved) is first written to an *undo file*: whole, on the disk, under its name only then. A [`Guardian`] - a process
-//! that does nothing but wait for the end of this one - restores from it, also after `kill -9`. Should the guardian be killed
-//! as well, the file is still there, and `goodqueue shape --undo FILE` does the same.
+//! Nearly everything that the live path creates ends with a descriptor. Other changes (a setting
+//! below `/proc/sys`, an address that moved) are first written to an *undo file*, which gets its
+//! name only once it is complete and on the disk. A [`Guardian`], a process that only waits for the
+//! end of this one, restores the host from this file, even after `kill -9`. If the guardian is
+//! killed as well, the file remains, and `goodqueue shape --undo FILE` does the same.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -21,12 +22,12 @@ use crate::error::LiveError;
 use crate::netlink::{self, Netlink, Restorable};
 use crate::process::{self, Forked};
 
-/// What a host was like.
+/// The previous state of the host.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Undo {
-    /// Who changes it, in words.
+    /// The command that changes the host.
     pub by: String,
-    /// The number of that process.
+    /// Number of the process that changes it.
     process: u32,
     steps: Vec<Step>,
 }
@@ -40,22 +41,22 @@ enum Step {
 }
 
 impl Undo {
-    /// Nothing yet; `by` says who will change something.
+    /// Creates an empty record. `by` names the command that will change the host.
     #[must_use]
     pub fn by(by: &str) -> Self {
         Self { by: by.to_owned(), process: std::process::id(), steps: Vec::new() }
     }
 
-    /// Nothing is changed that outlives the process.
+    /// True if no change has to be undone.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Notes the value of a setting below `/proc/sys/net`.
+    /// Records the value of a setting below `/proc/sys/net`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The setting cannot be read.
     pub fn note_setting(&mut self, key: &str) -> Result<(), LiveError> {
         let value = fs::read_to_string(format!("{SETTINGS}/{key}"))
             .map_err(|error| LiveError::system(format_args!("net/{key} cannot be read"), error))?;
@@ -63,7 +64,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Notes an address or a route of an interface.
+    /// Records an address or a route of an interface.
     pub(crate) fn note(
         &mut self,
         interface: &str,
@@ -81,25 +82,23 @@ impl Undo {
         });
     }
 
-    /// Writes it down at `path`: whole and on the disk, or not at all. Nobody else may read it.
+    /// Writes the undo file: complete and on the disk, or not at all. Only this user can read it.
     ///
     /// # Errors
-    /// There is such a file already - somebody did not undo what it says -, or it cannot be written.
+    /// The file exists, because its changes have not been undone, or it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), LiveError> {
         let failed = |error| {
             LiveError::system(format_args!("the undo file `{}` cannot be written", path.display()), error)
-                .help("nothing was changed; choose another place with --undo-file")
+                .help("nothing was changed; choose another path with --undo-file")
         };
         if path.exists() {
-            return Err(LiveError::new(format!("there is an undo file `{}` already", path.display())).help(
-                format!(
-                    "end the run that wrote it, or restore what it says first: goodqueue shape --undo {}",
-                    path.display()
-                ),
-            ));
+            return Err(LiveError::new(format!("the undo file `{}` exists", path.display())).help(format!(
+                "end the run that wrote it, or undo its changes first: goodqueue shape --undo {}",
+                path.display()
+            )));
         }
         let temporary = path.with_extension("tmp");
-        // What is left of one that was killed while it wrote.
+        // A process that was killed while it wrote left this file behind.
         let _ = fs::remove_file(&temporary);
         let written = File::options()
             .write(true)
@@ -107,22 +106,22 @@ impl Undo {
             .mode(0o600)
             .open(&temporary)
             .and_then(|mut file| file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all()))
-            // Unlike a renaming, a link does not replace a file that came meanwhile.
+            // Unlike renaming, linking does not replace a file that appeared in the meantime.
             .and_then(|()| fs::hard_link(&temporary, path));
         let _ = fs::remove_file(&temporary);
         written.map_err(failed)?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            // The name must be on the disk as well.
+            // The name must reach the disk as well.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())
     }
 
-    /// The text of the undo file.
+    /// Returns the text of the undo file.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{FIRST_LINE}\n# {} changed what follows; `goodqueue shape --undo FILE` changes it back.\nprocess {}\nboot {}\n",
+            "{FIRST_LINE}\n# {} made these changes; `goodqueue shape --undo FILE` undoes them.\nprocess {}\nboot {}\n",
             self.by.replace('\n', " "),
             self.process,
             boot()
@@ -145,13 +144,13 @@ impl Undo {
     /// Reads an undo file.
     ///
     /// # Errors
-    /// It is not one, it is not ours, or it is not whole.
+    /// It is not an undo file, another user could have written it, or it is incomplete.
     pub fn read(path: &Path) -> Result<Self, LiveError> {
         let name = path.display();
         let mut file = File::open(path).map_err(|error| {
             LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
         })?;
-        // What stands in it is done with all privileges: nobody else may have written it.
+        // Its contents are applied with all privileges, so no other user may have written them.
         let about = file.metadata().map_err(|error| {
             LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
         })?;
@@ -159,8 +158,8 @@ impl Undo {
             || about.mode() & 0o022 != 0
             || !about.is_file()
         {
-            return Err(LiveError::new(format!("`{name}` could have been written by somebody else"))
-                .help("an undo file belongs to who runs this, and only they may write it"));
+            return Err(LiveError::new(format!("`{name}` could have been written by another user"))
+                .help("an undo file must belong to the user who runs this, and only that user may have write permission"));
         }
         let mut text = String::new();
         (&mut file).take(LARGEST_FILE).read_to_string(&mut text).map_err(|error| {
@@ -170,7 +169,7 @@ impl Undo {
             .map_err(|(line, problem)| LiveError::new(format!("`{name}`, line {line}: {problem}")))
     }
 
-    /// The settings below `/proc/sys/net` that it restores, with their values.
+    /// Returns the settings below `/proc/sys/net` that it restores, with their values.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Setting(key, value) => Some((key.as_str(), value.as_str())),
@@ -178,14 +177,15 @@ impl Undo {
         })
     }
 
-    /// Reads the text of an undo file.
+    /// Parses the text of an undo file.
     ///
     /// # Errors
-    /// It is not one, it asks for something else than to undo, or it is not whole: the line, and what is wrong with it.
+    /// The line and the problem, if this is not an undo file, is incomplete, or asks for anything
+    /// other than an undo.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         if lines.next().map(|line| line.1) != Some(FIRST_LINE) {
-            return Err((1, "this is no undo file of goodqueue".to_owned()));
+            return Err((1, "this is not an undo file of goodqueue".to_owned()));
         }
         let mut undo = Self::default();
         let mut words = String::new();
@@ -199,26 +199,27 @@ impl Undo {
                 "#" => words = line.trim_start_matches(['#', ' ']).to_owned(),
                 "boot" if field() != boot() => {
                     return Err(wrong(
-                        "the machine was started since: what was changed is gone, remove the file",
+                        "the machine has been rebooted since, which undid the changes: remove the file",
                     ));
                 }
                 "boot" => {}
                 "process" => {
-                    undo.process = field().parse().map_err(|_| wrong("this is no number of a process"))?;
+                    undo.process =
+                        field().parse().map_err(|_| wrong("this is not the number of a process"))?;
                 }
                 "setting" => {
                     let (key, value) = (field(), field());
                     if !is_changed(key) || value.is_empty() || !value.bytes().all(|c| c.is_ascii_digit()) {
-                        return Err(wrong("this is no setting that goodqueue changes"));
+                        return Err(wrong("goodqueue does not change this setting"));
                     }
                     undo.steps.push(Step::Setting(key.to_owned(), value.to_owned()));
                 }
                 name => {
                     let what =
-                        Restorable::named(name).ok_or_else(|| wrong("nobody knows how to undo this"))?;
+                        Restorable::named(name).ok_or_else(|| wrong("this kind of change is unknown"))?;
                     let (interface, index, hex) = (field().to_owned(), field(), field());
-                    let index = index.parse().map_err(|_| wrong("this is no number of an interface"))?;
-                    let message = bytes(hex).ok_or_else(|| wrong("these are no bytes"))?;
+                    let index = index.parse().map_err(|_| wrong("this is not the index of an interface"))?;
+                    let message = bytes(hex).ok_or_else(|| wrong("these are not hexadecimal bytes"))?;
                     let words = std::mem::take(&mut words);
                     undo.steps.push(Step::Restore { interface, index, what, words, message });
                 }
@@ -227,7 +228,7 @@ impl Undo {
         Err((text.lines().count(), "the file ends too early".to_owned()))
     }
 
-    /// Changes everything back, and says in words what it did, and what could not be done.
+    /// Restores everything. Returns one sentence for each step: restored, or why not.
     #[must_use]
     pub fn apply(&self) -> Vec<Result<String, String>> {
         let mut netlink = Netlink::open().map_err(|error| error.to_string());
@@ -241,7 +242,7 @@ impl Undo {
                     let now = netlink::index_of(interface).map_err(|error| error.problem().to_owned())?;
                     if now != *index {
                         return Err(format!(
-                            "`{interface}` is another interface than it was: {words} is not restored"
+                            "`{interface}` has been replaced by another interface: {words} is not restored"
                         ));
                     }
                     netlink
@@ -256,7 +257,7 @@ impl Undo {
     }
 }
 
-/// What is so already needs no right to be set.
+/// Writes a setting, unless it has the value already, which needs no privilege.
 fn set(path: &str, value: &str) -> std::io::Result<()> {
     if fs::read_to_string(path)?.trim() == value {
         return Ok(());
@@ -264,27 +265,27 @@ fn set(path: &str, value: &str) -> std::io::Result<()> {
     fs::write(path, value)
 }
 
-/// Restores what the file at `path` says, and removes it if all went well.
+/// Restores the host from the undo file at `path`, and removes the file on success.
 ///
 /// # Errors
-/// It cannot be read, or something cannot be restored; then the file stays.
+/// The file cannot be read, or a step failed. The file stays then.
 pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
     crate::settings::make_writable();
     let outcomes = Undo::read(path)?.apply();
     let wrong: Vec<String> = outcomes.iter().filter_map(|outcome| outcome.clone().err()).collect();
     if !wrong.is_empty() {
-        return Err(LiveError::new(format!("not everything could be restored: {}", wrong.join("; ")))
-            .help(format!("`{}` stays where it is", path.display())));
+        return Err(LiveError::new(format!("some changes could not be undone: {}", wrong.join("; ")))
+            .help(format!("the undo file `{}` is kept", path.display())));
     }
     fs::remove_file(path)
         .map_err(|error| LiveError::system(format_args!("`{}` cannot be removed", path.display()), error))?;
     Ok(outcomes.into_iter().flatten().collect())
 }
 
-/// A process that waits for the end of this one and then restores what an undo file says.
+/// A process that waits for the end of this one and then restores the host from an undo file.
 ///
-/// It has a session of its own, so that what ends everybody at a terminal does not end it, and keeps no descriptor but a
-/// pipe and no capability but that to change the network.
+/// It has its own session, so signals from a terminal do not reach it. It keeps one pipe and the
+/// capability to change the network, and nothing else.
 #[derive(Debug)]
 pub struct Guardian {
     pipe: Option<OwnedFd>,
@@ -293,11 +294,11 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Begins to wait for an undo file of this process at `path`, and for its end. The file is written after this: there is
-    /// no moment at which nobody would undo what it says. The process must have one thread only.
+    /// Starts the guardian of the undo file at `path`. The file is written after this, so there is
+    /// no moment in which nobody would undo its changes. The process must have one thread only.
     ///
     /// # Errors
-    /// The system gives no process.
+    /// The system refuses the process.
     pub fn start(path: &Path) -> Result<Self, LiveError> {
         let failed = |error: std::io::Error| {
             LiveError::system("the process that undoes changes cannot be started", error)
@@ -322,7 +323,7 @@ impl Guardian {
         }
     }
 
-    /// Where the undo file is.
+    /// Returns the path of the undo file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -330,7 +331,7 @@ impl Guardian {
 }
 
 impl Drop for Guardian {
-    /// Everything is as it was when this returns.
+    /// Waits until the host is restored.
     fn drop(&mut self) {
         self.pipe = None;
         let _ = waitpid(self.pid, None);
@@ -339,7 +340,7 @@ impl Drop for Guardian {
 
 fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
     let _ = setsid();
-    // What asks this process to end is waited out: it ends as soon as the other one does.
+    // Signals that ask for the end are ignored, because it ends as soon as the other process does.
     let _ = SigSet::all().thread_set_mask();
     let _ = process::be_called("gq-undo");
     let keep: caps::CapsHashSet = [caps::Capability::CAP_NET_ADMIN].into_iter().collect();
@@ -353,11 +354,12 @@ fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
     drop(ready);
     while pipe.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
     let _ = fs::remove_file(path.with_extension("tmp"));
-    // Somebody else's is left alone.
+    // An undo file of another process is left alone.
     !Undo::read(path).is_ok_and(|undo| undo.process == guarded) || undo(path).is_ok()
 }
 
-/// True of the settings that goodqueue changes: the forwarding of one interface, and no path to anything else.
+/// True of the settings that goodqueue changes: the forwarding of one interface, and no path to
+/// anything else.
 fn is_changed(key: &str) -> bool {
     let mut parts = key.split('/');
     let family_is_known = ["ipv4", "ipv6"].map(Some).contains(&parts.next());
@@ -381,12 +383,13 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Of this start of the machine.
+/// Returns the identifier of this boot of the machine.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Where undo files are by default: gone after the next start of the machine, as what they undo.
+/// Returns the default path of an undo file, below `/run`: the file disappears at the next boot, as
+/// its changes do.
 #[must_use]
 pub fn default_path(name: &str) -> PathBuf {
     let run = Path::new("/run");
@@ -401,7 +404,7 @@ pub fn default_path(name: &str) -> PathBuf {
 const SETTINGS: &str = "/proc/sys/net";
 const FIRST_LINE: &str = "goodqueue undo 1";
 const LAST_LINE: &str = "end";
-/// Ten thousand routes.
+/// Bytes of an undo file: enough for ten thousand routes.
 const LARGEST_FILE: u64 = 4 << 20;
 
 #[cfg(test)]
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_only_once_it_is_whole() {
+    fn an_undo_file_is_read_back_and_only_if_it_is_complete() {
         let folder = std::env::temp_dir().join(format!("goodqueue-undo-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("undo");
@@ -424,11 +427,11 @@ mod tests {
         let read = Undo::read(&path).unwrap();
         assert_eq!(read.steps, some().steps);
         let again = some().write(&path).unwrap_err().to_string();
-        assert!(again.contains("already") && again.contains("--undo"), "{again}");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no half of it is left beside it");
+        assert!(again.contains("exists") && again.contains("--undo"), "{again}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
         let text = fs::read_to_string(&path).unwrap();
         for end in 0..text.len() - LAST_LINE.len() - 1 {
-            assert!(Undo::parse(&text[..end]).is_err(), "{end} bytes are not all");
+            assert!(Undo::parse(&text[..end]).is_err(), "{end} bytes are incomplete");
         }
         fs::remove_dir_all(&folder).unwrap();
     }
@@ -459,13 +462,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_write_is_not_obeyed() {
+    fn a_file_that_other_users_may_write_is_not_applied() {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("goodqueue-undo-open-{}", std::process::id()));
         some().write(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         let refused = Undo::read(&path).unwrap_err().to_string();
         fs::remove_file(&path).unwrap();
-        assert!(refused.contains("somebody else"), "{refused}");
+        assert!(refused.contains("another user"), "{refused}");
     }
 }

@@ -1,5 +1,6 @@
-//! What the live path survives: the hostile and unlucky inputs H80 to H99, each with its answer and the tests that show it, or
-//! the reason why there is none. Tests without a file are in this folder.
+//! What the live path survives: the hostile and unlucky inputs H80 to H99, each with its answer and
+//! the tests that show it, or the reason why there is none. Tests without a file are in this
+//! folder.
 //!
 //! | id | input | answer | test |
 //! |---|---|---|---|
@@ -7,7 +8,7 @@
 //! | H81 | empty reads, long packets, packet-information and offload headers | the offload header is asked for and believed only as far as it fits the packet; packets up to 128 KiB are read whole; an empty packet is one flow's | `headers_that_contradict_each_other_give_nothing_and_harm_nothing` (gso/tests.rs), `whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond` (packet/tests.rs), `headers_without_end_and_headers_cut_short_are_carried` |
 //! | H82 | MTU changed, address removed, device renamed or deleted | a new MTU is a longer packet; a name is asked for once; deletion ends the run | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
 //! | H83 | two on one name, bad names | refused with a sentence | `two_cannot_have_one_name`, `names_that_the_kernel_would_refuse_or_change_are_refused` (interface_name.rs) |
-//! | H84 | kill -9, stop and continue, a clock that jumps | nothing is left; it goes on; the clock is monotonic and time is the packets' | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `a_comparison_that_is_killed_leaves_no_process_behind`, `stopped_and_continued_it_goes_on`, `a_process_that_stood_still_goes_on_as_if_it_had_not` (link/tests.rs) |
+//! | H84 | kill -9, stop and continue, a clock that jumps | nothing is left; it goes on; the clock is monotonic and time is the packets' | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `a_comparison_that_is_killed_leaves_no_process_behind`, `stopped_and_continued_it_goes_on`, `a_stopped_process_resumes_as_if_it_had_not_stopped` (link/tests.rs) |
 //! | H85 | set-up that fails half way | everything made so far hangs on descriptors and namespaces of this process, or stands in an undo file | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `without_tun_devices_it_says_so_in_one_sentence`, `nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was` |
 //! | H86 | disk full while recording | the file ends with a note, packets go on | `a_full_disk_ends_the_recording_and_not_the_traffic`, `a_full_disk_ends_the_capture_and_not_the_traffic` |
 //! | H87 | floods of small packets, fragments, ICMP | a fixed budget of memory, a bounded batch per turn; we send no ICMP | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `a_flood_of_fragments_is_carried_like_any_other` |
@@ -58,7 +59,8 @@ fn every_hostile_input_has_a_test_or_a_reason() {
     }
 }
 
-/// `sh -c script` inside a shell in which root may do whatever it likes; `$goodqueue` and `$folder` are set.
+/// `sh -c script` inside a shell in which root may do whatever it likes; `$goodqueue` and `$folder`
+/// are set.
 fn as_root_inside(folder: &TempDir, script: &str) -> Output {
     goodqueue()
         .args(["shell", "--quiet", "--", "sh", "-c", script])
@@ -125,7 +127,7 @@ fn a_full_disk_ends_the_recording_and_not_the_traffic() {
     good(&output);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("run.down.jsonl` ends here: No space left on device"), "{said}");
-    assert!(said.contains("packets are carried on"), "{said}");
+    assert!(said.contains("packets are still forwarded"), "{said}");
 }
 
 #[test]
@@ -193,7 +195,8 @@ fn frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering() {
     if !root_with_ip("frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering") {
         return;
     }
-    // Two bottlenecks between the same two cables: what goes through one comes back through the other.
+    // Two bottlenecks between the same two cables: what goes through one comes back through the
+    // other.
     let folder = TempDir::new().unwrap();
     let script = r#"set -e
         ip link add a0 type veth peer name a1; ip link add b0 type veth peer name b1

@@ -1,9 +1,11 @@
-//! What is changed about a host, and changed back. The "host" is a namespace that the test makes: the inside of a shell.
+//! What is changed about a host, and changed back. The "host" is a namespace that the test makes:
+//! the inside of a shell.
 
 use super::*;
 
-/// A host `h` with an interface `wan0` (203.0.113.2) to a server (203.0.113.1) in a namespace of its own, where 5001 sends a
-/// million bytes to whoever comes. What comes after it runs on that host; `$server` is a process in the server's namespace.
+/// A host `h` with an interface `wan0` (203.0.113.2) to a server (203.0.113.1) in a namespace of
+/// its own, where 5001 sends a million bytes to whoever comes. What comes after it runs on that
+/// host; `$server` is a process in the server's namespace.
 const HOST: &str = r#"set -e
     unshare --net sleep 100 & server=$!
     while [ "$(readlink /proc/$server/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.02; done
@@ -17,7 +19,8 @@ const HOST: &str = r#"set -e
     state > $folder/before
 "#;
 
-/// Runs a script on such a host. `$goodqueue`, `$this` and `$folder` are set, `$take` fetches the million bytes.
+/// Runs a script on such a host. `$goodqueue`, `$this` and `$folder` are set, `$take` fetches the
+/// million bytes.
 pub(super) fn on_a_host(folder: &TempDir, script: &str) -> Output {
     let this = std::env::current_exe().unwrap();
     let take = folder.path().join("take");
@@ -57,7 +60,7 @@ fn nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was() {
         ! eval "nsenter -t $server --net $connect"
         # Forwarding ends with the first: a second one would lose it. Where the host forwards anyway, there can be many.
         ! $goodqueue shell --nat --quiet -- true 2>$folder/said
-        grep -q 'another run with --nat lets this host forward' $folder/said
+        grep -q 'another run with --nat has enabled forwarding' $folder/said
         # Killed, the host is as before; so it is at any moment of the beginning.
         restored() { tries=0; while ! state | diff $folder/before - >/dev/null || [ -e $folder/undo ]; do
             sleep 0.02; tries=$((tries + 1)); [ $tries -lt 500 ] || { state | diff $folder/before -; return 1; }; done; }
@@ -125,7 +128,7 @@ fn shape_takes_over_an_interface_and_gives_it_back_however_it_ends() {
         grep -q 'CapPrm:.*0000000000001000' /proc/$(pgrep -x gq-undo)/status
         $take
         # A second one finds the undo file, and touches nothing.
-        $shape 2>$folder/said && exit 1; grep -q 'there is an' $folder/said
+        $shape 2>$folder/said && exit 1; grep -q 'there is an interface' $folder/said
         kill $pid; wait $pid; restored; $take
         # Killed, a second process restores.
         $shape & pid=$!
@@ -158,6 +161,6 @@ fn an_undo_file_that_is_none_is_refused() {
     std::fs::write(&file, "reboot\n").unwrap();
     let output = goodqueue().args(["shape", "--undo"]).arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no undo file of goodqueue"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not an undo file of goodqueue"));
     assert!(file.exists());
 }

@@ -1,7 +1,7 @@
 //! Real programs behind the bottleneck: what `goodqueue shell` promises, and what it survives.
 //!
-//! The programs are this very file: a test runs itself again inside, in the role of a client (`ROLE`). Where namespaces or
-//! TUN devices are not to be had, each test says so and passes.
+//! The programs are this very file: a test runs itself again inside, in the role of a client
+//! (`ROLE`). Where namespaces or TUN devices are not to be had, each test says so and passes.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -88,7 +88,8 @@ fn inside() {
             assert_eq!(fetch(size).unwrap(), size);
         }
         "fetch-many" => {
-            // Two hosts at each end, as far as a queue knows; by IPv4 alone where there is no other.
+            // Two hosts at each end, as far as a queue knows; by IPv4 alone where there is no
+            // other.
             let size: u64 = argument.parse().unwrap();
             let threads: Vec<_> = (0..8)
                 .map(|n| if n % 2 == 0 { "198.18.0.2" } else { "2001:2::2" })
@@ -176,7 +177,8 @@ fn echo(count: u32) {
     }
 }
 
-/// So many bytes, none like its neighbours, sent and received at once: nothing may be changed, lost or doubled.
+/// So many bytes, none like its neighbours, sent and received at once: nothing may be changed, lost
+/// or doubled.
 fn echo_stream(count: usize) {
     let stream = TcpStream::connect("198.18.0.2:7").unwrap();
     let byte = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()[0];
@@ -224,7 +226,8 @@ fn garbage() {
                 state.to_be_bytes()[0]
             })
             .collect();
-        // The kernel wants an address it can route to; the rest is noise: protocol, fragments, options, lengths.
+        // The kernel wants an address it can route to; the rest is noise: protocol, fragments,
+        // options, lengths.
         packet[16..20].copy_from_slice(&[198, 18, 0, 2]);
         packet[0] = 0x45;
         let _ = sendto(raw.as_raw_fd(), &packet, &to, MsgFlags::empty());
@@ -324,8 +327,9 @@ fn a_capture_holds_every_packet_with_its_fate() {
     assert_eq!(blocks(&std::fs::read(&pcap).unwrap()), counts, "block by block, without a library");
 }
 
-/// The packets of each interface of a pcapng file (draft-ietf-opsawg-pcapng), read by hand: every length stands at both ends of
-/// its block, every interface says its name and counts nanoseconds, each packet fits its block and says when it was.
+/// The packets of each interface of a pcapng file (draft-ietf-opsawg-pcapng), read by hand: every
+/// length stands at both ends of its block, every interface says its name and counts nanoseconds,
+/// each packet fits its block and says when it was.
 fn blocks(file: &[u8]) -> [u64; 6] {
     let mut rest = file;
     let mut interfaces = 0_u32;
@@ -353,7 +357,8 @@ fn blocks(file: &[u8]) -> [u64; 6] {
                 let interface = word(body, 0);
                 assert!(interface < interfaces);
                 let time = u64::from(word(body, 4)) << 32 | u64::from(word(body, 8));
-                // A queue's own order; what a late look finds in one direction may be older than the other's newest.
+                // A queue's own order; what a late look finds in one direction may be older than
+                // the other's newest.
                 assert!(time + 10_000_000_000 > last && time > 1_600_000_000_000_000_000, "{time} ns");
                 last = last.max(time);
                 let captured = word(body, 12) as usize;
@@ -376,7 +381,8 @@ fn marked_packets_arrive_with_correct_checksums() {
     }
     let folder = TempDir::new().unwrap();
     let stats = folder.path().join("stats.json");
-    // Every packet that waits more than a millisecond is marked; a wrong checksum would make the kernel drop it.
+    // Every packet that waits more than a millisecond is marked; a wrong checksum would make the
+    // kernel drop it.
     let qdisc = "codel limit 1000 ce_threshold 1ms ecn";
     let options = ["--quiet", "--rate", "10mbit", "--qdisc", qdisc, "--json", stats.to_str().unwrap()];
     good(&run(shell(&options, "echo 40")));
@@ -390,7 +396,8 @@ fn what_is_sent_arrives_byte_for_byte() {
     if skipped("what_is_sent_arrives_byte_for_byte") {
         return;
     }
-    // Without a limit in super-packets; with one as they come out; with losses, marks and reordering by the path.
+    // Without a limit in super-packets; with one as they come out; with losses, marks and
+    // reordering by the path.
     for options in [
         &[][..],
         &["--rate", "300mbit", "--qdisc", "fq_codel"],
@@ -426,7 +433,8 @@ fn the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program() {
     if skipped("the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program") {
         return;
     }
-    // What serves is not there at once, writes down that it was asked to end, and would otherwise go on for ever.
+    // What serves is not there at once, writes down that it was asked to end, and would otherwise
+    // go on for ever.
     let folder = TempDir::new().unwrap();
     let ended = folder.path().join("ended");
     let serve = format!("trap 'touch {}; exit' TERM; sleep 300 & wait", ended.display());
@@ -482,7 +490,7 @@ fn a_full_disk_ends_the_capture_and_not_the_traffic() {
     let output = run(shell(&["--rate", "20mbit", "--pcap", "/dev/full"], "fetch 1000000"));
     good(&output);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("`/dev/full` ends here") && said.contains("packets are carried on"), "{said}");
+    assert!(said.contains("`/dev/full` ends here") && said.contains("packets are still forwarded"), "{said}");
 }
 
 /// Network tools need privileges inside that only root keeps there.
@@ -509,7 +517,7 @@ fn a_device_that_is_deleted_underneath_ends_it_with_a_sentence() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the interface `goodqueue` was deleted underneath"), "{said}");
+    assert!(said.contains("the interface `goodqueue` was deleted during the run"), "{said}");
 }
 
 #[test]
@@ -563,7 +571,7 @@ fn without_user_namespaces_it_says_so_in_one_sentence() {
         return;
     }
     assert_eq!(output.status.code(), Some(2));
-    assert!(said.contains("user namespaces are not to be had here"), "{said}");
+    assert!(said.contains("user namespaces cannot be used"), "{said}");
     assert!(said.contains("help: "), "{said}");
 }
 
@@ -680,7 +688,8 @@ fn shape_stands_between_two_interfaces_and_leaves_them_as_they_were() {
     let folder = TempDir::new().unwrap();
     let [socket, changes, stats] = ["control", "changes", "stats.json"].map(|name| folder.path().join(name));
     std::fs::write(&changes, "# at the start\nqdisc down codel target 9ms\n").unwrap();
-    // Two hosts, each in a network namespace, and a box with an interface to each. Their interfaces have all offloads on.
+    // Two hosts, each in a network namespace, and a box with an interface to each. Their interfaces
+    // have all offloads on.
     let script = format!(
         r#"set -e
         host() {{

@@ -1,21 +1,22 @@
-//! HTTP of the built-in server: as many bytes as are asked for, and room for any upload.
+//! HTTP of the built-in server: downloads of any size, and uploads.
 //!
-//! `GET /1000000` gives so many bytes; `/10k`, `/10M` and `/1G` are powers of 1000, `/10KiB`, `/10MiB` and `/1GiB` powers of
-//! 1024, in upper or lower case. What is sent, with a length or in chunks, is read and thrown away (RFC 9112).
+//! `GET /1000000` returns 1,000,000 bytes. `/10k`, `/10M` and `/1G` use powers of 1000; `/10KiB`,
+//! `/10MiB` and `/1GiB` use powers of 1024. Letters may be upper or lower case. Uploads, with a
+//! length or in chunks, are read and discarded (RFC 9112).
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Serves one connection until the client goes.
+/// Serves one connection until the client closes it.
 pub(super) fn serve(client: TcpStream) -> io::Result<()> {
     client.set_read_timeout(Some(Duration::from_secs(60)))?;
     let reader = BufReader::with_capacity(LARGE_BLOCK, client.try_clone()?);
     converse(reader, client)
 }
 
-/// Answers request after request.
+/// Answers one request after another.
 fn converse(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let block = vec![0; LARGE_BLOCK];
     loop {
@@ -24,16 +25,16 @@ fn converse(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
             Some(Err(refusal)) => return refusal.write(&mut to, true, false),
             None => return Ok(()),
         };
-        if request.waits_for_go && request.body != Body::Nothing {
+        if request.waits_for_continue && request.body != Body::Nothing {
             to.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        if let Err(refusal) = request.body.throw_away(&mut from)? {
+        if let Err(refusal) = request.body.discard(&mut from)? {
             return refusal.write(&mut to, true, false);
         }
         let is_head = request.method == "HEAD";
         match size_of_path(&request.path) {
             Ok(size) => {
-                let head = head("200 OK", "application/octet-stream", size, request.stays);
+                let head = head("200 OK", "application/octet-stream", size, request.keep_alive);
                 to.write_all(head.as_bytes())?;
                 let mut left = if is_head { 0 } else { size };
                 while left > 0 {
@@ -42,29 +43,29 @@ fn converse(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
                     left -= part as u64;
                 }
             }
-            // An upload may have any name.
+            // An upload may have any path.
             Err(_) if !matches!(request.method.as_str(), "GET" | "HEAD") => {
-                to.write_all(head("200 OK", "application/octet-stream", 0, request.stays).as_bytes())?;
+                to.write_all(head("200 OK", "application/octet-stream", 0, request.keep_alive).as_bytes())?;
             }
             Err(problem) => {
-                Refusal { status: "404 Not Found", problem }.write(&mut to, !is_head, request.stays)?;
+                Refusal { status: "404 Not Found", problem }.write(&mut to, !is_head, request.keep_alive)?;
             }
         }
-        if !request.stays {
+        if !request.keep_alive {
             return Ok(());
         }
     }
 }
 
-/// What precedes a body of `length` bytes.
-fn head(status: &str, kind: &str, length: u64, stays: bool) -> String {
-    let connection = if stays { "keep-alive" } else { "close" };
+/// Returns the head of an answer with a body of `length` bytes.
+fn head(status: &str, kind: &str, length: u64, keep_alive: bool) -> String {
+    let connection = if keep_alive { "keep-alive" } else { "close" };
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: {connection}\r\n\r\n"
     )
 }
 
-/// An answer to a request that cannot be met.
+/// The answer to an invalid request.
 #[derive(Debug)]
 struct Refusal {
     status: &'static str,
@@ -72,9 +73,9 @@ struct Refusal {
 }
 
 impl Refusal {
-    fn write(&self, to: &mut impl Write, with_body: bool, stays: bool) -> io::Result<()> {
+    fn write(&self, to: &mut impl Write, with_body: bool, keep_alive: bool) -> io::Result<()> {
         let body = format!("{}\n", self.problem);
-        let head = head(self.status, "text/plain; charset=utf-8", body.len() as u64, stays);
+        let head = head(self.status, "text/plain; charset=utf-8", body.len() as u64, keep_alive);
         to.write_all(head.as_bytes())?;
         if with_body { to.write_all(body.as_bytes()) } else { Ok(()) }
     }
@@ -84,18 +85,18 @@ fn bad_request<T>(problem: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { status: "400 Bad Request", problem: problem.into() })
 }
 
-/// What a client sends behind the head of its request.
+/// The body of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Body {
     Nothing,
-    /// So many bytes.
+    /// This number of bytes.
     Length(u64),
-    /// Chunks, each with its length in front, and an empty one at the end.
+    /// Chunks, each preceded by its length. An empty chunk ends the body.
     Chunked,
 }
 
 impl Body {
-    fn throw_away(self, from: &mut impl BufRead) -> io::Result<Result<(), Refusal>> {
+    fn discard(self, from: &mut impl BufRead) -> io::Result<Result<(), Refusal>> {
         match self {
             Self::Nothing => {}
             Self::Length(length) => skip(from, length)?,
@@ -103,17 +104,17 @@ impl Body {
                 let Some(line) = short_line(from)? else { return Err(too_early()) };
                 let digits = line.split(';').next().unwrap_or_default().trim();
                 let Ok(length) = u64::from_str_radix(digits, 16) else {
-                    return Ok(bad_request("the length of a chunk is not a hexadecimal number"));
+                    return Ok(bad_request("the length of a chunk must be a hexadecimal number"));
                 };
                 if length == 0 {
-                    // Further headers may follow; an empty line ends them.
+                    // Trailer fields may follow; an empty line ends them.
                     let mut left = HEAD;
                     while line_is_there(from, &mut left)? {}
                     break;
                 }
                 skip(from, length)?;
                 if short_line(from)?.is_none_or(|rest| !rest.is_empty()) {
-                    return Ok(bad_request("a chunk is longer than it says"));
+                    return Ok(bad_request("a chunk is longer than its stated length"));
                 }
             },
         }
@@ -132,7 +133,8 @@ fn line_is_there(from: &mut impl BufRead, left: &mut u64) -> io::Result<bool> {
     Ok(read_line(from, left)?.is_some_and(|line| !line.is_empty()))
 }
 
-/// The next line without its end; `None` at the end of the connection. At most `left` bytes are read.
+/// Reads the next line, without its end. Returns `None` at the end of the connection. Reads at most
+/// `left` bytes.
 fn read_line(from: &mut impl BufRead, left: &mut u64) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let read = from.by_ref().take(*left).read_until(b'\n', &mut bytes)?;
@@ -153,47 +155,47 @@ fn too_early() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }
 
-/// The head of a request, as far as it matters here.
+/// The head of a request, reduced to the parts that this server uses.
 #[derive(Debug)]
 struct Request {
     method: String,
     path: String,
     body: Body,
-    /// The client sends its body once it is told to.
-    waits_for_go: bool,
-    /// The connection is kept for the next request.
-    stays: bool,
+    /// The client waits for `100 Continue` before it sends its body.
+    waits_for_continue: bool,
+    /// The connection keep_alive open for the next request.
+    keep_alive: bool,
 }
 
 impl Request {
-    /// Reads the next one; `None` if the client has gone.
+    /// Reads the next request. Returns `None` if the client has closed the connection.
     fn read(from: &mut impl BufRead) -> io::Result<Option<Result<Self, Refusal>>> {
         let mut left = HEAD;
         let Some(first) = read_line(from, &mut left)? else { return Ok(None) };
         let mut words = first.split(' ');
         let (Some(method), Some(path), Some(version)) = (words.next(), words.next(), words.next()) else {
-            return Ok(Some(bad_request("a request begins with a line such as `GET /10M HTTP/1.1`")));
+            return Ok(Some(bad_request("a request must begin with a line such as `GET /10M HTTP/1.1`")));
         };
         let mut request = Self {
             method: method.to_owned(),
             path: path.to_owned(),
             body: Body::Nothing,
-            waits_for_go: false,
-            stays: version != "HTTP/1.0",
+            waits_for_continue: false,
+            keep_alive: version != "HTTP/1.0",
         };
         loop {
             let header = match read_line(from, &mut left)? {
                 Some(header) if header.is_empty() && left > 0 => return Ok(Some(Ok(request))),
                 Some(header) if left > 0 => header,
                 _ if left == 0 => {
-                    let problem = format!("the head of a request has {} KiB at most", HEAD >> 10);
+                    let problem = format!("the head of a request is limited to {} KiB", HEAD >> 10);
                     let status = "431 Request Header Fields Too Large";
                     return Ok(Some(Err(Refusal { status, problem })));
                 }
                 _ => return Ok(None),
             };
             let Some((name, value)) = header.split_once(':') else {
-                return Ok(Some(bad_request("a header has the form `Name: value`")));
+                return Ok(Some(bad_request("a header must have the form `Name: value`")));
             };
             if let Err(refusal) = request.note(name, value.trim()) {
                 return Ok(Some(Err(refusal)));
@@ -204,28 +206,29 @@ impl Request {
     fn note(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
         let has = |word: &str| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word));
         match name.to_ascii_lowercase().as_str() {
-            // Chunks count, whatever length is given beside them (RFC 9112 section 6.3).
+            // Chunks take precedence over a length (RFC 9112 §6.3).
             "content-length" if self.body == Body::Chunked => {}
             "content-length" => match value.parse() {
                 Ok(0) => {}
                 Ok(length) => self.body = Body::Length(length),
-                Err(_) => return bad_request("Content-Length is not a number of bytes"),
+                Err(_) => return bad_request("Content-Length must be a number of bytes"),
             },
             "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => self.body = Body::Chunked,
             "transfer-encoding" => {
-                let problem = "the only Transfer-Encoding here is `chunked`".to_owned();
+                let problem = "the only supported Transfer-Encoding is `chunked`".to_owned();
                 return Err(Refusal { status: "501 Not Implemented", problem });
             }
-            "expect" => self.waits_for_go = has("100-continue"),
-            "connection" if has("close") => self.stays = false,
-            "connection" if has("keep-alive") => self.stays = true,
+            "expect" => self.waits_for_continue = has("100-continue"),
+            "connection" if has("close") => self.keep_alive = false,
+            "connection" if has("keep-alive") => self.keep_alive = true,
             _ => {}
         }
         Ok(())
     }
 }
 
-/// The number of bytes that a path asks for; none of `/`. An error is a sentence for the client.
+/// Returns the number of bytes that a path asks for, 0 for `/`. The error is a sentence for the
+/// client.
 fn size_of_path(path: &str) -> Result<u64, String> {
     let path = path.split('?').next().unwrap_or_default();
     let text = path.trim_start_matches('/');
@@ -256,16 +259,16 @@ fn size_of_path(path: &str) -> Result<u64, String> {
 
 /// Bytes of one read or write: several super-packets.
 pub(super) const LARGE_BLOCK: usize = 256 << 10;
-/// Longest head of a request, and longest line about a chunk.
+/// Longest head of a request, and longest line about a chunk, in bytes.
 const HEAD: u64 = 16 << 10;
-/// Characters of a path that an answer repeats.
+/// Characters of a path that an error message repeats.
 const LONGEST_QUOTE: usize = 60;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Everything that is answered to `requests`.
+    /// Returns all answers to `requests`.
     fn answers(requests: &[u8]) -> String {
         let mut answers = Vec::new();
         converse(requests, &mut answers).unwrap();
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_none_is_refused_and_the_connection_goes_on() {
+    fn an_invalid_size_is_refused_and_the_connection_stays_open() {
         let text = answers(b"GET /100Q HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
         assert!(text.starts_with("HTTP/1.1 404 Not Found\r\n"), "{text}");
         assert!(text.contains("`/100Q` is not a number of bytes"), "{text}");
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_with_a_length_is_read_and_a_client_that_waits_is_told_to_go_on() {
+    fn an_upload_with_a_length_is_read_and_a_waiting_client_is_told_to_continue() {
         let text = answers(
             b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nGET /GET /1 HTTP/1.1\r\n\r\n",
         );
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused_and_ends_the_connection() {
+    fn an_invalid_request_is_refused_and_ends_the_connection() {
         let long = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 20_000]].concat();
         for (request, status) in [
             (&b"hello\r\n\r\n"[..], "400 Bad Request"),
@@ -341,13 +344,17 @@ mod tests {
             assert!(text.contains("Connection: close"), "{text}");
         }
         assert_eq!(answers(b""), "");
-        assert_eq!(answers(b"GET /5 HTTP/1.1\r\nHost: x"), "", "the client went in the middle");
+        assert_eq!(answers(b"GET /5 HTTP/1.1\r\nHost: x"), "", "the client left in the middle");
     }
 
     #[test]
-    fn heads_alone_and_old_clients_get_what_they_expect() {
+    fn head_requests_and_http_1_0_clients_are_served() {
         let text = answers(b"HEAD /10M HTTP/1.1\r\n\r\nGET /1 HTTP/1.0\r\n\r\nGET /1 HTTP/1.0\r\n\r\n");
-        assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 2, "HTTP/1.0 has one request: {text}");
+        assert_eq!(
+            text.matches("HTTP/1.1 200 OK").count(),
+            2,
+            "an HTTP/1.0 connection has one request: {text}"
+        );
         assert!(
             text.contains("Content-Length: 10000000\r\nConnection: keep-alive\r\n\r\nHTTP/1.1"),
             "{text}"

@@ -4,7 +4,7 @@ use super::*;
 use crate::buffer::Pool;
 use crate::packet::Framing;
 
-/// Ethernet, IPv4 and TCP with so much payload, checksums left open.
+/// A frame of Ethernet, IPv4 and TCP with `payload` bytes of payload and incomplete checksums.
 fn tcp_frame(payload: usize) -> Vec<u8> {
     let mut frame = [&[0; 12][..], &[8, 0]].concat();
     frame.extend_from_slice(&[0x45, 2, 0, 0, 0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -29,7 +29,7 @@ fn cut(offload: Offload, frame: &[u8]) -> Option<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// Right on a wire, once the checksum is completed.
+/// True if the packet is correct once its checksum is completed.
 fn is_correct(segment: &[u8]) -> bool {
     let mut segment = segment.to_vec();
     Checksum::Open { start: 34, offset: 16 }.complete(&mut segment);
@@ -59,14 +59,14 @@ fn a_super_packet_becomes_the_packets_that_go_on_the_wire() {
 #[test]
 fn a_checksum_left_to_the_hardware_is_completed() {
     let mut frame = tcp_frame(100);
-    // What the kernel leaves in the field: the sum over the pseudo-header.
+    // The kernel leaves the sum of the pseudo-header in the field.
     let pseudo = folded(sum_of(&frame[26..34], 6 + 120));
     frame[50..52].copy_from_slice(&pseudo.to_be_bytes());
     frame[16..18].copy_from_slice(&140_u16.to_be_bytes());
     let header = !folded(sum_of(&frame[14..34], 0));
     frame[24..26].copy_from_slice(&header.to_be_bytes());
     let done = cut(offload(NONE, 0), &frame).unwrap();
-    assert_eq!(done, [frame.clone()], "and until then carried as it is");
+    assert_eq!(done, [frame.clone()], "until then it is carried unchanged");
     assert!(is_correct(&done[0]));
 }
 
@@ -91,7 +91,7 @@ fn headers_that_contradict_each_other_give_nothing_and_harm_nothing() {
     }
 }
 
-/// The packets of a super-packet of three and a half segments, as they come out of a queue.
+/// The packets of a super-packet of three and a half segments, as they leave a queue.
 fn segments() -> Vec<IpPacket> {
     let pool = Pool::new(1 << 20);
     let frame = tcp_frame(3500);
@@ -104,14 +104,14 @@ fn segments() -> Vec<IpPacket> {
     });
     packets
         .map(|mut packet| {
-            // No CWR and no FIN: a train is made of plain segments.
+            // Segments with CWR or FIN are never joined.
             packet.bytes_mut()[47] &= PSH | ACK;
             packet
         })
         .collect()
 }
 
-/// How many trains these packets make, and the frames that the kernel gets.
+/// Returns the frames, with their headers, that the kernel gets for these packets.
 fn coupled(packets: Vec<IpPacket>) -> Vec<(Offload, Vec<u8>)> {
     let mut train = Train::default();
     let mut all = Vec::new();
@@ -131,22 +131,22 @@ fn coupled(packets: Vec<IpPacket>) -> Vec<(Offload, Vec<u8>)> {
 }
 
 #[test]
-fn what_was_cut_is_put_together_again_as_it_was() {
+fn packets_that_were_cut_are_joined_as_they_were() {
     let all = coupled(segments());
     assert_eq!(all.len(), 1);
     let (offload, frame) = &all[0];
     assert_eq!((offload.kind, offload.size, offload.start, offload.offset), (TCP_V4, 1000, 34, 16));
     assert_eq!(frame[54..], tcp_frame(3500)[54..]);
     assert!(is_correct(frame));
-    assert_eq!(frame[47], ACK | PSH, "that of the last one");
-    // Cut once more, the packets are those that were put together.
+    assert_eq!(frame[47], ACK | PSH, "the flags of the last packet");
+    // Cut again, it gives the packets that were joined.
     let again = cut(*offload, frame).unwrap();
     let before: Vec<Vec<u8>> = segments().iter().map(|packet| packet.bytes().to_vec()).collect();
     assert_eq!(again, before);
 }
 
 #[test]
-fn only_plain_neighbours_of_one_connection_are_put_together() {
+fn only_plain_consecutive_segments_of_one_connection_are_joined() {
     type Change = fn(&mut [u8]);
     let changes: [(&str, Change); 9] = [
         ("CE", |packet| packet[15] |= 3),
@@ -174,5 +174,5 @@ fn only_plain_neighbours_of_one_connection_are_put_together() {
         assert_eq!(all[1].1, bytes[1], "{name}");
     }
     let unknown = segments().into_iter().map(|packet| packet.with_checksum(Checksum::Unknown)).collect();
-    assert_eq!(coupled(unknown).len(), 4, "nobody has verified these");
+    assert_eq!(coupled(unknown).len(), 4, "their checksums are not verified");
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::buffer::Pool;
 use crate::packet::Framing;
 
-/// Remembers the fates of all packets.
+/// Records the fate of each packet.
 #[derive(Default)]
 struct Diary(Vec<(u64, u64, &'static str)>);
 
@@ -34,7 +34,7 @@ fn link(capacity: Capacity, qdisc: AnyConfig, delay: Duration) -> Link {
     )
 }
 
-/// 125 bytes: a millisecond at 1 Mbit/s.
+/// A packet of 125 bytes: 1 ms at 1 Mbit/s.
 fn packet(seq: u64, at: Instant) -> IpPacket {
     let pool = Pool::new(1 << 20);
     IpPacket::new(pool.copy(&[0; 125]).unwrap(), Framing::Ip { counted: 0 }, seq, at)
@@ -58,7 +58,7 @@ fn being_told_late_changes_no_departure() {
     for (at, seq) in [(0, 0), (10, 1), (20, 2), (30, 3)] {
         arrive(&mut link, at, seq, &mut diary);
     }
-    // Nobody looked for ten milliseconds. The next packet finds an idle link, as it should.
+    // Ten milliseconds pass without a call. The next packet finds an idle link, as it should.
     arrive(&mut link, 10 * MS, 4, &mut diary);
     assert_eq!(
         diary.0,
@@ -93,7 +93,7 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
     for seq in 0..3 {
         arrive(&mut link, 4 * MS + MS / 2, seq, &mut diary);
     }
-    assert!(link.poll(ms(7), &mut diary).is_some(), "the packet on the link ends at the old rate");
+    assert!(link.poll(ms(7), &mut diary).is_some(), "the current packet finishes at the old rate");
     assert!(link.poll(ms(7), &mut diary).is_none());
     while link.poll(ms(20), &mut diary).is_some() {}
     assert_eq!(diary.0, [(4 * MS + MS / 2, 0, "sent"), (8 * MS, 1, "sent"), (9 * MS, 2, "sent")]);
@@ -103,7 +103,8 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
 fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() {
     let mut diary = Diary::default();
     let mut link = link(Capacity::Trace(vec![1, 2, 3]), pfifo(100), Duration::ZERO);
-    // 129 bytes each with the header of Mahimahi's device: eleven fit, the twelfth ends in the next opportunity.
+    // Each packet has 129 bytes with the header of Mahimahi's device: eleven fit, and the twelfth
+    // ends in the next opportunity.
     for seq in 0..12 {
         arrive(&mut link, 500_000, seq, &mut diary);
     }
@@ -117,11 +118,11 @@ fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() 
         came.push(count);
     }
     assert_eq!(came, [0, 11, 1]);
-    assert_eq!(link.next_event(), None, "an opportunity that finds nothing is lost");
+    assert_eq!(link.next_event(), None, "an opportunity without a packet is lost");
 }
 
 #[test]
-fn packets_of_one_port_may_have_a_longer_way() {
+fn packets_of_one_port_may_have_a_longer_delay() {
     let mut diary = Diary::default();
     let mut link = link(Capacity::Unlimited, pfifo(10), Duration::from_millis(1));
     link.delay.by_port = vec![(7, Duration::from_millis(9))];
@@ -142,7 +143,7 @@ fn packets_of_one_port_may_have_a_longer_way() {
 }
 
 #[test]
-fn what_the_path_loses_is_told_apart_from_what_the_queue_drops() {
+fn losses_on_the_path_are_distinguished_from_drops_of_the_queue() {
     let settings = Settings::new().with("loss", goodqueue::config::Value::Probability(1.0));
     let netem = goodqueue::netem::NetemConfig::from_settings(&settings, &LinkDefaults::default()).unwrap();
     let mut diary = Diary::default();
@@ -201,7 +202,7 @@ fn a_path_with_a_delay_of_its_own_gives_packets_back_in_time() {
 }
 
 #[test]
-fn another_discipline_takes_over_what_is_queued() {
+fn another_discipline_takes_over_the_queued_packets() {
     let mut diary = Diary::default();
     let mut link = link(mbit(1), pfifo(10), Duration::ZERO);
     for seq in 0..5 {
@@ -215,15 +216,15 @@ fn another_discipline_takes_over_what_is_queued() {
     while let Some(packet) = link.poll(Instant::from_nanos(100 * MS), &mut diary) {
         order.push(packet.seq);
     }
-    assert_eq!(order, [0, 1, 2, 3, 4], "nothing is lost, nothing overtakes");
-    // The same discipline with a smaller limit drops what does not fit, and says so.
+    assert_eq!(order, [0, 1, 2, 3, 4], "no packet is lost or reordered");
+    // The same discipline with a smaller limit drops the packets beyond it.
     for seq in 5..9 {
         arrive(&mut link, 200 * MS, seq, &mut diary);
     }
     link.reconfigure(Instant::from_nanos(200 * MS + 1), pfifo(2), &mut diary);
     assert_eq!(diary.0.iter().filter(|fate| fate.2 == "overlimit").count(), 1, "three were queued");
     let stats = link.stats();
-    assert_eq!(stats.dequeued.packets, 5 + 1, "those of the disciplines before count, too");
+    assert_eq!(stats.dequeued.packets, 5 + 1, "packets of earlier disciplines count, too");
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once()
     link.reconfigure(Instant::from_nanos(MS / 2), codel(100), &mut diary);
     assert_eq!(link.stats(), before, "nothing was offered, sent or dropped");
     assert_eq!(link.qdisc().len(), 5);
-    // A FIFO again, and one in which not all have room: two of five leave, as packets that were queued.
+    // This FIFO has no room for all: two of five packets are dropped after having been queued.
     link.reconfigure(Instant::from_nanos(MS / 2), pfifo(3), &mut diary);
     let after = link.stats();
     assert_eq!((after.offered, after.enqueued), (before.offered, before.enqueued));
@@ -256,7 +257,7 @@ fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once()
 }
 
 #[test]
-fn a_discipline_of_flows_gives_up_its_packets_in_the_order_of_their_arrival() {
+fn a_discipline_with_flow_queues_hands_over_its_packets_in_order_of_arrival() {
     let mut diary = Diary::default();
     let config =
         goodqueue::fq_codel::FqCodelConfig::from_settings(&Settings::new(), &LinkDefaults::default());
@@ -307,8 +308,8 @@ fn at_the_end_every_packet_has_a_fate() {
 }
 
 #[test]
-fn a_process_that_stood_still_goes_on_as_if_it_had_not() {
-    // H84: an hour without a call, packets queued; and a clock that stands still.
+fn a_stopped_process_resumes_as_if_it_had_not_stopped() {
+    // An hour passes without a call while packets are queued, as after a long stop of the process.
     let mut diary = Diary::default();
     let mut link = link(mbit(1), pfifo(1000), Duration::ZERO);
     for seq in 0..1000 {
@@ -324,5 +325,5 @@ fn a_process_that_stood_still_goes_on_as_if_it_had_not() {
     for seq in 1000..1003 {
         arrive(&mut link, hour, seq, &mut diary);
     }
-    assert_eq!(diary.0.last(), Some(&(hour, 1000, "sent")), "no burst: the idle time is not owed");
+    assert_eq!(diary.0.last(), Some(&(hour, 1000, "sent")), "no burst makes up for the idle time");
 }

@@ -7,7 +7,7 @@ fn packet(bytes: &[u8]) -> IpPacket {
     IpPacket::new(Pool::new(1 << 20).copy(bytes).unwrap(), FRAMING, 0, Instant::ZERO)
 }
 
-/// An IPv4 header with a correct checksum, and what follows it.
+/// Returns an IPv4 packet with a correct header checksum.
 fn v4(tos: u8, protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
     let total = u16::try_from(20 + payload.len()).unwrap();
     let mut bytes = vec![0x45, tos, 0, 0, 0x12, 0x34, 0, 0, 64, protocol, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2];
@@ -28,7 +28,7 @@ fn v6(tos: u8, next: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// RFC 1071, in the plain way.
+/// The checksum of RFC 1071, computed word by word.
 fn checksum(header: &[u8]) -> u16 {
     let mut sum: u32 = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
     while sum > 0xffff {
@@ -52,7 +52,7 @@ fn marking_leaves_a_correct_checksum_whatever_the_header_says() {
             bytes[10..12].copy_from_slice(&sum.to_be_bytes());
             let mut packet = packet(&bytes);
             let capable = tos & 3 != 0;
-            assert_eq!(packet.set_ce(), capable, "never a Not-ECT packet");
+            assert_eq!(packet.set_ce(), capable, "a Not-ECT packet is never marked");
             assert_eq!(packet.bytes()[1], if capable { tos | 3 } else { tos });
             assert_eq!(checksum(&packet.bytes()[..20]), 0, "tos {tos}, identification {identification}");
             assert_eq!(packet.ecn() == Ecn::Ce, capable);
@@ -77,9 +77,9 @@ fn marking_ipv6_changes_two_bits_and_no_others() {
 }
 
 #[test]
-fn a_flow_is_what_shares_addresses_protocol_and_ports() {
+fn packets_with_equal_addresses_protocol_and_ports_share_a_flow() {
     let one = packet(&v4(0, 6, 0x4000, &ports(1000, 80)));
-    assert!(one.same_flow(&packet(&v4(3, 6, 0, &ports(1000, 80)))), "neither TOS nor flags make a flow");
+    assert!(one.same_flow(&packet(&v4(3, 6, 0, &ports(1000, 80)))), "TOS and flags do not identify a flow");
     for other in [v4(0, 6, 0, &ports(1001, 80)), v4(0, 17, 0, &ports(1000, 80)), v6(0, 6, &ports(1000, 80))] {
         assert!(!one.same_flow(&packet(&other)));
     }
@@ -95,14 +95,14 @@ fn all_fragments_of_a_datagram_share_a_flow() {
     let middle = packet(&v4(0, 17, 0x2001, &ports(3, 4)));
     let last = packet(&v4(0, 17, 0x0007, &[]));
     assert!(first.same_flow(&middle) && first.same_flow(&last));
-    // Fragment header: next header, reserved, offset and flags, identification.
+    // Fields of a fragment header: next header, reserved, offset and flags, identification.
     let of_v6 =
         |offset: u8, rest: &[u8]| packet(&v6(0, 44, &[&[17, 0, 0, offset, 0, 0, 0, 9], rest].concat()));
     assert!(of_v6(1, &ports(1, 2)).same_flow(&of_v6(8, &[0; 3])));
 }
 
 #[test]
-fn pings_are_told_apart_by_their_identifier_and_errors_are_not() {
+fn pings_are_distinguished_by_their_identifier_and_errors_are_not() {
     let echo = |kind: u8, id: u8| packet(&v4(0, 1, 0, &[kind, 0, 0, 0, 0, id, 0, 1]));
     assert!(echo(8, 1).same_flow(&echo(0, 1)));
     assert!(!echo(8, 1).same_flow(&echo(8, 2)));
@@ -110,7 +110,7 @@ fn pings_are_told_apart_by_their_identifier_and_errors_are_not() {
 }
 
 #[test]
-fn extension_headers_are_walked_and_a_hundred_of_them_end_somewhere() {
+fn extension_headers_are_skipped_up_to_a_limit() {
     let options = |next: u8| [next, 0, 1, 4, 0, 0, 0, 0];
     let plain = packet(&v6(0, 6, &ports(5, 6)));
     let behind = packet(&v6(0, 0, &[&options(60)[..], &options(6)[..], &ports(5, 6)].concat()));
@@ -148,7 +148,7 @@ fn whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond() {
             assert_eq!(packet.bytes().len(), length);
         }
     }
-    // A generator's worth of garbage.
+    // Random bytes.
     let mut state = 1_u64;
     for _ in 0..20_000 {
         let bytes: Vec<u8> = (0..state % 97)
@@ -164,7 +164,7 @@ fn whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond() {
 }
 
 #[test]
-fn ethernet_frames_are_looked_into_past_two_tags() {
+fn ethernet_frames_are_read_behind_up_to_two_tags() {
     let inner = v4(2, 6, 0, &ports(1, 2));
     let frame = |types: &[u8]| [&[0; 12][..], types, &inner].concat();
     let of = |bytes: &[u8]| {
@@ -185,7 +185,7 @@ fn ethernet_frames_are_looked_into_past_two_tags() {
 
 #[test]
 fn acknowledgements_are_read_with_their_sacks_and_timestamps() {
-    // Data offset 8 words: 20 bytes and 12 of options.
+    // A data offset of 8 words: 20 bytes of header and 12 of options.
     let segment = |flags: u8, options: &[u8; 12], data: &[u8]| {
         let mut tcp = vec![0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 100, 0x80, flags, 0, 0, 0, 0, 0, 0];
         tcp.extend_from_slice(options);

@@ -1,8 +1,8 @@
 //! What the live commands share: from scenarios to live links, from live links to results.
 
 pub(crate) mod answers;
+pub(crate) mod clerk;
 pub(crate) mod jobs;
-pub(crate) mod orders;
 pub(crate) mod record;
 pub(crate) mod voice;
 

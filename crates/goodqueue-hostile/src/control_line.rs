@@ -5,18 +5,12 @@ use goodqueue_live::buffer::Pool;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::{Direction, Observer};
+use goodqueue_live::orders::{Change, Order};
 use goodqueue_live::packet::{Framing, IpPacket};
 use goodqueue_tc as tc;
 use goodqueue_testkit::edge;
 
 use crate::operations::sorted_kinds;
-
-/// The grammar stands in the command, of which no library is made; this is the same file.
-#[path = "../../goodqueue-cli/src/live/orders.rs"]
-#[allow(dead_code, reason = "the grammar is tried, not who asks")]
-mod orders;
-
-use orders::{Change, read_change};
 
 /// Lines to a bottleneck that carries packets: either a sentence says what is wrong with a line, or the change is made. Packets
 /// neither vanish nor stay, and what is in force can be written as a line of tc.
@@ -31,8 +25,8 @@ pub fn control_line(bytes: &[u8]) {
     let mut links = Direction::BOTH.map(Running::new);
     for line in text.lines().take(MOST_LINES).map(str::trim) {
         let rates = [0, 1].map(|side: usize| links[side].rate());
-        match read_change(&rates, line) {
-            Ok(changes) => {
+        match Order::read(line, || Ok(rates)) {
+            Ok(Order::Change(changes)) => {
                 assert!(!changes.is_empty(), "{line:?} changes nothing");
                 for change in changes {
                     match change {
@@ -43,6 +37,7 @@ pub fn control_line(bytes: &[u8]) {
                     }
                 }
             }
+            Ok(_) => {}
             Err(error) => assert!(!error.to_string().is_empty()),
         }
         links.iter_mut().for_each(|link| link.carry(&pool));

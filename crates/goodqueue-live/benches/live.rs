@@ -119,7 +119,7 @@ mod linux {
         match outcome {
             Ok(of) => {
                 let ratio = beside
-                    .map_or_else(String::new, |other| format!(", {:.2} of the value above", of[0] / other));
+                    .map_or_else(String::new, |other| format!(", {:.2} of the first value", of[0] / other));
                 let cpu = of
                     .get(1)
                     .map_or_else(String::new, |cpu| format!("; {:.2} us of CPU time per packet", cpu * 1e6));

@@ -57,6 +57,8 @@ pub mod netlink;
 #[cfg(target_os = "linux")]
 mod nftables;
 #[cfg(target_os = "linux")]
+pub mod orders;
+#[cfg(target_os = "linux")]
 pub mod pcap;
 #[cfg(target_os = "linux")]
 pub mod process;

@@ -5,6 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use clap::Args;
 use goodqueue_live::capacity::Capacity;
+use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
 use goodqueue_scenario::scenario::{Document, Overrides};
@@ -16,7 +17,7 @@ use super::run::scenario_names;
 use super::shell::Watching;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
-use crate::live::orders::{self, Clerk};
+use crate::live::clerk::Clerk;
 use crate::live::{self, diagnostic};
 use crate::messages::say;
 use crate::output;

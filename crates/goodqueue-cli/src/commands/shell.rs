@@ -21,7 +21,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::run::scenario_names;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
-use crate::live::orders::Clerk;
+use crate::live::clerk::Clerk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
 use crate::messages::say;

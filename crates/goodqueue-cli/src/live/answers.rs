@@ -12,12 +12,12 @@ use goodqueue_live::flows::{FlowSeen, Flows};
 use goodqueue_live::mailbox::Requests;
 use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
+use goodqueue_live::orders::Order;
 use goodqueue_scenario::results::LinkResult;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;
 use serde_json::{Value, json};
 
-use super::orders::Order;
 use super::voice::Voice;
 use super::{float, link_result, seconds, statistics};
 
@@ -68,6 +68,7 @@ impl Desk {
                 all.to_string()
             }
             Order::Metrics => metrics(bottleneck),
+            Order::MetricsJson => json!({"metrics": metrics(bottleneck)}).to_string(),
             Order::TcJson => tc_json(bottleneck).to_string(),
             Order::Confirm => {
                 let was_waited_for = self.confirm_by.take().is_some();

@@ -111,12 +111,12 @@ fn a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer() {
         (
             "gigabytes of queues",
             format!("qdisc htb default 1{}", many(200, "fq_codel flows 65536")).into(),
-            "262144 at most",
+            "at most 262144",
         ),
         (
             "thousands of disciplines",
             format!("qdisc htb default 1{}", many(2000, "cake")).into(),
-            "256 at most",
+            "at most 256",
         ),
         ("loops in loops", format!("qdisc {looped} pfifo").into(), "for"),
         ("a rate beyond all numbers", format!("rate {}gbit", "9".repeat(60_000)).into(), "rate"),

@@ -1,0 +1,43 @@
+//! Answers to the clients of a running bottleneck, given in their threads.
+
+use std::path::Path;
+
+use goodqueue::Rate;
+use goodqueue_live::mailbox::Asker;
+use goodqueue_live::observer::Direction;
+use goodqueue_live::orders::{Order, Rates, read_changes};
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::{Value, json};
+
+/// Reads the orders of clients and passes valid ones to the loop that carries packets.
+#[derive(Clone)]
+pub(crate) struct Clerk(pub(crate) Asker<Order>);
+
+impl Clerk {
+    /// Returns the answer to one line: one line of JSON, except for `metrics`.
+    pub(crate) fn answer(&self, line: &str) -> String {
+        let answer = Order::read(line, || self.rates()).and_then(|order| self.ask(order));
+        answer.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string())
+    }
+
+    /// Returns the metrics for Prometheus, or `None` if the loop does not answer.
+    pub(crate) fn metrics(&self) -> Option<String> {
+        self.0.ask(Order::Metrics)
+    }
+
+    /// Makes all changes of a configuration file, or none of them.
+    pub(crate) fn change_all(&self, path: &Path) -> Result<(), Diagnostic> {
+        let changes = read_changes(&self.rates()?, path)?;
+        self.ask(Order::Change(changes)).map(|_| ())
+    }
+
+    fn ask(&self, order: Order) -> Result<String, Diagnostic> {
+        self.0.ask(order).ok_or_else(|| Diagnostic::new("the bottleneck does not answer"))
+    }
+
+    fn rates(&self) -> Result<Rates, Diagnostic> {
+        let in_force: Value = serde_json::from_str(&self.ask(Order::InForce)?).unwrap_or_default();
+        Ok(Direction::BOTH
+            .map(|direction| in_force[direction.name()]["rate_bps"].as_u64().map(Rate::from_bps)))
+    }
+}

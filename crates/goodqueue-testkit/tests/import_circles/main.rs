@@ -13,7 +13,7 @@ use modules::Modules;
 
 /// Crates whose circles are still there. Remove a name when its circles are gone.
 const ALLOWED: &[&str] =
-    &["goodqueue", "goodqueue-cli", "goodqueue-live", "goodqueue-scenario", "goodqueue-sim", "goodqueue-tcp"];
+    &["goodqueue", "goodqueue-cli", "goodqueue-live", "goodqueue-scenario", "goodqueue-tcp"];
 
 type Graph = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 

@@ -21,14 +21,16 @@
 //! | `limit` | packets | 10240 | Linux sch_fq_pie | 1 to 2^24 |
 //! | `flows` | number | 1024 | Linux sch_fq_pie | 1 to 65536 |
 //! | `quantum` | bytes | the link's MTU, 1514 | Linux `psched_mtu` | 1 to 2^20; `linux` raises it to 256 |
-//! | `memory_limit` | bytes | 32 MiB | Linux sch_fq_pie | 1 to 2^64 - 1 |
+//! | `memory_limit` | bytes | 32 MiB | Linux sch_fq_pie | 1 to 2^64 - 1; `linux`: only counted |
+//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
 //! | `ecn_prob` | per cent | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
 //! | `target`, `tupdate`, `alpha`, `beta`, `ecn`, `bytemode`, `dq_rate_estimator` | | as for `pie` | RFC 8033; Linux | as for `pie` |
 //! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
 //!
 //! # Deviations
-//! From Linux: `memory_limit` counts packet bytes and holds; Linux 6.1 counts the larger `truesize` and only notes that
-//! the limit was exceeded. With more than 2048 flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is charged for one. The deviations of `pie` hold for each flow's PIE.
+//! `linux`: as in Linux 6.1, `memory_limit` drops nothing; arrivals that find more than that much memory used, and their own
+//! on top, count as `overmemory`. `rfc8033`: `memory_limit` holds, and counts packet bytes unless `truesize` says what a
+//! packet takes. From Linux: with more than 2048 flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is charged for one. The deviations of `pie` hold for each flow's PIE.
 //!
 //! # Cost
 //! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. Two lines
@@ -49,8 +51,9 @@ use crate::codel::{Head, Source};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::Observation;
+use crate::memory::{Buffers, TRUESIZE};
 use crate::packet::{Ecn, Flow, Packet};
-use crate::pie::{self, PieConfig};
+use crate::pie::{self, PieConfig, PieVariant};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::random::Random;
 use crate::time::Instant;
@@ -79,6 +82,7 @@ pub struct FqPieConfig {
     flows: u32,
     quantum: u32,
     memory_limit: u64,
+    buffers: Buffers,
     ecn_percent: u32,
     pie: PieConfig,
 }
@@ -244,8 +248,9 @@ impl Configure for FqPieConfig {
                 default: "32mb",
                 source: "Linux sch_fq_pie",
                 range: "1 or more",
-                doc: "bytes that all queues together hold",
+                doc: "bytes of memory that all queues together hold; linux: beyond it packets are counted, not dropped",
             },
+            TRUESIZE,
             ECN_PROB,
             ECN,
             BYTEMODE,
@@ -267,6 +272,10 @@ impl Configure for FqPieConfig {
             flows: number("flows", 1, 65_536, 1024)?,
             quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
+            buffers: Buffers::from_settings(
+                settings,
+                if linux { Buffers::Allocated } else { Buffers::Bare },
+            )?,
             ecn_percent: number("ecn_prob", 0, 100, 10)?,
             pie: inner_pie(settings, limit, link)?,
         })
@@ -282,7 +291,7 @@ impl Configure for FqPieConfig {
         if let Some(variant) = self.pie.to_settings().get("variant") {
             settings.set("variant", variant);
         }
-        settings
+        self.buffers.add_to(settings)
     }
 }
 
@@ -305,7 +314,7 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
             config,
             salt,
             random,
-            queues: FlowQueues::new(config.flows, PieFlow::new(&config.pie)),
+            queues: FlowQueues::with_buffers(config.flows, PieFlow::new(&config.pie), config.buffers),
             awake: Vec::new(),
             update_at: None,
             tally: pie::Tally::default(),
@@ -336,6 +345,22 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
     }
 }
 
+impl<P: Packet, R> FqPie<P, R> {
+    /// True if an arriving packet of `bytes` must go for want of memory. Linux 6.1 only notes that it is short.
+    #[inline]
+    fn exceeds_memory(&mut self, bytes: u32) -> bool {
+        let (used, limit) = (self.queues.memory(), self.config.memory_limit);
+        let own = self.config.buffers.of(bytes);
+        if self.config.pie.variant() == PieVariant::Linux {
+            if used > limit.saturating_add(own) {
+                self.tally.dropped(DropReason::Overmemory);
+            }
+            return false;
+        }
+        used.saturating_add(own) > limit
+    }
+}
+
 impl<P: Packet + Flow, R: Random> Build<P, R> for FqPie<P, R> {
     fn build(config: FqPieConfig, salt: u32, random: R) -> Self {
         Self::new(config, salt, random)
@@ -352,7 +377,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         let backlog = self.queues.backlog(index);
         let full = if self.queues.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if self.queues.bytes().saturating_add(u64::from(bytes)) > self.config.memory_limit {
+        } else if self.exceeds_memory(bytes) {
             Some(DropReason::Overmemory)
         } else {
             None
@@ -426,12 +451,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         seen.number("new_flow_count", self.queues.activations());
         seen.number("new_flows_len", new);
         seen.number("old_flows_len", old);
-        seen.number("memory_used", self.queues.bytes());
+        seen.number("memory_used", self.queues.memory());
     }
 
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
     fn reconfigure(&mut self, now: Instant, config: FqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
+        self.queues.set_buffers(config.buffers);
         let resize = config.flows != self.config.flows && self.queues.is_empty();
         let flows = if resize { config.flows } else { self.config.flows };
         let old = core::mem::replace(&mut self.config, FqPieConfig { flows, ..config });
@@ -549,6 +575,7 @@ mod tests {
     use super::*;
     use crate::random::Xoshiro256PlusPlus;
     use crate::time::Duration;
+    use alloc::vec;
 
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Of {
@@ -638,6 +665,28 @@ mod tests {
             queue.enqueue(Instant::ZERO, packet, &mut |packet: Of, why| lost.push((packet.flow, why)));
         }
         assert_eq!(lost, [(1, DropReason::Overlimit)]);
+    }
+
+    #[test]
+    fn linux_only_counts_arrivals_beyond_the_memory_limit_which_holds_with_rfc8033() {
+        let lost = |variant| {
+            let settings = Settings::new()
+                .with("variant", Value::Choice(variant))
+                .with("memory_limit", Value::Bytes(3 * 1514));
+            let config = FqPieConfig::from_settings(&settings, &Link::default()).expect("valid");
+            let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
+            let mut lost = Vec::new();
+            for _ in 0..6 {
+                let packet = Of { flow: 0, ecn: Ecn::NotEct };
+                queue.enqueue(Instant::ZERO, packet, &mut |_, why| lost.push(why));
+            }
+            (lost, queue.tally, queue.queues.memory())
+        };
+        let (dropped, tally, memory) = lost("rfc8033");
+        assert_eq!((dropped, memory), (vec![DropReason::Overmemory; 3], 3 * 1514));
+        // Packets 4 to 6 find 6,912 bytes and more, beyond the limit of 4,542 and their own 2,304.
+        let (dropped, counted, memory) = lost("linux");
+        assert_eq!((dropped, counted, memory), (vec![], tally, 6 * 2304));
     }
 
     #[test]

@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | `limit` | packets | 10000 | Linux sch_dualpi2 | 1 to 2^24 |
 //! | `memlimit` | bytes | 2 × MTU × limit | Linux sch_dualpi2 | 1 to 2^64 - 1 |
+//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
 //! | `target` | time | 15 ms | RFC 9332 §A.1 | 0 to 4294 s |
 //! | `tupdate` | time | 16 ms | RFC 9332 §A.1 | 1 us to 4294 s |
 //! | `alpha` | 1/256 per s | 41 (0.16) | RFC 9332 §A.1 | 0 to 2^24 |
@@ -39,8 +40,8 @@
 //! `step_thresh`. Not compared with recordings: Linux 6.1 has no `dualpi2`.
 //!
 //! Both: nothing is signalled while less than two of the largest packets are queued. tc writes `alpha` and `beta` as
-//! decimal numbers; here they are whole 256ths, as the kernel gets them. `memlimit` counts packet bytes. A probability of
-//! 0 never signals. Not there: `step_thresh` in packets, `max_rtt`, `typical_rtt`, `drop_enqueue`, `any_ect`. A flow that
+//! decimal numbers; here they are whole 256ths, as the kernel gets them. `memlimit` counts packet bytes with
+//! `rfc9332`, unless `truesize` says what a packet takes. A probability of 0 never signals. Not there: `step_thresh` in packets, `max_rtt`, `typical_rtt`, `drop_enqueue`, `any_ect`. A flow that
 //! changes its ECN field from packet to packet may be reordered.
 //!
 //! # Cost
@@ -56,6 +57,7 @@
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation};
+use crate::memory::{Buffers, Memory, TRUESIZE};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
@@ -69,6 +71,7 @@ pub struct DualPi2<P, R> {
     random: R,
     low_latency: Fifo<P>,
     classic: Fifo<P>,
+    memory: Memory,
     /// The base probability p', in units of 10^-18.
     probability: u64,
     last_delay: Duration,
@@ -88,7 +91,7 @@ struct Tally {
     low_latency: u64,
     /// Most packets queued at once, and most bytes.
     longest: usize,
-    most_bytes: u64,
+    most_memory: u64,
     ecn_mark: u64,
     step_mark: u64,
 }
@@ -99,6 +102,7 @@ pub struct DualPi2Config {
     linux: bool,
     limit: u32,
     memory_limit: u64,
+    buffers: Buffers,
     target: Duration,
     tupdate: Duration,
     alpha: u32,
@@ -146,12 +150,17 @@ impl Configure for DualPi2Config {
         }
         let limit = number("limit", 1, MAX_LIMIT, 10_000)?;
         let mtu = link.mtu.max(1);
+        let linux = settings.choice("variant") == Some("linux");
         Ok(Self {
-            linux: settings.choice("variant") == Some("linux"),
+            linux,
             limit,
             memory_limit: settings
                 .number("memlimit", 1, u64::MAX)?
                 .unwrap_or(2 * u64::from(mtu) * u64::from(limit)),
+            buffers: Buffers::from_settings(
+                settings,
+                if linux { Buffers::Allocated } else { Buffers::Bare },
+            )?,
             target: time("target", 0, Duration::from_millis(15))?,
             tupdate: time("tupdate", 1_000, Duration::from_millis(16))?,
             alpha: number("alpha", 0, MAX_GAIN, 41)?,
@@ -165,7 +174,7 @@ impl Configure for DualPi2Config {
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new()
+        let settings = Settings::new()
             .with("limit", Value::Packets(u64::from(self.limit)))
             .with("memlimit", Value::Bytes(self.memory_limit))
             .with("target", Value::Time(self.target))
@@ -176,7 +185,8 @@ impl Configure for DualPi2Config {
             .with("coupling_factor", Value::Integer(u64::from(self.coupling)))
             .with("classic_protection", Value::Integer(u64::from(self.classic_share)))
             .with(if self.overflow { "overflow" } else { "drop_on_overload" }, Value::Flag(true))
-            .with("variant", Value::Choice(if self.linux { "linux" } else { "rfc9332" }))
+            .with("variant", Value::Choice(if self.linux { "linux" } else { "rfc9332" }));
+        self.buffers.add_to(settings)
     }
 }
 
@@ -189,6 +199,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             random,
             low_latency: Fifo::default(),
             classic: Fifo::default(),
+            memory: Memory::new(config.buffers),
             probability: 0,
             last_delay: Duration::ZERO,
             credit: config.first_credit(),
@@ -315,6 +326,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
+            self.memory.leaves(queued.packet.len());
             if low_latency {
                 self.charge(&queued.packet, i64::from(self.config.classic_share) - 100);
             }
@@ -324,6 +336,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             self.credit = self.config.first_credit();
             return None;
         };
+        self.memory.leaves(queued.packet.len());
         if classic {
             self.charge(&queued.packet, i64::from(self.config.classic_share));
         }
@@ -341,10 +354,23 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         }
     }
 
-    fn excess(&self, packets: usize, bytes: u64) -> Option<DropReason> {
+    /// Memory that the queued packets take.
+    fn used(&self) -> u64 {
+        self.memory.used(self.low_latency.bytes().saturating_add(self.classic.bytes()))
+    }
+
+    /// Counts the memory anew, since packets take another one.
+    fn count_memory(&mut self) {
+        self.memory = Memory::new(self.config.buffers);
+        for queued in self.low_latency.iter().chain(self.classic.iter()) {
+            self.memory.enters(queued.packet.len());
+        }
+    }
+
+    fn excess(&self, packets: usize, memory: u64) -> Option<DropReason> {
         if packets > self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if bytes > self.config.memory_limit {
+        } else if memory > self.config.memory_limit {
             Some(DropReason::Overmemory)
         } else {
             None
@@ -372,7 +398,8 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.update(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
-        let then = (self.len().saturating_add(1), self.backlog().saturating_add(u64::from(bytes)));
+        let own = self.config.buffers.of(bytes);
+        let then = (self.len().saturating_add(1), self.used().saturating_add(own));
         if let Some(why) = self.excess(then.0, then.1) {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
@@ -380,7 +407,8 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         }
         self.stats.enqueued.add(bytes);
         self.tally.longest = self.tally.longest.max(then.0);
-        self.tally.most_bytes = self.tally.most_bytes.max(then.1);
+        self.tally.most_memory = self.tally.most_memory.max(then.1);
+        self.memory.enters(bytes);
         let (queue, count) = match packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => (&mut self.low_latency, &mut self.tally.low_latency),
             Ecn::Ect0 | Ecn::NotEct => (&mut self.classic, &mut self.tally.classic),
@@ -443,8 +471,8 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         seen.number("ecn-mark", self.tally.ecn_mark);
         seen.number("step-mark", self.tally.step_mark);
         seen.gauges.push(("credit", Gauge::Signed(self.credit)));
-        seen.number("memory-used", Qdisc::<P>::backlog(self));
-        seen.number("max-memory-used", self.tally.most_bytes);
+        seen.number("memory-used", self.used());
+        seen.number("max-memory-used", self.tally.most_memory);
         seen.number("memory-limit", self.config.memory_limit);
     }
 
@@ -458,7 +486,10 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         if old.classic_share != config.classic_share {
             self.credit = config.first_credit();
         }
-        while let Some(why) = self.excess(self.len(), self.backlog())
+        if old.buffers != config.buffers {
+            self.count_memory();
+        }
+        while let Some(why) = self.excess(self.len(), self.used())
             && self.drop_oldest(why, drops)
         {}
     }
@@ -498,8 +529,9 @@ const KIND: Kind = Kind {
             default: "2 x MTU x limit",
             source: "Linux sch_dualpi2",
             range: "1 or more",
-            doc: "bytes that both queues together hold",
+            doc: "bytes of memory that both queues together hold",
         },
+        TRUESIZE,
         Parameter {
             name: "target",
             unit: Unit::Time,
@@ -602,6 +634,24 @@ mod tests {
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(n)
+    }
+
+    #[test]
+    fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
+        let lost = |variant| {
+            let limits = Settings::new().with("memlimit", Value::Bytes(5 * 1514));
+            let mut queue = dualpi2(&limits.with("variant", Value::Choice(variant)));
+            let mut lost = Vec::new();
+            for _ in 0..6 {
+                queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, why| lost.push(why));
+            }
+            while queue.dequeue(Instant::ZERO, &mut |_, _| ()).is_some() {}
+            assert_eq!(queue.used(), 0);
+            lost
+        };
+        // Three buffers of 2,304 bytes fit into 7,570.
+        assert_eq!(lost("linux"), [DropReason::Overmemory; 3]);
+        assert_eq!(lost("rfc9332"), [DropReason::Overmemory; 1]);
     }
 
     /// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark, and how many dropped.

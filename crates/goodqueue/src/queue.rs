@@ -132,6 +132,11 @@ impl<P: Packet> Fifo<P> {
         self.ring.front()
     }
 
+    /// All that are queued, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued<P>> {
+        self.ring.iter()
+    }
+
     /// The oldest, left where it is, to be marked: its length must stay as it is.
     #[must_use]
     pub fn front_mut(&mut self) -> Option<&mut P> {

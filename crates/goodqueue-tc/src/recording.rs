@@ -9,6 +9,7 @@
 //! | `["A", t, seq, flow, bytes, tos, from, to]` | the same, from one host to another ([`Headers`]) |
 //! | `["A", …, to, number, ecn, sacked, tsval, tsecr, pure]` | the same, and it acknowledges ([`TcpAck`]) |
 //! | `["H", t, flow]`, `["H", t, flow, from, to]` | the recorder's hashes of the packet that arrives next ([`Row::Hashes`]) |
+//! | `["T", t, memory]` | bytes of memory (`skb->truesize`) that the packet takes that arrives next |
 //! | `["X", t, seq, bytes, tos]` | it leaves and starts on the link; `tos & 3 == 3` if it carries CE |
 //! | `["D", t, seq]`, `["D", t, seq, reason]` | it is dropped |
 //! | `["R", t, len, value]` | a random number of `len` bytes was drawn |
@@ -17,6 +18,10 @@
 //! | `["C", t, command]` | this command of tc changed the discipline, or one in it |
 //! | `["E", t]` | the recording ends here: packets that are still queued have no fate in it |
 //!
+//! Of the header's further fields these concern every packet: `priority` ([`Priority::of_recording`]), `mark`, `skb_hash`
+//! (`"flow+1"`: that is the hash of each packet's flow) and `truesize` (an object that gives the memory of a packet by its
+//! length; a `T` row overrides it).
+//!
 //! A file is read row by row and never held whole.
 
 use std::collections::BTreeMap;
@@ -24,6 +29,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use crate::replay::{Arrival, Hashes, Priority};
 use flate2::bufread::MultiGzDecoder;
 use goodqueue::config::Link;
 use goodqueue::{AnyConfig, Instant, Rate, TcpAck};
@@ -94,12 +100,85 @@ impl Header {
         first.chain(self.extra.iter().cloned()).collect()
     }
 
+    /// What the header says of all packets.
+    ///
+    /// # Errors
+    /// `truesize` is not an object of lengths and sizes.
+    pub fn arrivals(&self) -> Result<Arrivals, Diagnostic> {
+        let said = |name: &str| self.other.get(name).and_then(serde_json::Value::as_str);
+        let truesizes = match self.other.get("truesize") {
+            None => BTreeMap::new(),
+            Some(given) => BTreeMap::deserialize(given).map_err(|error| {
+                let given = shortened(&given.to_string());
+                Diagnostic::new(format!("`truesize` is {given}: {error}"))
+                    .allowed("bytes of memory by bytes of the packet, such as {\"66\": 768, \"1514\": 2304}")
+            })?,
+        };
+        Ok(Arrivals {
+            priority: Priority::of_recording(said("priority")),
+            marks: said("mark").map(str::to_owned),
+            hash_is_number: said("skb_hash") == Some("flow+1"),
+            truesizes,
+            hashes: None,
+            truesize: None,
+        })
+    }
+
     /// Writes the header as the first line.
     ///
     /// # Errors
     /// The writer's.
     pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
         write_line(self, to)
+    }
+}
+
+/// Makes the packets of a recording from its rows, which must come in their order.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    priority: Priority,
+    marks: Option<String>,
+    /// The hash of a packet is the number of its flow and 1.
+    hash_is_number: bool,
+    /// Memory by length.
+    truesizes: BTreeMap<u32, u32>,
+    /// What is known of the packet that arrives next.
+    hashes: Option<Hashes>,
+    /// See `hashes`.
+    truesize: Option<u32>,
+}
+
+impl Arrivals {
+    /// What a flow's number means to the discipline.
+    #[must_use]
+    pub const fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// Returns the packet if one arrives in this row.
+    pub fn next(&mut self, row: &Row) -> Option<Arrival> {
+        match *row {
+            Row::Hashes { flow, hosts, .. } => self.hashes = Some(Hashes { flow, hosts }),
+            Row::Memory { bytes, .. } => self.truesize = Some(bytes),
+            Row::Arrival { t, seq, flow, bytes, tos, headers } => {
+                let number = self.hash_is_number.then(|| Hashes { flow: flow.wrapping_add(1), hosts: None });
+                return Some(Arrival {
+                    at: t,
+                    seq,
+                    flow,
+                    bytes,
+                    tos,
+                    priority: self.priority,
+                    mark: Arrival::mark_of_recording(self.marks.as_deref(), flow),
+                    hosts: headers.map(|headers| (headers.source, headers.destination)),
+                    ack: headers.and_then(|headers| headers.ack),
+                    hashes: self.hashes.take().or(number),
+                    truesize: self.truesize.take().or_else(|| self.truesizes.get(&bytes).copied()),
+                });
+            }
+            _ => {}
+        }
+        None
     }
 }
 
@@ -141,6 +220,13 @@ pub enum Row {
         flow: u32,
         /// Of the host that it comes from, and of the one that it goes to.
         hosts: Option<(u32, u32)>,
+    },
+    /// `T`: the memory that the packet takes that arrives next, where its length does not tell it.
+    Memory {
+        /// When.
+        t: Instant,
+        /// Bytes of memory, as Linux's `skb->truesize`.
+        bytes: u32,
     },
     /// `X`: a packet leaves the queue.
     Exit {
@@ -215,6 +301,7 @@ impl Row {
             | Self::PieUpdate { t, .. }
             | Self::RedUpdate { t, .. }
             | Self::Hashes { t, .. }
+            | Self::Memory { t, .. }
             | Self::Change { t, .. }
             | Self::End { t } => *t,
         }
@@ -469,6 +556,11 @@ impl Serialize for Row {
             Self::Random { t, len, value } => numbers(&mut row, "R", *t, u64::from(*len), *value)?,
             Self::PieUpdate { t, prob, qdelay } => numbers(&mut row, "P", *t, *prob, *qdelay)?,
             Self::RedUpdate { t, max_p, qavg } => numbers(&mut row, "M", *t, *max_p, *qavg)?,
+            Self::Memory { t, bytes } => {
+                row.serialize_element("T")?;
+                row.serialize_element(&t.as_nanos())?;
+                row.serialize_element(bytes)?;
+            }
             Self::Hashes { t, flow, hosts } => {
                 row.serialize_element("H")?;
                 row.serialize_element(&t.as_nanos())?;
@@ -558,6 +650,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 };
                 Ok(Row::Hashes { t, flow, hosts })
             }
+            "T" => Ok(Row::Memory { t, bytes: field(&mut row, "the memory")? }),
             "C" => Ok(Row::Change { t, command: field(&mut row, "the command")? }),
             "E" => Ok(Row::End { t }),
             other => Err(A::Error::custom(unknown("the kind of row", other, TAGS).problem())),
@@ -606,11 +699,11 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const LONGEST_LINE: u64 = 1 << 20;
 /// Recordings are read row by row, and may be of hours.
 const MOST_BYTES: u64 = 16 << 30;
-const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "C", "E"];
+const TAGS: &[&str] = &["A", "X", "D", "R", "P", "M", "H", "T", "C", "E"];
 const FIRST_LINE: &str = "a JSON object, such as {\"qdisc\": \"codel\", \"rate_bps\": 10000000}";
 const ROWS: &str = "[\"A\", t, seq, flow, bytes, tos], [\"X\", t, seq, bytes, tos], [\"D\", t, seq], \
                     [\"R\", t, len, value], [\"P\", t, prob, qdelay], [\"M\", t, max_p, qavg], \
-                    [\"H\", t, flow], [\"C\", t, command] or [\"E\", t]";
+                    [\"H\", t, flow], [\"T\", t, memory], [\"C\", t, command] or [\"E\", t]";
 
 #[cfg(test)]
 mod tests {
@@ -633,6 +726,7 @@ mod tests {
 ["M",500000,42949672,12500]
 ["H",500000,4294967295]
 ["H",500001,1,2,3]
+["T",500001,2304]
 ["C",500002,"tc qdisc change dev eth0 root pfifo limit 2"]
 ["E",500003]
 "#;
@@ -653,7 +747,7 @@ mod tests {
         assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
         assert_eq!(recording.header().other["golden"], 1);
         let plain: Vec<Row> = recording.map(Result::unwrap).collect();
-        assert_eq!(plain.len(), 14);
+        assert_eq!(plain.len(), 15);
         assert_eq!(
             plain[0],
             Row::Arrival {
@@ -683,7 +777,7 @@ mod tests {
         assert!(recording.next().unwrap().is_ok());
         insta::assert_snapshot!(recording.next().unwrap().unwrap_err(), @r#"
         two.jsonl:3:1: `["A",2,1,0]` is not a row: the length is missing at line 1 column 11
-          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow], ["C", t, command] or ["E", t]
+          allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow], ["T", t, memory], ["C", t, command] or ["E", t]
         "#);
         assert!(recording.next().is_none());
         insta::assert_snapshot!(rows(b"{}\n[\"D\",5,0]\n[\"D\",4,1]\n").unwrap_err(), @r"

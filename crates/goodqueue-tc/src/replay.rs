@@ -30,6 +30,8 @@ pub struct Arrival {
     pub ack: Option<TcpAck>,
     /// Recorded hashes; `None`: computed from `flow` and `hosts`.
     pub hashes: Option<Hashes>,
+    /// What its buffers took in the recorder's memory; `None`: nothing is known of it.
+    pub truesize: Option<u32>,
 }
 
 /// Hashes of a packet's headers that were recorded elsewhere. They do not depend on the salt.
@@ -110,6 +112,10 @@ impl Fate {
 impl goodqueue::Packet for Arrival {
     fn len(&self) -> u32 {
         self.bytes
+    }
+
+    fn truesize(&self) -> Option<u32> {
+        self.truesize
     }
 
     fn ecn(&self) -> Ecn {
@@ -355,6 +361,7 @@ mod tests {
             hosts: None,
             ack: None,
             hashes: None,
+            truesize: None,
             mark: 0,
         };
         let mut fates = Vec::new();

@@ -9,7 +9,7 @@ use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyQdisc, Duration, Instant};
 use goodqueue_tc as tc;
 use goodqueue_tc::recording::{Recording, Row};
-use goodqueue_tc::replay::{Arrival, Fate, Hashes, Priority, replay};
+use goodqueue_tc::replay::{Arrival, Fate, replay};
 use serde_json::Value;
 
 /// tc prints these seconds after the last packet, when the kernel's timers have gone on. Not looked at either: the memory
@@ -172,22 +172,8 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
             draws.push(*value);
         }
     }
-    let priority = Priority::of_recording(header.other.get("priority").and_then(Value::as_str));
-    let marks = header.other.get("mark").and_then(Value::as_str);
-    let mut seen = None;
-    let arrivals = rows.iter().filter_map(|row| match *row {
-        Row::Hashes { flow, hosts, .. } => {
-            seen = Some(Hashes { flow, hosts });
-            None
-        }
-        Row::Arrival { t, seq, flow, bytes, tos, headers } => {
-            let hosts = headers.map(|headers| (headers.source, headers.destination));
-            let ack = headers.and_then(|headers| headers.ack);
-            let (mark, hashes) = (Arrival::mark_of_recording(marks, flow), seen.take());
-            Some(Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes })
-        }
-        _ => None,
-    });
+    let mut packets = header.arrivals().expect("a header");
+    let arrivals = rows.iter().filter_map(|row| packets.next(row));
     let mut qdisc = AnyQdisc::new(config, 0, Source::Recorded(draws));
     let (origin, mut last) = (Duration::from_nanos(header.t_start_ns), Instant::ZERO);
     replay(&mut qdisc, rate, origin, arrivals, |fate| {

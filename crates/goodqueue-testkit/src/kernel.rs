@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use goodqueue::random::{Recorded, Source};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Link, Qdisc, Rate};
-use goodqueue_tc::recording::{self, Row};
-use goodqueue_tc::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
+use goodqueue_tc::recording::{self, Arrivals, Row};
+use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
 
 /// A recording, read whole, and the discipline that it is of.
 #[derive(Clone, Debug)]
@@ -23,10 +23,8 @@ pub struct Recording {
     rate: Rate,
     /// The kernel's clock at time 0 of the rows.
     origin: Duration,
-    /// What a flow's number meant to the discipline.
-    priority: Priority,
-    /// What the header says of marks.
-    marks: Option<String>,
+    /// What the header says of all packets.
+    arrivals: Arrivals,
     /// What happened, in order.
     rows: Vec<Row>,
 }
@@ -52,6 +50,7 @@ impl Recording {
             return Err(format!("{place}:1: no qdisc"));
         }
         let commands = header.commands();
+        let arrivals = header.arrivals().map_err(|error| format!("{place}:1: {error}"))?;
         let link = Link { rate, ..Link::default() };
         let rows: Vec<Row> = recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
         let configs = recording::configs(&commands, &rows, &link, Some("linux"));
@@ -62,8 +61,7 @@ impl Recording {
             changes,
             rate,
             origin: Duration::from_nanos(header.t_start_ns),
-            priority: Priority::of_recording(header.other.get("priority").and_then(|said| said.as_str())),
-            marks: header.other.get("mark").and_then(|said| said.as_str()).map(str::to_owned),
+            arrivals,
             rows,
         })
     }
@@ -119,22 +117,15 @@ impl Recording {
         let mut link = SerialLink::new(self.rate, self.origin);
         let mut ours = Vec::new();
         let (mut seen, mut packets) = (0, 0);
-        let (mut hashes, mut changes) = (None, self.changes.iter());
+        let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {
             let mut report = |fate| ours.push(as_recorded(fate));
+            if let Some(arrival) = arrivals.next(row) {
+                packets += 1;
+                link.arrive(&mut qdisc, arrival, &mut report);
+                continue;
+            }
             let fate = match *row {
-                Row::Arrival { t, seq, flow, bytes, tos, headers } => {
-                    let hosts = headers.map(|headers| (headers.source, headers.destination));
-                    let ack = headers.and_then(|headers| headers.ack);
-                    let priority = self.priority;
-                    packets += 1;
-                    let hashes = hashes.take();
-                    let mark = Arrival::mark_of_recording(self.marks.as_deref(), flow);
-                    let arrival =
-                        Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes };
-                    link.arrive(&mut qdisc, arrival, &mut report);
-                    continue;
-                }
                 Row::Exit { t, seq, tos, .. } => (t, seq, Some(tos)),
                 Row::Drop { t, seq, .. } => (t, seq, None),
                 Row::PieUpdate { t, prob: first, qdelay: second }
@@ -146,17 +137,13 @@ impl Recording {
                     }
                     continue;
                 }
-                Row::Random { .. } | Row::End { .. } => continue,
-                Row::Hashes { flow, hosts, .. } => {
-                    hashes = Some(Hashes { flow, hosts });
-                    continue;
-                }
                 Row::Change { t, .. } => {
                     if let Some(config) = changes.next() {
                         link.reconfigure(&mut qdisc, t, config.clone(), &mut report);
                     }
                     continue;
                 }
+                _ => continue,
             };
             link.run_until(&mut qdisc, fate.0 + Duration::from_nanos(1), &mut report);
             let here = ours.get(seen);

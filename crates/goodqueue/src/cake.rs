@@ -93,7 +93,7 @@ use tin::{QUEUES_32, Tin, TinTally, charge, moving};
 use crate::cobalt::CobaltVariant;
 use crate::config::Build;
 use crate::gauge::{Observation, Part};
-use crate::memory::{Buffers, Memory};
+use crate::memory::{Buffers, Memory, Size};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Passage, Pool, Queued};
@@ -323,7 +323,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Takes the oldest packet of a queue.
     fn take(&mut self, tin: usize, index: u32) -> Option<P> {
         let taken = self.pool.pop_front(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
-        self.forget(tin, index, taken.len());
+        self.forget(tin, index, Size::of(&taken));
         Some(taken)
     }
 
@@ -333,7 +333,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let chains =
             self.tins.iter().flat_map(|tin| (0..QUEUES_32).map(|index| &tin.flows.at(index).packets));
         for (_, packet) in chains.flat_map(|chain| self.pool.nodes(chain)) {
-            self.held.memory.enters(packet.len());
+            self.held.memory.enters(Size::of(packet));
         }
     }
 
@@ -342,10 +342,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.pool.front(&self.tins.get(tin)?.flows.at(index).packets).map(|queued| queued.at)
     }
 
-    /// A packet of `bytes` has left a queue.
-    fn forget(&mut self, tin: usize, index: u32, bytes: u32) {
+    /// A packet of this size has left a queue.
+    fn forget(&mut self, tin: usize, index: u32, size: Size) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(bytes, number(tin, index), state.leaves(index, bytes), false);
+            self.held.remove(size, number(tin, index), state.leaves(index, size.bytes), false);
         }
     }
 
@@ -489,7 +489,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         for Queued { at, packet } in queued {
             let none = self.held.is_empty();
             // What was queued is not counted twice.
-            self.held.returns(packet.len());
+            self.held.returns(Size::of(&packet));
             self.insert(at, packet, none, drops);
         }
         self.restore(tallies);
@@ -546,7 +546,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             // It is judged where it lies.
             let oldest = self.pool.oldest(&mut flow.packets)?;
             let sojourn = clock.since(oldest.at());
-            let bytes = oldest.bytes();
+            let size = oldest.size();
+            let bytes = size.bytes;
             if !flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
                 if let Some(sent) = self.decide(chosen, index, drops) {
                     return Some(sent);
@@ -565,7 +566,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.shaper.charge(&mut tin.shaper, clock, charged, false);
             flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
             tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-            self.held.remove(bytes, number(chosen, index), flow.backlog, true);
+            self.held.remove(size, number(chosen, index), flow.backlog, true);
             tin.tally.sent(sojourn);
             return oldest.take();
         }
@@ -584,7 +585,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let sojourn = clock.since(at);
         let packet = oldest.packet()?;
         let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
-        let bytes = packet.len();
+        let size = Size::of(packet);
+        let bytes = size.bytes;
         // The last packet may be marked, not dropped.
         let sent = !verdict.drop || only;
         if sent || ingress {
@@ -601,7 +603,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-        self.held.remove(bytes, number(chosen, index), flow.backlog, sent);
+        self.held.remove(size, number(chosen, index), flow.backlog, sent);
         if sent {
             tin.tally.sent(sojourn);
             return oldest.take();
@@ -620,17 +622,17 @@ impl Held {
         Self { passage: Passage::default(), empty: 0, memory: Memory::new(buffers), longest: Heap::default() }
     }
 
-    /// A packet of `bytes` comes.
+    /// A packet of this size comes.
     #[inline]
-    fn enters(&mut self, bytes: u32) {
-        self.passage.enters(bytes);
-        self.memory.enters(bytes);
+    fn enters(&mut self, size: Size) {
+        self.passage.enters(size.bytes);
+        self.memory.enters(size);
     }
 
-    /// A packet of `bytes` that had gone is back.
-    fn returns(&mut self, bytes: u32) {
-        self.passage.returns(bytes);
-        self.memory.enters(bytes);
+    /// A packet of this size that had gone is back.
+    fn returns(&mut self, size: Size) {
+        self.passage.returns(size.bytes);
+        self.memory.enters(size);
     }
 
     /// A packet of `bytes` came to a queue, which holds so much now.
@@ -642,12 +644,12 @@ impl Held {
         self.longest.grows(queue, holds);
     }
 
-    /// A packet of `bytes` left a queue, which holds so much now: it was `sent`, or dropped.
+    /// A packet of this size left a queue, which holds so much now: it was `sent`, or dropped.
     #[inline]
-    fn remove(&mut self, bytes: u32, queue: u32, holds: u64, sent: bool) {
-        self.passage.leaves(bytes);
-        self.memory.leaves(bytes);
-        if bytes == 0 {
+    fn remove(&mut self, size: Size, queue: u32, holds: u64, sent: bool) {
+        self.passage.leaves(size.bytes);
+        self.memory.leaves(size);
+        if size.bytes == 0 {
             self.empty = self.empty.wrapping_sub(1);
         }
         self.longest.shrinks(queue, holds, sent);
@@ -695,12 +697,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let bytes = packet.len();
+        let size = Size::of(&packet);
         let none = self.held.is_empty();
-        self.held.enters(bytes);
+        self.held.enters(size);
         self.insert(self.now, packet, none, drops);
         self.estimate.last = self.now;
-        self.measure(bytes);
+        self.measure(size.bytes);
         if self.held.used() > self.memory {
             self.drop_excess(drops);
         }

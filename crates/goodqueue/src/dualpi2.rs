@@ -57,7 +57,7 @@
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation};
-use crate::memory::{Buffers, Memory, TRUESIZE};
+use crate::memory::{Buffers, Memory, Size, TRUESIZE};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
@@ -326,7 +326,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
-            self.memory.leaves(queued.packet.len());
+            self.memory.leaves(Size::of(&queued.packet));
             if low_latency {
                 self.charge(&queued.packet, i64::from(self.config.classic_share) - 100);
             }
@@ -336,7 +336,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             self.credit = self.config.first_credit();
             return None;
         };
-        self.memory.leaves(queued.packet.len());
+        self.memory.leaves(Size::of(&queued.packet));
         if classic {
             self.charge(&queued.packet, i64::from(self.config.classic_share));
         }
@@ -363,7 +363,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     fn count_memory(&mut self) {
         self.memory = Memory::new(self.config.buffers);
         for queued in self.low_latency.iter().chain(self.classic.iter()) {
-            self.memory.enters(queued.packet.len());
+            self.memory.enters(Size::of(&queued.packet));
         }
     }
 
@@ -396,9 +396,10 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let bytes = packet.len();
+        let size = Size::of(&packet);
+        let bytes = size.bytes;
         self.stats.offered.add(bytes);
-        let own = self.config.buffers.of(bytes);
+        let own = self.config.buffers.of(size);
         let then = (self.len().saturating_add(1), self.used().saturating_add(own));
         if let Some(why) = self.excess(then.0, then.1) {
             self.stats.dropped_before.add(bytes);
@@ -408,7 +409,7 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.stats.enqueued.add(bytes);
         self.tally.longest = self.tally.longest.max(then.0);
         self.tally.most_memory = self.tally.most_memory.max(then.1);
-        self.memory.enters(bytes);
+        self.memory.enters(size);
         let (queue, count) = match packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => (&mut self.low_latency, &mut self.tally.low_latency),
             Ecn::Ect0 | Ecn::NotEct => (&mut self.classic, &mut self.tally.classic),

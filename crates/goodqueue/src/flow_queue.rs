@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codel::{CodelTally, Head, Mark, Source, mark};
-use crate::memory::{Buffers, Memory};
+use crate::memory::{Buffers, Memory, Size};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
@@ -169,7 +169,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// Queues `packet` in flow `index`.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
-        let bytes = packet.len();
+        let size = Size::of(&packet);
+        let bytes = size.bytes;
         let Some(flow) = self.flows.get_mut(index as usize) else { return };
         // First of all, so that the rest need not remember the packet.
         let node = self.pool.put(now, packet);
@@ -184,7 +185,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
         self.pool.link(&mut flow.packets, node);
         self.passage.enters(bytes);
-        self.memory.enters(bytes);
+        self.memory.enters(size);
     }
 
     /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
@@ -305,7 +306,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             flow.aqm.emptied(params);
             return Turn::Empty;
         };
-        let bytes = oldest.bytes();
+        let size = oldest.size();
+        let bytes = size.bytes;
         let behind = if whole {
             self.passage.bytes().saturating_sub(u64::from(bytes))
         } else {
@@ -319,7 +321,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
-        self.memory.leaves(bytes);
+        self.memory.leaves(size);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         if DECIDES {
             self.fattest.set(index, flow.backlog);
@@ -357,10 +359,11 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             return None;
         }
         let sent = self.pool.pop_front(&mut flow.packets)?;
-        let bytes = sent.len();
+        let size = Size::of(&sent);
+        let bytes = size.bytes;
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
-        self.memory.leaves(bytes);
+        self.memory.leaves(size);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         self.fattest.set(index, flow.backlog);
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
@@ -407,11 +410,12 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let (mut dropped, mut charged) = (0_u32, 0_u64);
         while dropped < batch && (dropped == 0 || charged < backlog / 2) {
             let Some(victim) = self.pool.pop_front(&mut flow.packets) else { break };
-            let bytes = victim.len();
+            let size = Size::of(&victim);
+            let bytes = size.bytes;
             dropped = dropped.saturating_add(1);
             charged = charged.saturating_add(charge(bytes));
             self.passage.leaves(bytes);
-            self.memory.leaves(bytes);
+            self.memory.leaves(size);
             self.stats.dropped_after.add(bytes);
             if last_first {
                 self.victims.push(victim);
@@ -489,7 +493,7 @@ impl<P, A> FlowQueues<P, A> {
         }
         self.memory = Memory::new(buffers);
         for (_, packet) in self.flows.iter().flat_map(|flow| self.pool.nodes(&flow.packets)) {
-            self.memory.enters(packet.len());
+            self.memory.enters(Size::of(packet));
         }
     }
 
@@ -573,12 +577,13 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
 
     fn drop_head(&mut self) {
         if let Some(packet) = self.pool.pop_front(self.packets) {
-            let bytes = packet.len();
+            let size = Size::of(&packet);
+            let bytes = size.bytes;
             self.tally.max_packet = self.tally.max_packet.max(bytes);
             *self.backlog = self.backlog.wrapping_sub(charge(bytes));
             self.fattest.set(self.index, *self.backlog);
             self.passage.leaves(bytes);
-            self.memory.leaves(bytes);
+            self.memory.leaves(size);
             self.stats.dropped_after.add(bytes);
             self.drops.dropped(packet, DropReason::Congested);
         }

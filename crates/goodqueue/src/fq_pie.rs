@@ -51,7 +51,7 @@ use crate::codel::{Head, Source};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::Observation;
-use crate::memory::{Buffers, TRUESIZE};
+use crate::memory::{Buffers, Size, TRUESIZE};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::pie::{self, PieConfig, PieVariant};
 use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
@@ -346,11 +346,11 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
 }
 
 impl<P: Packet, R> FqPie<P, R> {
-    /// True if an arriving packet of `bytes` must go for want of memory. Linux 6.1 only notes that it is short.
+    /// True if an arriving packet of this size must go for want of memory. Linux 6.1 only notes that it is short.
     #[inline]
-    fn exceeds_memory(&mut self, bytes: u32) -> bool {
+    fn exceeds_memory(&mut self, size: Size) -> bool {
         let (used, limit) = (self.queues.memory(), self.config.memory_limit);
-        let own = self.config.buffers.of(bytes);
+        let own = self.config.buffers.of(size);
         if self.config.pie.variant() == PieVariant::Linux {
             if used > limit.saturating_add(own) {
                 self.tally.dropped(DropReason::Overmemory);
@@ -372,12 +372,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let bytes = packet.len();
+        let size = Size::of(&packet);
+        let bytes = size.bytes;
         let index = self.queues.classify(&packet, self.salt);
         let backlog = self.queues.backlog(index);
         let full = if self.queues.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if self.exceeds_memory(bytes) {
+        } else if self.exceeds_memory(size) {
             Some(DropReason::Overmemory)
         } else {
             None

@@ -7,13 +7,33 @@
 //! packet a buffer of the same size.
 
 use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
+use crate::packet::Packet;
+
+/// Length and memory of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Length of the packet.
+    pub(crate) bytes: u32,
+    /// What the packet says of its memory.
+    truesize: Option<u32>,
+}
+
+impl Size {
+    /// Of no packet.
+    pub(crate) const NONE: Self = Self { bytes: 0, truesize: None };
+
+    #[inline]
+    pub(crate) fn of<P: Packet>(packet: &P) -> Self {
+        Self { bytes: packet.len(), truesize: packet.truesize() }
+    }
+}
 
 /// What a packet takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Buffers {
     /// Its own bytes.
     Bare,
-    /// What the allocator of Linux 6.1 gives it.
+    /// What the packet says; without a word of it, what the allocator of Linux 6.1 gives it.
     Allocated,
     /// So many bytes, or its own if it has more.
     OfDriver(u32),
@@ -44,13 +64,16 @@ impl Buffers {
         }
     }
 
-    /// Memory of a packet of `bytes`.
+    /// Memory of a packet.
     #[inline]
-    pub(crate) const fn of(self, bytes: u32) -> u64 {
-        let own = bytes as u64;
+    pub(crate) const fn of(self, size: Size) -> u64 {
+        let own = size.bytes as u64;
         match self {
             Self::Bare => own,
             Self::Allocated => {
+                if let Some(said) = size.truesize {
+                    return said as u64;
+                }
                 let data = (own + ROOM_AND_SHARED).next_power_of_two();
                 (if data < LEAST_DATA { LEAST_DATA } else { data }) + DESCRIPTION
             }
@@ -89,16 +112,16 @@ impl Memory {
     }
 
     #[inline]
-    pub(crate) fn enters(&mut self, bytes: u32) {
+    pub(crate) fn enters(&mut self, size: Size) {
         if self.buffers != Buffers::Bare {
-            self.used = self.used.wrapping_add(self.buffers.of(bytes));
+            self.used = self.used.wrapping_add(self.buffers.of(size));
         }
     }
 
     #[inline]
-    pub(crate) fn leaves(&mut self, bytes: u32) {
+    pub(crate) fn leaves(&mut self, size: Size) {
         if self.buffers != Buffers::Bare {
-            self.used = self.used.wrapping_sub(self.buffers.of(bytes));
+            self.used = self.used.wrapping_sub(self.buffers.of(size));
         }
     }
 
@@ -117,11 +140,22 @@ mod tests {
     fn packets_take_what_the_recordings_of_linux_show() {
         let sizes =
             [(90, 768), (200, 1280), (300, 1280), (590, 1280), (700, 2304), (1000, 2304), (1514, 2304)];
+        let silent = |bytes| Size { bytes, truesize: None };
         for (bytes, memory) in sizes {
-            assert_eq!(Buffers::Allocated.of(bytes), memory, "{bytes}");
-            assert_eq!(Buffers::Bare.of(bytes), u64::from(bytes));
+            assert_eq!(Buffers::Allocated.of(silent(bytes)), memory, "{bytes}");
+            assert_eq!(Buffers::Bare.of(silent(bytes)), u64::from(bytes));
         }
-        assert_eq!(Buffers::Allocated.of(u32::MAX), (1 << 33) + 256);
-        assert_eq!([60, 1514, 9014].map(|bytes| Buffers::OfDriver(2304).of(bytes)), [2304, 2304, 9014]);
+        assert_eq!(Buffers::Allocated.of(silent(u32::MAX)), (1 << 33) + 256);
+        assert_eq!(
+            [60, 1514, 9014].map(|bytes| Buffers::OfDriver(2304).of(silent(bytes))),
+            [2304, 2304, 9014]
+        );
+    }
+
+    #[test]
+    fn what_a_packet_says_of_its_memory_counts_unless_a_setting_or_the_variant_has_another_rule() {
+        let pure_ack = Size { bytes: 66, truesize: Some(2) };
+        let rules = [Buffers::Allocated, Buffers::OfDriver(2304), Buffers::Bare];
+        assert_eq!(rules.map(|rule| rule.of(pure_ack)), [2, 2304, 66]);
     }
 }

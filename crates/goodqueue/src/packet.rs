@@ -73,6 +73,12 @@ pub trait Packet {
     /// changes nothing if it is Not-ECT.
     fn set_ce(&mut self) -> bool;
 
+    /// Bytes of memory that the packet's buffers take (Linux: `skb->truesize`), which the memory limits of Linux's
+    /// disciplines count. `None` (the default): they follow from the length, as the discipline's `truesize` says.
+    fn truesize(&self) -> Option<u32> {
+        None
+    }
+
     /// A second packet of the same content, for an emulated network that duplicates. `None` (the default): such a network
     /// leaves this packet single.
     fn duplicate(&self) -> Option<Self>

@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::memory::Size;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, Stats};
 use crate::time::Instant;
@@ -225,6 +226,15 @@ impl<P> Oldest<'_, P> {
         P: Packet,
     {
         self.node.packet.as_ref().map_or(0, Packet::len)
+    }
+
+    /// Its length and memory.
+    #[inline]
+    pub(crate) fn size(&self) -> Size
+    where
+        P: Packet,
+    {
+        self.node.packet.as_ref().map_or(Size::NONE, Size::of)
     }
 
     /// Takes it out of its FIFO.

@@ -9,8 +9,8 @@ use goodqueue::random::{Random as _, Recorded, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::recording::{self, Header, Recording, Row};
-use goodqueue_tc::replay::{Arrival, Fate, Hashes, Priority, SerialLink};
+use goodqueue_tc::recording::{self, Arrivals, Header, Recording, Row};
+use goodqueue_tc::replay::{Fate, Priority, SerialLink};
 use goodqueue_tc::units;
 use serde::Serialize;
 use serde_json::Value;
@@ -174,6 +174,8 @@ struct Input {
     /// What the recording's discipline was changed to, change by change.
     changes: Vec<AnyConfig>,
     rate: Rate,
+    /// What the header says of all packets.
+    arrivals: Arrivals,
     rows: Vec<Row>,
 }
 
@@ -214,7 +216,8 @@ impl Input {
                     .in_file(&name));
             }
         };
-        Ok(Self { name, header, config, changes, rate, rows })
+        let arrivals = header.arrivals().map_err(|error| error.in_line(&name, 1))?;
+        Ok(Self { name, header, config, changes, rate, arrivals, rows })
     }
 
     /// Reports the fate of every packet; returns the statistics at the end.
@@ -238,9 +241,6 @@ impl Input {
             None => (0, Source::seeded(seed)),
         };
         let mut qdisc = AnyQdisc::new(self.config.clone(), salt, random);
-        // What the kernel was told by `skb->priority`; a recording that says "none" left it to the packets' headers.
-        let priority = Priority::of_recording(self.header.other.get("priority").and_then(Value::as_str));
-        let marks = self.header.other.get("mark").and_then(Value::as_str);
         let origin = Duration::from_nanos(self.header.t_start_ns);
         let mut last = Instant::ZERO;
         let mut report = |fate: Fate| {
@@ -249,23 +249,16 @@ impl Input {
         };
         let mut link = SerialLink::new(self.rate, origin);
         let mut served_at = None;
-        let (mut hashes, mut changes) = (None, self.changes.iter());
+        let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {
-            match *row {
-                Row::Arrival { t, seq, flow, bytes, tos, headers } => {
-                    // The link may have been served before at this instant, if the record is in the order of events.
-                    if served_at == Some(t) && priority == Priority::Simulated {
-                        link.run_until(&mut qdisc, t + Duration::from_nanos(1), &mut report);
-                    }
-                    let hosts = headers.map(|headers| (headers.source, headers.destination));
-                    let ack = headers.and_then(|headers| headers.ack);
-                    let hashes = hashes.take();
-                    let mark = Arrival::mark_of_recording(marks, flow);
-                    let arrival =
-                        Arrival { at: t, seq, flow, bytes, tos, priority, mark, hosts, ack, hashes };
-                    link.arrive(&mut qdisc, arrival, &mut report);
+            if let Some(arrival) = arrivals.next(row) {
+                // The link may have been served before at this instant, if the record is in the order of events.
+                if served_at == Some(arrival.at) && arrival.priority == Priority::Simulated {
+                    link.run_until(&mut qdisc, arrival.at + Duration::from_nanos(1), &mut report);
                 }
-                Row::Hashes { flow, hosts, .. } => hashes = Some(Hashes { flow, hosts }),
+                link.arrive(&mut qdisc, arrival, &mut report);
+            }
+            match *row {
                 Row::Change { t, .. } => {
                     if let Some(config) = changes.next() {
                         link.reconfigure(&mut qdisc, t, config.clone(), &mut report);

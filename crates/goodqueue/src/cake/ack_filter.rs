@@ -2,6 +2,7 @@
 
 use super::Cake;
 use super::config::AckFilter;
+use crate::memory::Size;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops};
 use crate::random::Random;
@@ -55,8 +56,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let state = self.tins.get_mut(tin)?;
         let old = self.pool.remove(&mut state.flows.at_mut(index).packets, node)?;
         state.tally.ack_drops = state.tally.ack_drops.wrapping_add(1);
-        let bytes = old.len();
-        self.forget(tin, index, bytes);
+        let size = Size::of(&old);
+        let bytes = size.bytes;
+        self.forget(tin, index, size);
         self.charge_drop(tin, at, bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(old, DropReason::Superseded);

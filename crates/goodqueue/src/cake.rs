@@ -599,7 +599,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         if verdict.marked {
             self.stats.marked.add(bytes);
-            tin.tally.marks = tin.tally.marks.wrapping_add(1);
+            // Linux does not count the mark of a packet that BLUE drops nevertheless.
+            tin.tally.marks = tin.tally.marks.wrapping_add(u64::from(sent));
         }
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         tin.backlog = tin.backlog.wrapping_sub(charge(bytes));

@@ -66,6 +66,7 @@ mod clock;
 pub mod config;
 pub mod congestion;
 pub mod hystart;
+mod machinery;
 pub mod profile;
 mod prr;
 mod reassembly;
@@ -76,6 +77,8 @@ mod rtt;
 mod scoreboard;
 pub mod segment;
 pub mod sender;
+mod stack;
+mod stacks;
 pub mod timers;
 
 pub use config::{Config, DelayedAck};

@@ -829,14 +829,11 @@ impl Scoreboard {
     }
 }
 
-mod blocks;
 mod forward;
 mod frto;
 mod pieces;
 mod refused;
 mod timed;
-
-pub(crate) use blocks::Blocks;
 
 #[cfg(test)]
 mod tests;

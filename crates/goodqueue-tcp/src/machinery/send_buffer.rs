@@ -29,10 +29,10 @@ struct Piece {
 
 /// What is out: SND.UNA, SND.NXT, and in how many pieces the host keeps it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    pub(super) una: u64,
-    pub(super) next: u64,
-    pub(super) pieces: u64,
+pub(crate) struct Flight {
+    pub(crate) una: u64,
+    pub(crate) next: u64,
+    pub(crate) pieces: u64,
 }
 
 /// What may leave while the application writes.
@@ -49,16 +49,26 @@ enum Mode {
 
 /// Whether a burst may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Permission {
+pub(crate) enum Permission {
     No,
     /// It is not to wait for the next ACK.
     Now,
     MayWait,
 }
 
+/// Whether segments leave now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Burst {
+    Begins,
+    /// It is better to wait for the next ACK.
+    Waits,
+    /// The application is to write more first.
+    IsWritten,
+}
+
 /// State of the buffer; positions are sequence numbers, sizes bytes.
 #[derive(Clone, Debug)]
-pub(super) struct SendBuffer {
+pub(crate) struct SendBuffer {
     limit: u64,
     written: u64,
     /// Up to here the receiver was told to hand over.
@@ -71,7 +81,7 @@ pub(super) struct SendBuffer {
 
 impl SendBuffer {
     /// Of a connection whose first byte of data is `first`.
-    pub(super) fn new(first: u64) -> Self {
+    pub(crate) fn new(first: u64) -> Self {
         Self {
             limit: WINDOWS * LEAST_SEGMENTS * RESERVED,
             written: first,
@@ -84,26 +94,26 @@ impl SendBuffer {
 
     /// Up to here data can be sent.
     #[inline]
-    pub(super) fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
     /// End of the piece that is to be sent next, and whether it is the last one.
     #[inline]
-    pub(super) fn front(&self) -> Option<(u64, bool)> {
+    pub(crate) fn front(&self) -> Option<(u64, bool)> {
         self.pieces.front().map(|piece| (piece.end, self.pieces.len() == 1))
     }
 
     /// A segment that ends at `end` was sent. Returns whether it ends a piece to be pushed.
     #[inline]
-    pub(super) fn on_sent(&mut self, end: u64) -> bool {
+    pub(crate) fn on_sent(&mut self, end: u64) -> bool {
         let Some(piece) = self.pieces.front().copied().filter(|piece| end >= piece.end) else { return false };
         self.pieces.pop_front();
         piece.push
     }
 
     /// Nothing that was not sent will be: the application took it back.
-    pub(super) fn take_back(&mut self, next: u64) {
+    pub(crate) fn take_back(&mut self, next: u64) {
         self.written = self.written.min(next);
         self.pieces.clear();
         self.mode = Mode::All;
@@ -112,7 +122,7 @@ impl SendBuffer {
     /// The application sleeps no more if a third is free. `window`: segments of the congestion window, if that has room; the
     /// buffer is made to fit it.
     #[inline]
-    pub(super) fn make_room(&mut self, flight: Flight, window: Option<u64>) {
+    pub(crate) fn make_room(&mut self, flight: Flight, window: Option<u64>) {
         if !self.sleeps {
             return;
         }
@@ -127,7 +137,7 @@ impl SendBuffer {
     /// The application, if it does not sleep, completes a piece of whole segments of `mss` bytes, of at most half of the
     /// largest window that the receiver ever offered, from what there is up to `data_end`; what was not sent of the last
     /// piece is made whole first. Returns true if there is something to send.
-    pub(super) fn write(&mut self, flight: Flight, data_end: u64, mss: u64, max_window: u64) -> bool {
+    pub(crate) fn write(&mut self, flight: Flight, data_end: u64, mss: u64, max_window: u64) -> bool {
         let wrote = core::mem::replace(&mut self.mode, Mode::All) != Mode::All;
         if self.sleeps || self.written >= data_end {
             return wrote;
@@ -173,13 +183,13 @@ impl SendBuffer {
 
     /// Whether anything may leave.
     #[inline]
-    pub(super) fn permits(&self) -> bool {
+    pub(crate) fn permits(&self) -> bool {
         self.mode != Mode::Nothing
     }
 
     /// Whether a burst may leave, and if so whether it may wait for the next ACK; after one alone, none until more is written.
     #[inline]
-    pub(super) fn permission(&mut self) -> Permission {
+    pub(crate) fn permission(&mut self) -> Permission {
         match self.mode {
             Mode::All | Mode::Fill => Permission::MayWait,
             Mode::Nothing => Permission::No,

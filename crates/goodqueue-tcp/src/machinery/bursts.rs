@@ -3,8 +3,8 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::send_buffer::{Flight, Permission};
-use super::{FIRST_BYTE, Phase, Sender, narrow};
+use super::send_buffer::{Burst, Flight, Permission};
+use super::{Core, FIRST_BYTE, Phase, narrow};
 use crate::congestion::CongestionControl;
 
 /// Least number of segments of a burst, if the window allows (`tcp_min_tso_segs`).
@@ -23,21 +23,11 @@ const RTT_SHIFT: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 
-/// Whether segments leave now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Burst {
-    Begins,
-    /// It is better to wait for the next ACK.
-    Waits,
-    /// The application is to write more first.
-    IsWritten,
-}
-
-impl<C: CongestionControl> Sender<C> {
+impl<C: CongestionControl> Core<C> {
     /// Decides how many segments follow each other now, with `room` bytes of the congestion window and `usable` of the
     /// receiver's open.
     #[inline]
-    pub(super) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
+    pub(crate) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
         let Some(buffer) = &mut self.send_buffer else { return Burst::Begins };
         let Some((end, is_last)) = buffer.front() else { return Burst::Begins };
         let permission = buffer.permission();
@@ -69,7 +59,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the segment that was just sent, of which the burst has one less to go now, is to be handed over at once.
     #[inline]
-    pub(super) fn ends_burst(&mut self) -> bool {
+    pub(crate) fn ends_burst(&mut self) -> bool {
         self.burst = self.burst.saturating_sub(1);
         let last = self.burst == 0;
         let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt));
@@ -80,7 +70,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The segment at `position` is sent again, with what follows it in its burst as far as the window allows.
-    pub(super) fn cut_burst(&mut self, position: u64) {
+    pub(crate) fn cut_burst(&mut self, position: u64) {
         if self.scoreboard.begins_piece(position) {
             let room = self.cwnd.saturating_sub(self.scoreboard.pipe()) / self.mss;
             self.scoreboard.cut(position, room.clamp(1, self.most_of_burst().into()));
@@ -102,7 +92,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The application writes what the send buffer has room for, as far as it gets before something is to be sent. Returns
     /// true if that may be.
-    pub(super) fn write_more(&mut self) -> bool {
+    pub(crate) fn write_more(&mut self) -> bool {
         let flight = self.flight();
         if let Some(buffer) = &mut self.plain_buffer {
             return buffer.write(flight.una, flight.next.max(FIRST_BYTE), self.data_end, self.mss, self.cwnd);
@@ -120,7 +110,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Up to here there is something to send.
     #[inline]
-    pub(super) fn sendable(&self) -> u64 {
+    pub(crate) fn sendable(&self) -> u64 {
         match (&self.send_buffer, &self.plain_buffer) {
             (Some(buffer), _) => buffer.written(),
             (None, Some(buffer)) => buffer.written(),

@@ -21,7 +21,7 @@ const MOST: u64 = 4 << 20;
 
 /// State of the buffer; positions are sequence numbers.
 #[derive(Clone, Debug)]
-pub(super) struct PlainBuffer {
+pub(crate) struct PlainBuffer {
     tuning: SendTuning,
     /// Memory, in bytes.
     limit: u64,
@@ -34,7 +34,7 @@ pub(super) struct PlainBuffer {
 
 impl PlainBuffer {
     /// Of a connection whose first byte of data is `first`.
-    pub(super) fn new(tuning: SendTuning, first: u64) -> Self {
+    pub(crate) fn new(tuning: SendTuning, first: u64) -> Self {
         let limit = match tuning {
             SendTuning::Linux32 => INITIAL_SEGMENTS * RESERVED_32,
             _ => WINDOWS * INITIAL_SEGMENTS * SEGMENT_314,
@@ -44,24 +44,24 @@ impl PlainBuffer {
 
     /// Up to here data can be sent.
     #[inline]
-    pub(super) fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
     #[inline]
-    pub(super) fn on_acknowledged(&mut self) {
+    pub(crate) fn on_acknowledged(&mut self) {
         self.freed = true;
     }
 
     /// Nothing that was not sent will be: the application took it back.
-    pub(super) fn take_back(&mut self, next: u64) {
+    pub(crate) fn take_back(&mut self, next: u64) {
         self.written = self.written.min(next);
         self.sleeps = false;
     }
 
     /// The application, if it does not sleep or wakes now, writes what there is up to `data_end` as far as there is room.
     /// `una` and `next` are SND.UNA and SND.NXT, `cwnd` the congestion window. Returns true if it wrote.
-    pub(super) fn write(&mut self, una: u64, next: u64, data_end: u64, mss: u64, cwnd: u64) -> bool {
+    pub(crate) fn write(&mut self, una: u64, next: u64, data_end: u64, mss: u64, cwnd: u64) -> bool {
         if self.sleeps {
             if !core::mem::replace(&mut self.freed, false) {
                 return false;

@@ -19,7 +19,7 @@ struct Snapshot {
 
 /// State of the estimator; one snapshot per segment that is out.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rates {
+pub(crate) struct Rates {
     delivered: u64,
     delivered_at: Instant,
     lost: u64,
@@ -44,7 +44,7 @@ impl Rates {
     }
 
     /// A segment is sent for the first time; `idle`: none was out.
-    pub(super) fn on_sent(&mut self, now: Instant, idle: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant, idle: bool) {
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
@@ -54,12 +54,12 @@ impl Rates {
     }
 
     /// The segment that was the last to be sent for the first time was not sent after all.
-    pub(super) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self) {
         self.snapshots.pop_back();
     }
 
     /// The segment at `position` is sent again.
-    pub(super) fn on_resent(&mut self, now: Instant, position: u64) {
+    pub(crate) fn on_resent(&mut self, now: Instant, position: u64) {
         let snapshot = self.snapshot(now);
         let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
         if let Some(old) = slot.and_then(|slot| self.snapshots.get_mut(slot)) {
@@ -68,7 +68,7 @@ impl Rates {
     }
 
     /// The segment at `position` was delivered.
-    pub(super) fn on_delivered(&mut self, position: u64) {
+    pub(crate) fn on_delivered(&mut self, position: u64) {
         let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
         let Some(&snapshot) = slot.and_then(|slot| self.snapshots.get(slot)) else { return };
         if self.newest.is_none_or(|newest| snapshot.delivered >= newest.delivered) {
@@ -77,24 +77,24 @@ impl Rates {
     }
 
     /// Everything below `position` was cumulatively acknowledged.
-    pub(super) fn forget_below(&mut self, position: u64) {
+    pub(crate) fn forget_below(&mut self, position: u64) {
         while self.first < position && self.snapshots.pop_front().is_some() {
             self.first += 1;
         }
     }
 
     /// So many bytes more are taken for lost.
-    pub(super) fn on_lost(&mut self, bytes: u64) {
+    pub(crate) fn on_lost(&mut self, bytes: u64) {
         self.lost += bytes;
     }
 
     /// Bytes taken for lost in all.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
     /// The sample of an ACK that delivered `bytes`.
-    pub(super) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+    pub(crate) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         if bytes > 0 {
             self.delivered += bytes;
             self.delivered_at = now;
@@ -113,7 +113,7 @@ impl Rates {
     }
 
     /// Nothing more is sent now.
-    pub(super) fn note_app_limited(&mut self, limited: bool, pipe: u64) {
+    pub(crate) fn note_app_limited(&mut self, limited: bool, pipe: u64) {
         if limited {
             self.app_limited_until = (self.delivered + pipe).max(1);
         }

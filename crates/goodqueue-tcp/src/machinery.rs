@@ -1,0 +1,559 @@
+//! The part of a sender that all stacks share: sequence space, scoreboard, round-trip times, timer, window, statistics,
+//! pacing and buffers.
+//!
+//! A [stack](crate::stack) borrows it and decides what happens when. Nothing here asks which stack that is.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use goodqueue::{Duration, Ecn, Instant};
+
+use crate::clock::timestamp;
+use crate::config::{Config, SendTuning};
+use crate::congestion::{Congestion, CongestionControl, Hears, Signal};
+use crate::hystart::{HyStart, HyStartPlusPlus};
+use crate::prr::Prr;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{Record, Scoreboard};
+use crate::segment::{Flags, SackBlocks, Segment};
+
+mod acks;
+mod bursts;
+mod growth;
+mod host_queue;
+pub(crate) mod news;
+pub(crate) mod plain_buffer;
+pub(crate) mod rates;
+mod reduction;
+mod samples;
+pub(crate) mod send_buffer;
+pub(crate) mod stats;
+pub(crate) mod tail_probe;
+pub(crate) mod undo;
+
+use plain_buffer::PlainBuffer;
+use rates::Rates;
+use send_buffer::SendBuffer;
+use stats::SenderStats;
+
+/// First sequence number of data: the SYN has number 0.
+pub(crate) const FIRST_BYTE: u64 = 1;
+/// Number of segments that leave unpaced at first: those of an initial window (Linux).
+const UNPACED: u64 = 9;
+/// After more SYN retransmissions than this, the initial window is one segment (RFC 6928 §2).
+pub(crate) const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
+
+/// State of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// State of loss recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery (RFC 6675 §5, RFC 6582 §3.2).
+    Recovery,
+    /// After a timeout (RFC 6675 §5.1).
+    Loss,
+    /// The window shrinks over a round trip because of a mark; nothing is known to be lost.
+    Reduction,
+}
+
+/// What the timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Retransmission, SYN or persist timer.
+    Timeout,
+    /// Tail loss probe (RFC 8985 §7).
+    Probe,
+    /// A segment will be lost then (RFC 8985 §6.3).
+    Reordering,
+    /// An early retransmit is due (RFC 5827).
+    Early,
+}
+
+/// The shared part of a sender, with congestion controller `C`.
+///
+/// The fields that every ACK and every transmission need come first and lie together. With thousands of connections each
+/// one has left the cache when its turn comes, so that its cost is the number of cache lines that it touches.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Core<C> {
+    pub(crate) state: State,
+    pub(crate) phase: Phase,
+    pub(crate) purpose: Purpose,
+    pub(crate) ack_due: bool,
+    pub(crate) syn_due: bool,
+    /// The oldest segment goes out whatever the window says (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
+    pub(crate) front_due: bool,
+    pub(crate) closing: bool,
+    pub(crate) fin_sent: bool,
+    /// Both ends agreed on ECN.
+    pub(crate) ecn: bool,
+    /// The next new segment tells that the window was reduced (RFC 3168 §6.1.2).
+    pub(crate) cwr_due: bool,
+    /// The timer is the persist timer (RFC 9293 §3.8.6.1).
+    pub(crate) persisting: bool,
+    pub(crate) probe_due: bool,
+    /// A tail loss probe goes out whatever the window says: new data (true) or the last segment again.
+    pub(crate) tail_due: Option<bool>,
+    /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
+    pub(crate) rescued: bool,
+    /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
+    pub(crate) first_partial: bool,
+    /// The controller hears of every ACK.
+    pub(crate) feedback: bool,
+    /// The controller sets the window in recovery too.
+    pub(crate) controls_all: bool,
+    /// Segments wait for their departure.
+    paced_out: bool,
+    /// A burst waits for the next ACK; polling does not release it.
+    pub(crate) awaits_ack: bool,
+    /// The host's own queue refused a segment: the next ACK or timer is awaited.
+    pub(crate) refused: bool,
+    /// Nothing is out, and a segment was refused before.
+    refused_alone: bool,
+    ts_recent: u32,
+    pub(crate) config: Arc<Config>,
+    /// SND.UNA (RFC 9293 §3.3.1).
+    pub(crate) snd_una: u64,
+    /// SND.NXT (RFC 9293 §3.3.1).
+    pub(crate) snd_nxt: u64,
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+    /// Payload of a full segment in bytes.
+    pub(crate) mss: u64,
+    pub(crate) duplicate_acks: u64,
+    /// Sequence number after the last byte that the application wrote.
+    pub(crate) data_end: u64,
+    /// Right edge of the receiver's window.
+    pub(crate) window_edge: u64,
+    /// Largest window that the receiver ever offered.
+    pub(crate) max_window: u64,
+    pub(crate) timer: Option<Instant>,
+    pub(crate) last_sent: Instant,
+    /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
+    pub(crate) limited: u64,
+    /// With pacing: bytes per second.
+    pub(crate) pace: Option<u64>,
+    pub(crate) rates: Option<Box<Rates>>,
+    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a retransmission.
+    pub(crate) probed: Option<(u64, bool)>,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) stats: SenderStats,
+    pub(crate) controller: C,
+    /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC 6582 §3.1).
+    pub(crate) recovery_point: u64,
+    /// SND.NXT at the last window reduction: a mark on an older segment says nothing new (RFC 3168 §6.1.2).
+    pub(crate) reduction_point: u64,
+    pub(crate) prr: Prr,
+    /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
+    pub(crate) timed_out_at: Option<u64>,
+    /// With pacing: when the next segment may leave.
+    next_departure: Instant,
+    /// How late the last burst left, compared with its pacing time.
+    late_by: Duration,
+    /// Segments of this burst that have not left yet.
+    pub(crate) burst: u32,
+    /// No segment of this burst has left yet.
+    burst_begins: bool,
+    /// This burst has more than one segment.
+    burst_of_several: bool,
+    /// The application writes into a buffer of limited size.
+    pub(crate) is_buffered: bool,
+    send_buffer: Option<Box<SendBuffer>>,
+    plain_buffer: Option<Box<PlainBuffer>>,
+    hystart: Option<Box<HyStartPlusPlus>>,
+}
+
+impl<C: CongestionControl> Core<C> {
+    /// Of a connection that is not open yet. `config` is valid.
+    pub(crate) fn new(config: Arc<Config>, controller: C, mut scoreboard: Scoreboard) -> Self {
+        let mss = u64::from(config.payload());
+        let about = controller.about();
+        let pace = controller.pacing().rate;
+        let shaped = about.standard_slow_start && config.hystart == HyStart::Rfc9406;
+        if about.controls_all {
+            scoreboard.keep_log();
+        }
+        let is_buffered = config.bursts || config.send_tuning != SendTuning::Unlimited;
+        Self {
+            state: State::Closed,
+            phase: Phase::Open,
+            purpose: Purpose::Timeout,
+            ack_due: false,
+            syn_due: false,
+            front_due: false,
+            closing: false,
+            fin_sent: false,
+            ecn: false,
+            cwr_due: false,
+            persisting: false,
+            probe_due: false,
+            tail_due: None,
+            rescued: false,
+            first_partial: false,
+            feedback: about.hears != Hears::Nothing,
+            controls_all: about.controls_all,
+            paced_out: false,
+            awaits_ack: false,
+            refused: false,
+            refused_alone: false,
+            ts_recent: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            cwnd: mss * u64::from(config.iw),
+            ssthresh: config.initial_ssthresh,
+            mss,
+            duplicate_acks: 0,
+            data_end: FIRST_BYTE,
+            window_edge: 0,
+            max_window: 0,
+            timer: None,
+            last_sent: Instant::ZERO,
+            limited: 0,
+            pace,
+            rates: about.controls_all.then(Box::default),
+            probed: None,
+            rtt: RttEstimator::new(Arc::clone(&config)),
+            scoreboard,
+            stats: SenderStats::default(),
+            controller,
+            recovery_point: 0,
+            reduction_point: 0,
+            prr: Prr::begin(0, 0),
+            timed_out_at: None,
+            next_departure: Instant::ZERO,
+            late_by: Duration::ZERO,
+            burst: 0,
+            burst_begins: false,
+            burst_of_several: false,
+            is_buffered,
+            send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
+            plain_buffer: (is_buffered && !config.bursts)
+                .then(|| Box::new(PlainBuffer::new(config.send_tuning, FIRST_BYTE))),
+            hystart: shaped.then(Box::default),
+            config,
+        }
+    }
+
+    /// Opens the connection. Returns false if it was open already.
+    pub(crate) fn open(&mut self, now: Instant) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+            self.snd_nxt = FIRST_BYTE;
+            self.last_sent = now;
+        }
+    }
+
+    /// The application has `bytes` more to send.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if !self.closing {
+            self.data_end = self.data_end.saturating_add(bytes);
+            self.awaits_ack = false;
+            self.refused = false;
+        }
+    }
+
+    /// The application takes back unsent bytes, except `kept` ones that the stack does not return.
+    pub(crate) fn take_back(&mut self, kept: u64) {
+        self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE) + kept);
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.take_back(self.data_end);
+        }
+        if let Some(buffer) = &mut self.plain_buffer {
+            buffer.take_back(self.data_end);
+        }
+    }
+
+    /// The application has no more to send.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+        self.awaits_ack = false;
+    }
+
+    /// True if the timer has run out.
+    #[inline]
+    pub(crate) fn is_timer_due(&self, now: Instant) -> bool {
+        self.timer.is_some_and(|due| now >= due)
+    }
+
+    /// When [`is_timer_due`](Self::is_timer_due) or the pacing changes without an ACK.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        if self.pace.is_some() && self.paced_out {
+            let departure = self.next_departure;
+            return Some(self.timer.map_or(departure, |timer| timer.min(departure)));
+        }
+        self.timer
+    }
+
+    /// True if pacing holds the next segment back.
+    #[inline]
+    pub(crate) fn is_held_by_pacing(&mut self, now: Instant) -> bool {
+        if self.pace.is_some() && self.state == State::Established && !self.ack_due && self.burst == 0 {
+            let was_paced_out = core::mem::replace(&mut self.paced_out, now < self.next_departure);
+            if self.paced_out {
+                return true;
+            }
+            self.awaits_ack &= !was_paced_out;
+        }
+        false
+    }
+
+    /// The ACK of the SYN/ACK, if it is due.
+    #[inline]
+    pub(crate) fn due_ack(&mut self, now: Instant) -> Option<Segment> {
+        if !self.ack_due {
+            return None;
+        }
+        self.ack_due = false;
+        let ecn = self.ecn_of_rest(self.ecn);
+        Some(Segment { ecn, ..self.segment(now, self.snd_nxt, 0, Flags::ACK) })
+    }
+
+    /// Sets the timer to run out `wait` from now.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, now: Instant, wait: Duration) {
+        self.timer = Some(self.config.timers.expiry(now, wait));
+    }
+
+    /// Sets the timer to the retransmission timeout from now.
+    #[inline]
+    pub(crate) fn set_retransmission_timer(&mut self, now: Instant) {
+        self.set_timer(now, self.rtt.rto());
+    }
+
+    /// Data, or the FIN, that was never sent.
+    #[inline]
+    pub(crate) fn has_new(&self) -> bool {
+        self.snd_nxt < self.data_end || (self.closing && !self.fin_sent)
+    }
+
+    /// Tells the rate estimator that nothing more is sent now, and whether the window is what forbids it.
+    #[inline]
+    pub(crate) fn note_app_limit(&mut self, pipe: u64, limited: bool) {
+        if let Some(rates) = &mut self.rates {
+            let has_all = self.snd_nxt >= self.data_end;
+            rates.note_app_limited(has_all && !limited && pipe < self.cwnd, pipe);
+        }
+    }
+
+    /// Sends `payload` bytes for the first time.
+    pub(crate) fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {
+        let seq = self.snd_nxt;
+        let mut flags = Flags::ACK;
+        let mut len = payload;
+        if self.closing && seq + payload == self.data_end {
+            flags |= Flags::FIN;
+            len += 1;
+            self.fin_sent = true;
+        }
+        if self.cwr_due && payload > 0 {
+            self.cwr_due = false;
+            flags = flags.and_if(self.ecn, Flags::CWR);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.on_sent(now, self.scoreboard.is_empty());
+        }
+        let apart = core::mem::take(&mut self.burst_begins) || self.burst == 0;
+        self.scoreboard.push(narrow(len), now, apart);
+        self.snd_nxt += len;
+        if self.config.bursts && payload > 0 && self.ends_burst() {
+            flags |= Flags::PSH;
+        }
+        self.stats.data_segments += 1;
+        if self.duplicate_acks > 0 && self.phase == Phase::Open {
+            self.limited += len;
+        }
+        self.note_sent(now, len);
+        let mut segment = self.segment(now, seq, narrow(payload), flags);
+        if self.ecn {
+            segment.ecn = Ecn::Ect0;
+        }
+        segment
+    }
+
+    /// Prepares the segment at `position` to be sent again; the scoreboard is told afterwards.
+    #[inline]
+    pub(crate) fn begin_retransmission(&mut self, now: Instant, position: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_resent(now, position);
+        }
+        if self.send_buffer.is_some() {
+            self.cut_burst(position);
+        }
+    }
+
+    /// Sends a segment again that the scoreboard has marked as sent.
+    pub(crate) fn retransmission(&mut self, now: Instant, record: Record) -> Segment {
+        self.stats.retransmits += 1;
+        self.note_sent(now, u64::from(record.len));
+        if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
+            self.set_retransmission_timer(now);
+        }
+        let has_fin = self.fin_sent && record.seq + u64::from(record.len) == self.snd_nxt;
+        let payload = record.len - u32::from(has_fin);
+        let segment = self.segment(now, record.seq, payload, Flags::ACK.and_if(has_fin, Flags::FIN));
+        Segment { ecn: self.ecn_of_rest(self.ecn), ..segment }
+    }
+
+    /// The ECN field of segments other than new data: not ECN-capable (RFC 3168 §6.1.1, §6.1.4, §6.1.5), unless all
+    /// segments are to be.
+    fn ecn_of_rest(&self, agreed: bool) -> Ecn {
+        if agreed && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// Starts the persist timer, if no timer runs.
+    pub(crate) fn begin_persisting(&mut self, now: Instant) {
+        if self.timer.is_none() {
+            self.persisting = true;
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// A byte that the receiver has already, to make it tell its window (RFC 9293 §3.8.6.1: a retransmission will do).
+    pub(crate) fn window_probe(&mut self, now: Instant) -> Segment {
+        self.stats.window_probes += 1;
+        self.persisting = true;
+        self.set_retransmission_timer(now);
+        self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
+    }
+
+    #[inline]
+    fn note_sent(&mut self, now: Instant, len: u64) {
+        self.last_sent = now;
+        if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
+            self.prr.on_sent(len);
+        }
+        if let Some(rate) = self.pace {
+            self.pace_next(now, len, rate);
+        }
+        // RFC 6298 §5.1
+        if self.timer.is_none() || self.persisting {
+            self.persisting = false;
+            self.purpose = Purpose::Timeout;
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// Sets when the segment after one of `len` bytes may leave at `rate` bytes per second. The time by which a burst
+    /// left late shortens the wait of the next one, by up to half of it (Linux).
+    fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
+        if now >= self.next_departure {
+            self.late_by = now.since(self.next_departure);
+            self.next_departure = now;
+        }
+        if self.stats.data_segments > UNPACED {
+            let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
+            let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
+            let credit = self.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
+            self.late_by = self.late_by.saturating_sub(credit);
+            self.next_departure += wait.saturating_sub(credit);
+        }
+    }
+
+    #[inline]
+    fn segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
+        self.stats.segments += 1;
+        let timestamps = self.config.timestamps;
+        Segment {
+            seq,
+            ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
+            len,
+            window: self.config.rwnd,
+            ts_val: if timestamps { timestamp(now) } else { 0 },
+            ts_ecr: if timestamps { self.ts_recent } else { 0 },
+            sack: SackBlocks::NONE,
+            flags,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    /// The SYN, if it is due.
+    pub(crate) fn syn(&mut self, now: Instant) -> Option<Segment> {
+        if !self.syn_due {
+            return None;
+        }
+        self.syn_due = false;
+        self.last_sent = now;
+        self.set_retransmission_timer(now);
+        // An ECN-setup SYN (RFC 3168 §6.1.1).
+        let flags = Flags::SYN.and_if(self.config.ecn, Flags::ECE | Flags::CWR);
+        Some(Segment { ecn: self.ecn_of_rest(self.config.ecn), ..self.segment(now, 0, 0, flags) })
+    }
+
+    /// Everything that is out and not SACKed is lost with the timeout, except segments sent after `recent`.
+    pub(crate) fn lose_all(&mut self, recent: Instant) {
+        let pipe = self.scoreboard.pipe();
+        self.scoreboard.time_out(recent, self.config.forget_on_timeout);
+        self.probed = None;
+        self.phase = Phase::Loss;
+        let lost = self.rates.as_mut().map_or(0, |rates| {
+            rates.on_lost(pipe.saturating_sub(self.scoreboard.pipe()));
+            rates.lost()
+        });
+        self.controller.on_timeout(lost);
+        self.cwnd = self.mss; // LW
+        self.recovery_point = self.snd_nxt;
+    }
+
+    /// The retransmission timeout as counted from when the oldest segment was sent.
+    pub(crate) fn timeout_of_front(&self, now: Instant) -> Instant {
+        self.config.timers.expiry(now, self.wait_of_front(now))
+    }
+
+    /// Time until the oldest segment times out; at least a nanosecond.
+    fn wait_of_front(&self, now: Instant) -> Duration {
+        let sent = self.scoreboard.front_sent().unwrap_or(now);
+        (sent + self.rtt.rto()).max(now + Duration::from_nanos(1)).since(now)
+    }
+
+    /// Asks the controller for the slow-start threshold and notes that the window was reduced. The bytes in flight are
+    /// those before this ACK, which acknowledged `acked` bytes.
+    pub(crate) fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
+        self.reduction_point = self.snd_nxt;
+        self.cwr_due = self.ecn;
+        let event = self.congestion(now, signal, acked);
+        self.controller.on_congestion(&event).max(self.mss)
+    }
+
+    /// The congestion event that a controller is told of.
+    pub(crate) fn congestion(&self, now: Instant, signal: Signal, acked: u64) -> Congestion {
+        Congestion {
+            now,
+            signal,
+            cwnd: self.cwnd,
+            // In recovery the unacknowledged bytes exceed the window by the SACKed ones, which are not in flight.
+            in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
+            mss: narrow(self.mss),
+            whole: self.config.whole_segments,
+        }
+    }
+
+    /// Reduces the window at once, and sets the threshold to it in whole segments (ns-2's agents).
+    pub(crate) fn halve(&mut self, now: Instant, signal: Signal) {
+        self.cwnd = self.reduced_window(now, signal, 0);
+        self.ssthresh = (self.cwnd - self.cwnd % self.mss).max(2 * self.mss);
+    }
+
+    /// The time from the tick before `sent` to the tick before `now`, by the coarse clock of [`Config::tick`].
+    pub(crate) fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
+        let tick = self.config.tick.as_nanos().max(1);
+        let ticks = |at: Instant| (at + self.config.tick_phase).as_nanos() / tick;
+        Duration::from_nanos((ticks(now) - ticks(sent)) * tick)
+    }
+}
+
+/// The length of a segment, which [`Config::check`] keeps below 2^16.
+#[inline]
+pub(crate) fn narrow(len: u64) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,204 @@
+//! How an ACK enters the scoreboard and the window, and how the controller hears of it.
+
+use goodqueue::{Duration, Instant};
+
+use super::news::News;
+use super::{Core, FIRST_BYTE, Phase, Purpose, State, narrow};
+use crate::congestion::{CongestionControl, Feedback, Window};
+use crate::hystart::HyStart;
+use crate::scoreboard::Acknowledged;
+use crate::segment::{Flags, Segment};
+
+impl<C: CongestionControl> Core<C> {
+    /// An ACK arrived, of whatever kind.
+    #[inline]
+    pub(crate) fn note_ack(&mut self, segment: &Segment) {
+        self.stats.acks += 1;
+        self.awaits_ack = false;
+        self.refused = false;
+        self.refused_alone = false;
+        self.ts_recent = segment.ts_val;
+    }
+
+    /// Takes in a SYN/ACK. Returns false if it does not answer the SYN.
+    pub(crate) fn establish(&mut self, segment: &Segment) -> bool {
+        if segment.ack != FIRST_BYTE {
+            self.stats.invalid_acks += 1;
+            return false;
+        }
+        self.state = State::Established;
+        self.snd_una = FIRST_BYTE;
+        self.window_edge = self.window_edge.max(FIRST_BYTE + u64::from(segment.window));
+        self.max_window = u64::from(segment.window);
+        self.timer = None;
+        self.ack_due = true;
+        // ECE alone accepts ECN (RFC 3168 §6.1.1).
+        self.ecn =
+            self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
+        true
+    }
+
+    /// The changes of an ACK, as far as its header tells them.
+    #[inline]
+    pub(crate) fn news_of(&self, segment: &Segment) -> News {
+        News {
+            acked: segment.ack - self.snd_una,
+            pipe_before: self.scoreboard.pipe(),
+            echo: self.ecn && segment.flags.contains(Flags::ECE),
+            ..News::default()
+        }
+    }
+
+    /// Takes the acknowledged segments off the scoreboard.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: u64, news: &mut News) -> Acknowledged {
+        let done = self.scoreboard.acknowledge(ack);
+        self.snd_una = ack;
+        news.delivered = done.delivered;
+        done
+    }
+
+    /// After [`acknowledge`](Self::acknowledge): there is room in the send buffer, and another segment is the oldest.
+    #[inline]
+    pub(crate) fn note_progress(&mut self) {
+        if let Some(buffer) = &mut self.plain_buffer {
+            buffer.on_acknowledged();
+        }
+        self.duplicate_acks = 0;
+        self.limited = 0;
+        self.front_due = false;
+    }
+
+    /// Takes the receiver's window from an ACK. Returns true if it is as before.
+    #[inline]
+    pub(crate) fn take_window(&mut self, segment: &Segment) -> bool {
+        let edge = segment.ack + u64::from(segment.window);
+        let same_window = edge == self.window_edge;
+        if !same_window {
+            self.window_edge = edge;
+            self.max_window = self.max_window.max(u64::from(segment.window));
+        }
+        if self.persisting {
+            self.on_window_told(edge);
+        }
+        same_window
+    }
+
+    /// Lets the receiver's window grow, never shrink (ns-2's agents).
+    pub(crate) fn widen_window(&mut self, segment: &Segment) {
+        self.window_edge = self.window_edge.max(segment.ack + u64::from(segment.window));
+        self.max_window = self.max_window.max(u64::from(segment.window));
+    }
+
+    /// An answer to a window probe, perhaps.
+    #[cold]
+    fn on_window_told(&mut self, edge: u64) {
+        let usable = edge.saturating_sub(self.snd_nxt);
+        if usable > 0 && usable >= self.mss.min(self.max_window / 2) {
+            self.persisting = false;
+            self.timer = None;
+            self.rtt.clear_back_off();
+        }
+    }
+
+    /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it reports one.
+    #[inline]
+    pub(crate) fn take_sacks(&mut self, segment: &Segment, news: &mut News) -> Option<u64> {
+        if segment.sack.is_empty() {
+            return None;
+        }
+        let lost = self.scoreboard.lost();
+        let reported = self.reported_duplicate(segment);
+        self.stats.spurious += u64::from(reported.is_some());
+        self.mark_sacked(segment, news);
+        news.lost = self.scoreboard.lost() > lost;
+        news.duplicate = news.sacked > 0;
+        reported
+    }
+
+    /// Marks the SACKed segments, and counts their bytes.
+    #[inline]
+    pub(crate) fn mark_sacked(&mut self, segment: &Segment, news: &mut News) {
+        let (sacked, invalid) = self.scoreboard.sack(segment.ack, &segment.sack);
+        self.stats.invalid_sack_blocks += invalid;
+        news.sacked = sacked;
+        news.delivered += sacked;
+    }
+
+    /// A first block below the ACK or within the second one reports a duplicate (RFC 2883 §4).
+    fn reported_duplicate(&self, segment: &Segment) -> Option<u64> {
+        let mut blocks = segment.sack.iter(segment.ack);
+        let (start, end) = blocks.next()?;
+        let within_second = blocks.next().is_some_and(|second| second.0 <= start && end <= second.1);
+        // The byte of a window probe is a duplicate by intent.
+        let is_reported = start < end && (end <= segment.ack || within_second) && !self.persisting;
+        is_reported.then_some(start)
+    }
+
+    /// Counts a duplicate ACK, if it is one.
+    #[inline]
+    pub(crate) fn count_duplicate(&mut self, news: &News) {
+        if news.duplicate {
+            self.stats.duplicate_acks += 1;
+            self.duplicate_acks += 1;
+        }
+    }
+
+    /// Tells the controller all that an ACK told.
+    pub(crate) fn tell(&mut self, now: Instant, segment: &Segment, news: &News) {
+        let stamps = self.config.timestamps && segment.ts_ecr != 0;
+        let min_rtt = self.rtt.min_rtt();
+        let rate = self.rates.as_mut().and_then(|rates| {
+            for position in self.scoreboard.drain_log() {
+                rates.on_delivered(position);
+            }
+            rates.forget_below(self.scoreboard.first());
+            rates.sample(now, news.delivered)
+        });
+        let feedback = Feedback {
+            now,
+            una: self.snd_una,
+            next: self.snd_nxt,
+            acked: news.acked,
+            delivered: news.delivered,
+            lost: news.newly_lost,
+            pipe: self.scoreboard.pipe(),
+            pipe_before: news.pipe_before,
+            until_departure: self.next_departure.since(now),
+            rtt: news.rtt,
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
+            one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
+            stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
+            ecn_echo: news.echo,
+            in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
+            own_slow_start: self.config.hystart == HyStart::Own,
+            rate,
+            mss: narrow(self.mss),
+        };
+        let mut window = Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.controller.on_feedback(&feedback, &mut window);
+        self.cwnd = window.cwnd.max(self.mss);
+        self.ssthresh = window.ssthresh;
+        self.pace = self.controller.pacing().rate;
+    }
+
+    /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2 step 3).
+    #[inline]
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
+        if self.scoreboard.is_empty() {
+            self.timer = None;
+        } else if self.config.sack || self.phase != Phase::Recovery || self.first_partial {
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// The timer of a probe, or of an early retransmit, becomes that of the timeout, which counts from when the oldest
+    /// segment was sent.
+    pub(crate) fn count_timeout_from_front(&mut self, now: Instant) {
+        if matches!(self.purpose, Purpose::Early | Purpose::Probe) && !self.scoreboard.is_empty() {
+            self.purpose = Purpose::Timeout;
+            self.timer = Some(self.timeout_of_front(now));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How an ACK lets the window grow.
+
+use goodqueue::{Duration, Instant};
+
+use super::news::News;
+use super::{Core, narrow};
+use crate::config::Growth;
+use crate::congestion::{Ack, CongestionControl, GrowthRule};
+use crate::hystart::{HyStart, Seen, Verdict};
+
+impl<C: CongestionControl> Core<C> {
+    /// The growth rule of the settings.
+    #[inline]
+    pub(crate) fn growth_rule(&self) -> GrowthRule {
+        GrowthRule {
+            whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
+            per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart),
+            late: false,
+        }
+    }
+
+    /// The bytes that an ACK counts for growth.
+    #[inline]
+    pub(crate) fn counted(&self, news: &News) -> u64 {
+        match self.config.growth {
+            Growth::Abc | Growth::Delivered => news.acked,
+            Growth::PerAck => self.mss,
+            Growth::SlowStart => {
+                let room = self.ssthresh.saturating_add(self.mss).saturating_sub(self.cwnd);
+                if room > 0 { news.acked.min(room.max(self.mss)) } else { self.mss }
+            }
+        }
+    }
+
+    /// Lets the controller grow the window on an ACK that counts `acked` bytes.
+    #[inline]
+    pub(crate) fn grow(&mut self, now: Instant, news: &News, rule: GrowthRule, acked: u64, may_grow: bool) {
+        // Stacks that grow late also continue slow start at the threshold itself (Linux up to 3.19).
+        let threshold = if rule.late { self.ssthresh.saturating_add(self.mss) } else { self.ssthresh };
+        let mut event = Ack {
+            now,
+            acked,
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            rtt: news.rtt,
+            ssthresh: threshold,
+            mss: narrow(self.mss),
+            covered: news.acked,
+            growth: rule,
+            may_grow,
+            ecn_echo: news.echo,
+        };
+        if self.config.hystart == HyStart::Rfc9406 {
+            self.shape_slow_start(&mut event);
+        }
+        self.cwnd = self.controller.on_ack(&mut event, self.cwnd);
+        if event.ssthresh != threshold {
+            self.ssthresh = event.ssthresh;
+        }
+    }
+
+    /// `HyStart++`, in the initial slow start only (RFC 9406 §4.2): until the first reduction of the window.
+    fn shape_slow_start(&mut self, ack: &mut Ack) {
+        if self.ssthresh != self.config.initial_ssthresh || self.cwnd >= self.ssthresh {
+            return;
+        }
+        let Some(hystart) = &mut self.hystart else { return };
+        let seen = Seen {
+            una: self.snd_una,
+            next: self.snd_nxt,
+            rtt: ack.rtt,
+            acked: if ack.may_grow { ack.acked } else { 0 },
+            mss: self.mss,
+            step: if self.config.whole_segments { self.mss } else { 1 },
+        };
+        match hystart.on_ack(&seen) {
+            Verdict::Grow(bytes) => {
+                ack.acked = bytes;
+                ack.growth.whole = true;
+            }
+            Verdict::Leave => ack.ssthresh = self.cwnd,
+        }
+    }
+}

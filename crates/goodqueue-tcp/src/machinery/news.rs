@@ -1,0 +1,26 @@
+//! What an ACK changed.
+
+use goodqueue::Duration;
+
+/// What one ACK changed, in bytes.
+#[derive(Default)]
+pub(crate) struct News {
+    /// Cumulatively acknowledged for the first time.
+    pub(crate) acked: u64,
+    /// Cumulatively or selectively acknowledged for the first time.
+    pub(crate) delivered: u64,
+    /// Selectively acknowledged for the first time.
+    pub(crate) sacked: u64,
+    /// A segment was taken for lost because of this ACK.
+    pub(crate) lost: bool,
+    /// It is a duplicate (RFC 6675 §2; without SACK RFC 5681 §2).
+    pub(crate) duplicate: bool,
+    /// RTT of the newest segment that it acknowledged, if that was sent once.
+    pub(crate) rtt: Option<Duration>,
+    /// Bytes newly taken for lost, if the controller asks.
+    pub(crate) newly_lost: u64,
+    /// Bytes in the network before it.
+    pub(crate) pipe_before: u64,
+    /// It carried ECE on a connection that uses ECN.
+    pub(crate) echo: bool,
+}

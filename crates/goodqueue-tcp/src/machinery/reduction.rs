@@ -1,0 +1,56 @@
+//! Reductions of the window over a round trip.
+
+use goodqueue::Instant;
+
+use super::{Core, Phase};
+use crate::config::UndoRule;
+use crate::congestion::{CongestionControl, Signal};
+use crate::prr::Progress;
+
+impl<C: CongestionControl> Core<C> {
+    /// True if a timeout is a new sign of congestion for a stack that undoes reductions: not while an earlier reduction is
+    /// unanswered, and not when the same segment times out again (Linux). `first`: it did not time out before.
+    pub(crate) fn timeout_reduces(&self, first: bool) -> bool {
+        if self.config.undo == UndoRule::Never {
+            return first;
+        }
+        match self.phase {
+            Phase::Open => true,
+            Phase::Loss => first || self.snd_una >= self.recovery_point,
+            Phase::Recovery | Phase::Reduction => self.snd_una >= self.recovery_point,
+        }
+    }
+
+    /// Proportional rate reduction on an ACK that delivered so many bytes.
+    pub(crate) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
+        let progress = Progress {
+            delivered,
+            pipe: self.scoreboard.pipe(),
+            ssthresh: self.ssthresh,
+            mss: self.mss,
+            safe,
+        };
+        self.cwnd = self.prr.on_ack(&progress);
+    }
+
+    /// Begins a reduction of the window over a round trip because of a mark.
+    pub(crate) fn reduce_for_mark(&mut self, now: Instant, acked: u64) {
+        self.stats.ecn_reductions += 1;
+        let cwnd = self.cwnd;
+        self.ssthresh = self.reduced_window(now, Signal::Ecn, acked);
+        self.begin_reduction(cwnd);
+    }
+
+    /// Enters recovery, in which losses are marked already.
+    pub(crate) fn enter_recovery(&mut self) {
+        self.stats.fast_recoveries += 1;
+        self.phase = Phase::Recovery;
+        self.recovery_point = self.snd_nxt;
+        self.rescued = false;
+        self.first_partial = true;
+        self.limited = 0;
+        if !self.config.prr {
+            self.cwnd = self.ssthresh;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! RTT samples as Linux takes them: from acknowledged segments, from SACKed ones, and from timestamps.
+
+use goodqueue::Instant;
+
+use super::Core;
+use super::news::News;
+use crate::clock::{TICK, ticks, ticks_since};
+use crate::config::RtoRule;
+use crate::congestion::CongestionControl;
+use crate::scoreboard::Acknowledged;
+use crate::segment::Segment;
+
+impl<C: CongestionControl> Core<C> {
+    /// An ACK is about to be taken in that answers a segment sent at `answered`. A retransmission sent later, or too
+    /// lately to be what the ACK answers, did not cause it.
+    pub(crate) fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
+        let stamped =
+            answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
+        self.scoreboard.begin_ack(now - self.rtt.min_rtt(), stamped);
+    }
+
+    /// True if the timestamps of ACKs give all samples.
+    pub(crate) fn is_timed_by_stamps(&self, segment: &Segment) -> bool {
+        self.config.rto_rule == RtoRule::LinuxStamps && self.config.timestamps && segment.ts_ecr != 0
+    }
+
+    /// Takes the samples that SACKs and timestamps give beside the cumulative ACK.
+    #[inline]
+    pub(crate) fn take_other_rtts(&mut self, now: Instant, segment: &Segment, news: &mut News) {
+        let by_stamps = self.is_timed_by_stamps(segment);
+        if !by_stamps {
+            self.take_sacked_rtt(now, segment.ack, news);
+        }
+        let stamped = self.config.timestamps && segment.ts_ecr != 0;
+        if (news.rtt.is_none() || by_stamps) && news.acked > 0 && stamped {
+            self.take_stamped_rtt(now, segment, news);
+        }
+    }
+
+    /// Takes RTT samples from cumulatively acknowledged segments: of the first one for the timeout, unless timestamps give
+    /// that; of the last one for all else.
+    #[inline]
+    pub(crate) fn take_acknowledged_rtt(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        done: &Acknowledged,
+        by_stamps: bool,
+        news: &mut News,
+    ) {
+        if let (Some(first), Some(last)) = (done.first_sent, done.sent) {
+            if !by_stamps {
+                self.rtt.take(now.since(first), ack, self.snd_nxt);
+            }
+            news.rtt = Some(now.since(last));
+        }
+    }
+
+    /// Takes the RTT of newly SACKed segments, where the cumulative ACK gave none.
+    #[inline]
+    fn take_sacked_rtt(&mut self, now: Instant, ack: u64, news: &mut News) {
+        let arrivals = self.scoreboard.arrivals();
+        if let (Some(first), Some(last)) = (arrivals.first_sacked, arrivals.last_sacked) {
+            if news.rtt.is_none() {
+                self.rtt.take(now.since(first), ack, self.snd_nxt);
+            }
+            news.rtt = Some(now.since(last));
+        }
+        if let Some(rtt) = news.rtt {
+            self.rtt.note_least(rtt);
+        }
+    }
+
+    /// Takes the RTT that the timestamps show, in whole milliseconds as Linux's clock has them (RFC 7323 §4.3).
+    #[cold]
+    fn take_stamped_rtt(&mut self, now: Instant, segment: &Segment, news: &mut News) {
+        let rtt = ticks_since(now, segment.ts_ecr);
+        self.rtt.take(rtt, segment.ack, self.snd_nxt);
+        news.rtt.get_or_insert(rtt);
+    }
+}

@@ -1,0 +1,234 @@
+//! Reductions that are taken back when nothing turns out to have been lost: shown by DSACK (RFC 3708), timestamps
+//! (RFC 4015), and after a timeout by F-RTO (RFC 5682).
+//!
+//! A stack that undoes reductions owns an [`Undoing`].
+
+use goodqueue::Instant;
+
+use super::news::News;
+use super::{Core, Phase, Purpose};
+use crate::clock::ticks;
+use crate::config::UndoRule;
+use crate::congestion::CongestionControl;
+use crate::scoreboard::Record;
+
+/// The window before a reduction that may be taken back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undo {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+    /// SND.UNA at the reduction.
+    pub(crate) since: u64,
+    /// Retransmissions made less duplicates reported, once there were any; none left: nothing was lost.
+    pub(crate) retransmissions: Option<u64>,
+    /// Neither duplicates nor timestamps tell, since a segment had been sent again before.
+    pub(crate) needs_test: bool,
+}
+
+/// State of undoing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Undoing {
+    /// F-RTO: nothing since the timeout speaks against its having been spurious.
+    pub(crate) timeout_in_doubt: bool,
+    /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682 §3.1 step 2b).
+    pub(crate) new_data_first: bool,
+    /// The last reduction may yet be taken back.
+    pub(crate) undo: Option<Undo>,
+    /// When a segment was first sent again, since the last time at which no such segment was out.
+    pub(crate) resent_since: Option<Instant>,
+}
+
+impl Undoing {
+    /// Before a reduction that may be wrong.
+    pub(crate) fn remember_window<C: CongestionControl>(&mut self, core: &Core<C>) {
+        if core.config.undo == UndoRule::Never {
+            return;
+        }
+        self.undo = Some(Undo {
+            cwnd: core.cwnd,
+            ssthresh: core.ssthresh,
+            since: core.snd_una,
+            retransmissions: None,
+            needs_test: false,
+        });
+    }
+
+    /// A mark says that the window is not to come back, even if nothing was lost.
+    pub(crate) fn forgo_window(&mut self) {
+        if let Some(undo) = &mut self.undo {
+            (undo.cwnd, undo.ssthresh) = (0, 0);
+        }
+    }
+
+    /// The receiver reported a duplicate that begins at `start`.
+    pub(crate) fn on_duplicate_report(&mut self, start: u64) {
+        if let Some(undo) = &mut self.undo
+            && start >= undo.since
+        {
+            undo.retransmissions = undo.retransmissions.map(|count| count.saturating_sub(1));
+        }
+    }
+
+    /// A segment was sent again. If it is the oldest, the timeout counts from now.
+    pub(crate) fn note_resent<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        record: Record,
+    ) {
+        self.resent_since.get_or_insert(now);
+        if let Some(undo) = &mut self.undo {
+            undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
+        }
+        if record.seq <= core.snd_una && core.purpose != Purpose::Reordering {
+            core.purpose = Purpose::Timeout;
+            core.set_retransmission_timer(now);
+        }
+    }
+
+    /// In the open phase, with no retransmission out: the next one is the first again.
+    pub(crate) fn forget_resent<C: CongestionControl>(&mut self, core: &Core<C>) {
+        if core.phase == Phase::Open
+            && self.resent_since.is_some()
+            && !core.scoreboard.has_resent()
+            && !core.scoreboard.is_front_resent()
+        {
+            self.resent_since = None;
+        }
+    }
+
+    /// True if every segment that was sent again was reported as a duplicate (RFC 3708).
+    pub(crate) fn were_all_duplicates(&self) -> bool {
+        self.undo.is_some_and(|undo| undo.retransmissions == Some(0) && !undo.needs_test)
+    }
+
+    /// True if the segment that the ACK answers was sent before any segment was sent again (Eifel, RFC 3522 §3.2), or none
+    /// was.
+    pub(crate) fn answers_original(&self, answered: Option<Instant>) -> bool {
+        self.undo.is_some_and(|undo| !undo.needs_test) && {
+            let first = self.resent_since;
+            first.is_none_or(|first| answered.is_some_and(|sent| ticks(sent) < ticks(first)))
+        }
+    }
+
+    /// Takes the last reduction back (RFC 4015 §3.2); with `unmark` also what was taken for lost.
+    pub(crate) fn undo<C: CongestionControl>(&mut self, core: &mut Core<C>, unmark: bool) {
+        if let Some(undo) = self.undo.take() {
+            core.stats.undone += 1;
+            core.controller.on_undo();
+            core.cwnd = core.cwnd.max(undo.cwnd);
+            if undo.ssthresh > core.ssthresh {
+                core.ssthresh = undo.ssthresh;
+                core.cwr_due = false;
+            }
+            if unmark {
+                core.scoreboard.unmark_lost();
+            }
+            core.phase = Phase::Open;
+            core.front_due = false;
+            core.timed_out_at = None;
+        }
+    }
+
+    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns false if no losses are
+    /// to be looked for, since the ACK shows nothing but reordering. `any_ack_tells`: after a timeout also an ACK that does
+    /// not advance can show that the timeout was wrong.
+    #[cold]
+    pub(crate) fn end_phase<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        ack: u64,
+        answered: Option<Instant>,
+        news: &News,
+        any_ack_tells: bool,
+    ) -> bool {
+        let is_over = ack >= core.recovery_point;
+        match core.phase {
+            Phase::Recovery if is_over => {
+                if self.were_all_duplicates() || self.answers_original(answered) {
+                    self.undo(core, false);
+                } else {
+                    core.cwnd = core.ssthresh;
+                    core.phase = Phase::Open;
+                }
+                if core.controls_all {
+                    core.phase = Phase::Open;
+                }
+            }
+            Phase::Recovery if news.acked > 0 && self.answers_original(answered) => {
+                // A hole was filled by a segment that came late.
+                if core.scoreboard.has_resent() {
+                    return false;
+                }
+                self.undo(core, true);
+            }
+            Phase::Recovery if self.were_all_duplicates() => self.undo(core, false),
+            Phase::Reduction if ack > core.recovery_point => {
+                if !core.config.rate_halving {
+                    core.cwnd = core.ssthresh;
+                }
+                core.phase = Phase::Open;
+            }
+            Phase::Loss => self.doubt_timeout(core, answered, news, is_over, any_ack_tells),
+            _ => {}
+        }
+        if core.phase == Phase::Open {
+            self.timeout_in_doubt = false;
+        }
+        true
+    }
+
+    /// An ACK after a timeout. F-RTO (RFC 5682 §3.1): the first ACK that advances asks for new data (step 2b); SACKs of
+    /// that data show the loss to be real (step 3a).
+    fn doubt_timeout<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        answered: Option<Instant>,
+        news: &News,
+        is_over: bool,
+        any_ack_tells: bool,
+    ) {
+        let advanced = news.acked > 0;
+        let original = self.timeout_in_doubt && core.scoreboard.arrivals().was_not_lost;
+        let tells = advanced || any_ack_tells;
+        if original || (tells && (self.were_all_duplicates() || self.answers_original(answered))) {
+            self.undo(core, true);
+        } else if is_over {
+            core.phase = Phase::Open;
+        } else if self.timeout_in_doubt {
+            if core.snd_nxt > core.recovery_point {
+                self.timeout_in_doubt &= news.sacked == 0;
+            } else if advanced {
+                core.recovery_point = core.snd_nxt;
+                self.new_data_first = true;
+            }
+        }
+    }
+
+    /// Whether new data goes before a lost segment (RFC 5682 §3.1 step 2b). Ends the test if no new data may be sent.
+    #[cold]
+    pub(crate) fn next_step<C: CongestionControl>(&mut self, core: &Core<C>, pipe: u64) -> NextStep {
+        let usable = core.window_edge.saturating_sub(core.snd_nxt);
+        let payload = core.next_payload();
+        if payload > 0 && payload <= usable && pipe + payload <= core.cwnd {
+            return NextStep::Send(payload);
+        }
+        if core.snd_nxt > core.recovery_point {
+            return NextStep::Wait;
+        }
+        self.new_data_first = false;
+        self.timeout_in_doubt = false;
+        NextStep::Mend
+    }
+}
+
+/// What F-RTO sends next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NextStep {
+    /// So many bytes of new data.
+    Send(u64),
+    /// Nothing before the next ACK.
+    Wait,
+    /// The lost segments.
+    Mend,
+}

@@ -1,0 +1,409 @@
+//! What a stack is: the sender of some system, which answers events with the help of the shared
+//! [machinery](crate::machinery).
+//!
+//! The provided methods are what the RFCs say. A stack overrides those in which its system differs.
+
+use goodqueue::Instant;
+
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::send_buffer::Burst;
+use crate::machinery::tail_probe::probe_wait;
+use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, State};
+use crate::scoreboard::{Record, Scoreboard};
+use crate::segment::Segment;
+
+/// Segments that limited transmit may send beyond the window (RFC 3042 §2).
+const LIMITED_TRANSMIT: u64 = 2;
+
+/// The sender of some system.
+pub(crate) trait Stack<C: CongestionControl>: Sized {
+    /// Limited transmit without SACK widens the window by the duplicates (RFC 3042).
+    const WIDENS_FOR_DUPLICATES: bool = true;
+    /// The oldest segment is sent as soon as the retransmission timer ran out.
+    const RESENDS_AT_TIMEOUT: bool = true;
+    /// No tail loss probe is sent while the answer to another one is awaited, and new data counts as a probe as well.
+    const PROBES_ONE_AT_A_TIME: bool = true;
+
+    /// The stack of a new connection with these settings.
+    fn new(config: &Config) -> Self;
+
+    /// Its scoreboard.
+    fn scoreboard(config: &Config) -> Scoreboard {
+        Scoreboard::new(config.payload(), FIRST_BYTE, false)
+    }
+
+    /// The connection opens.
+    fn on_open(&mut self, core: &mut Core<C>) {
+        let _ = core;
+    }
+
+    /// Bytes that the application wrote and that the stack does not give back.
+    fn kept(&self, core: &Core<C>) -> u64 {
+        let _ = core;
+        0
+    }
+
+    /// An ACK arrived while the SYN is out. `is_syn`: it is a SYN/ACK.
+    fn on_handshake(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment, is_syn: bool) {
+        if !is_syn {
+            core.stats.invalid_acks += 1;
+        } else if core.establish(segment) {
+            self.on_syn_ack(core, now, segment);
+        }
+    }
+
+    /// The SYN/ACK arrived, and the connection is established.
+    #[cold]
+    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let _ = segment;
+        if core.stats.syn_retransmits == 0 {
+            core.rtt.sample(now.since(core.last_sent));
+            core.rtt.remember();
+        } else {
+            core.rtt.restart_after_syn_timeout();
+        }
+        if core.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
+            core.cwnd = core.mss;
+        }
+    }
+
+    /// An ACK arrived that is neither older than the last one nor beyond what was sent.
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment);
+
+    /// The timer ran out.
+    #[cold]
+    fn on_timer(&mut self, core: &mut Core<C>, now: Instant) {
+        run_timer(self, core, now);
+    }
+
+    /// The timer ran out that had another purpose than a timeout. Returns false if it counts as a timeout.
+    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+        if purpose != Purpose::Probe {
+            return false;
+        }
+        core.probe_tail(now, Self::PROBES_ONE_AT_A_TIME);
+        true
+    }
+
+    /// The SYN was not answered in time.
+    fn on_syn_timeout(&mut self, core: &mut Core<C>, now: Instant) {
+        let _ = now;
+        core.stats.syn_retransmits += 1;
+        core.rtt.back_off();
+        core.syn_due = true;
+    }
+
+    /// The retransmission timer ran out (RFC 5681 §3.1, RFC 6298 §5.4 to §5.6, RFC 6675 §5.1).
+    fn time_out(&mut self, core: &mut Core<C>, now: Instant) {
+        core.stats.timeouts += 1;
+        let first = core.timed_out_at != Some(core.snd_una);
+        core.timed_out_at = Some(core.snd_una);
+        self.reduce_at_timeout(core, now, first);
+        core.duplicate_acks = 0;
+        core.limited = 0;
+        core.front_due = Self::RESENDS_AT_TIMEOUT;
+        core.rtt.back_off();
+        core.set_retransmission_timer(now);
+    }
+
+    /// Reduces the window after a timeout, and takes for lost what is out. `first`: the oldest segment did not time out
+    /// before.
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+        if first {
+            core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
+        }
+        core.lose_all(Instant::MAX);
+    }
+
+    /// The host's own queue took the last segment and dropped it. `dropped`: its payload in bytes.
+    #[cold]
+    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, dropped: u64) {
+        let _ = dropped;
+        if let Some(cwnd) = core.note_host_congestion(now) {
+            core.cwnd = cwnd.min(core.ssthresh);
+        }
+    }
+
+    /// The host's own queue refused the last segment.
+    #[cold]
+    fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        self.on_host_congestion(core, now, u64::from(segment.len));
+    }
+
+    /// Returns the next segment to send, if there is one, after running the timer if it is due.
+    #[inline]
+    fn poll_transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        if core.is_timer_due(now) {
+            self.on_timer(core, now);
+        }
+        if core.is_held_by_pacing(now) {
+            return None;
+        }
+        if core.state != State::Established {
+            return core.syn(now).or_else(|| self.transmit_unanswered(core, now));
+        }
+        if core.ack_due {
+            return core.due_ack(now);
+        }
+        if core.refused {
+            return None;
+        }
+        if core.front_due {
+            core.front_due = false;
+            if let Some((position, record)) = core.scoreboard.front() {
+                return Some(self.retransmit(core, now, position, record));
+            }
+        }
+        self.transmit(core, now)
+    }
+
+    /// What may be sent before the SYN is answered, beside the SYN.
+    fn transmit_unanswered(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let _ = (core, now);
+        None
+    }
+
+    /// What the windows allow to send now (NextSeg, RFC 6675 §4).
+    #[inline]
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        if let Some(new) = core.tail_due {
+            return self.send_tail_probe(core, now, new);
+        }
+        let pipe = core.scoreboard.pipe();
+        if let Some((position, record)) = core.scoreboard.next_lost() {
+            return self.mend(core, now, (position, record), pipe);
+        }
+        self.transmit_new(core, now, pipe)
+    }
+
+    /// Sends the lost segment at a position again, if the window allows.
+    #[inline]
+    fn mend(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        (position, record): (u64, Record),
+        pipe: u64,
+    ) -> Option<Segment> {
+        if pipe > 0 && pipe + u64::from(record.len) > core.cwnd {
+            self.note_use(core, pipe, true);
+            return None;
+        }
+        Some(self.retransmit(core, now, position, record))
+    }
+
+    /// New data, or else a segment that is only suspected to be lost.
+    #[inline]
+    fn transmit_new(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+        if core.has_new() {
+            let mut segment = self.new_data(core, now, pipe);
+            while segment.is_none() && core.is_buffered && core.write_more() {
+                segment = self.new_data(core, now, pipe);
+            }
+            segment
+        } else {
+            self.note_use(core, pipe, false);
+            self.fill_hole(core, now, pipe)
+        }
+    }
+
+    /// Nothing more is sent now; `limited`: because of the window.
+    #[inline]
+    fn note_use(&mut self, core: &mut Core<C>, pipe: u64, limited: bool) {
+        core.note_app_limit(pipe, limited);
+    }
+
+    /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3, NextSeg rule 2 of
+    /// RFC 6675 §4).
+    #[inline]
+    fn new_data(&mut self, core: &mut Core<C>, now: Instant, mut pipe: u64) -> Option<Segment> {
+        if core.scoreboard.is_empty() && core.snd_nxt > FIRST_BYTE {
+            self.restart_after_idle(core, now);
+        }
+        let mut cwnd = core.cwnd;
+        if core.duplicate_acks > 0 && core.phase == Phase::Open {
+            if !core.config.limited_transmit {
+                pipe = core.scoreboard.outstanding();
+            } else if !core.config.sack && Self::WIDENS_FOR_DUPLICATES {
+                cwnd += core.mss * core.duplicate_acks.min(LIMITED_TRANSMIT);
+            }
+        }
+        let end = core.sendable();
+        if end <= core.snd_nxt && end < core.data_end {
+            self.note_use(core, pipe, false); // the application sleeps
+            return None;
+        }
+        let mut payload = core.mss.min(end - core.snd_nxt);
+        if pipe + payload > cwnd {
+            self.note_use(core, pipe, true);
+            return None;
+        }
+        let usable = core.window_edge.saturating_sub(core.snd_nxt);
+        if payload > usable {
+            // A part only if it is half of what the receiver ever offered (RFC 9293 §3.8.6.2.1).
+            let worthwhile = usable > 0 && usable >= core.max_window / 2;
+            if !worthwhile && !core.probe_due {
+                return self.wait_for_window(core, now, pipe);
+            }
+            core.probe_due = false;
+            if usable == 0 {
+                return Some(core.window_probe(now));
+            }
+            payload = usable;
+        }
+        if core.config.bursts && core.burst == 0 {
+            if core.awaits_ack {
+                return None;
+            }
+            let burst = core.begin_burst(now, cwnd - pipe, usable);
+            if burst != Burst::Begins {
+                core.awaits_ack = burst == Burst::Waits;
+                self.note_use(core, pipe, core.awaits_ack);
+                return None;
+            }
+        }
+        core.probe_due = false;
+        Some(self.send_new(core, now, payload))
+    }
+
+    /// The receiver's window is too small for the next segment.
+    #[cold]
+    fn wait_for_window(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+        self.note_use(core, pipe, false);
+        if core.scoreboard.is_empty() {
+            core.begin_persisting(now);
+            return None;
+        }
+        self.fill_hole(core, now, pipe)
+    }
+
+    /// With no new data that may be sent, a segment that is only suspected to be lost (NextSeg rules 3 and 4, RFC 6675
+    /// §4).
+    #[cold]
+    fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+        if core.phase != Phase::Recovery || !core.config.sack || pipe + core.mss > core.cwnd {
+            return None;
+        }
+        if let Some((position, record)) = core.scoreboard.next_hole() {
+            return Some(self.retransmit(core, now, position, record));
+        }
+        if core.rescued {
+            return None;
+        }
+        core.rescued = true;
+        let (position, record) = core.scoreboard.rescue()?;
+        Some(self.retransmit(core, now, position, record))
+    }
+
+    /// Sends the tail loss probe that is due.
+    #[cold]
+    fn send_tail_probe(&mut self, core: &mut Core<C>, now: Instant, new: bool) -> Option<Segment> {
+        core.tail_due = None;
+        let segment = if new {
+            let payload = core.next_payload();
+            self.send_new(core, now, payload)
+        } else {
+            let (position, record) = core.scoreboard.rescue()?;
+            core.scoreboard.cut_out(position);
+            self.probe_again(core, now, position, record)
+        };
+        if !new || Self::PROBES_ONE_AT_A_TIME {
+            core.probed = Some((core.snd_nxt, !new));
+        }
+        // RFC 8985 §7.3: the timeout counts from the probe.
+        core.purpose = Purpose::Timeout;
+        core.set_retransmission_timer(now);
+        Some(segment)
+    }
+
+    /// Sends the last segment again as a probe.
+    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+        self.retransmit(core, now, position, record)
+    }
+
+    /// Sends `payload` bytes for the first time.
+    #[inline]
+    fn send_new(&mut self, core: &mut Core<C>, now: Instant, payload: u64) -> Segment {
+        self.before_sending(core, now);
+        let segment = core.first_transmission(now, payload);
+        self.on_sent(core, now);
+        segment
+    }
+
+    /// Sends the segment at `position` again.
+    fn retransmit(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+        self.before_sending(core, now);
+        core.begin_retransmission(now, position);
+        self.mark_resent(core, now, position);
+        let segment = core.retransmission(now, record);
+        self.on_resent(core, now, record);
+        segment
+    }
+
+    /// Tells the scoreboard that the segment at `position` is sent again.
+    #[inline]
+    fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+        core.scoreboard.resent(position, now);
+    }
+
+    /// A segment is about to be sent.
+    #[inline]
+    fn before_sending(&mut self, core: &mut Core<C>, now: Instant) {
+        let _ = (core, now);
+    }
+
+    /// A segment was sent for the first time.
+    #[inline]
+    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.config.tail_loss_probe {
+            self.schedule_probe(core, now, false);
+        }
+    }
+
+    /// A segment was sent again.
+    #[inline]
+    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
+        let _ = (core, now, record);
+    }
+
+    /// Sets the timer for a tail loss probe, if one is called for. `afresh`: the timeout counts from now. Returns false if
+    /// not.
+    fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
+        core.schedule_probe(now, afresh, probe_wait)
+    }
+
+    /// Nothing is out, and a new segment is about to be sent: the restart window (RFC 5681 §4.1).
+    #[cold]
+    fn restart_after_idle(&mut self, core: &mut Core<C>, now: Instant) {
+        let idle = now.since(core.last_sent);
+        if !core.config.idle_restart || idle <= core.rtt.rto() {
+            return;
+        }
+        let window = core.mss * u64::from(core.config.iw);
+        core.stats.idle_restarts += 1;
+        core.controller.on_idle(now, idle);
+        self.before_sending(core, now);
+        core.cwnd = core.cwnd.min(window);
+        core.last_sent = now;
+    }
+}
+
+/// Does what the timer was set for.
+pub(crate) fn run_timer<C: CongestionControl, S: Stack<C>>(stack: &mut S, core: &mut Core<C>, now: Instant) {
+    core.timer = None;
+    core.awaits_ack = false;
+    core.refused = false;
+    let purpose = core::mem::replace(&mut core.purpose, Purpose::Timeout);
+    if purpose != Purpose::Timeout && stack.on_other_timer(core, now, purpose) {
+        return;
+    }
+    if core.state == State::SynSent {
+        stack.on_syn_timeout(core, now);
+    } else if core.persisting {
+        core.rtt.back_off();
+        core.probe_due = true;
+    } else if !core.scoreboard.is_empty() {
+        stack.time_out(core, now);
+    }
+}

@@ -1,0 +1,385 @@
+//! libutp of May 2010 (utp.cpp, and its program `utp_send`): what it does otherwise than TCP.
+//!
+//! The program looks at its socket when something arrives, and 50 ms later if nothing does; timeouts and what the quota holds back
+//! wait for that. Windows count bytes that are out, lost ones too, until a timeout takes all for lost. What the application writes
+//! waits in a queue behind what is to be sent again. A selective acknowledgement has up to four packets sent again at once, whatever
+//! the window says, each once: the oldest, and of those that it can tell of and does not, all but the last two in
+//! the queue, whether or not anything above them arrived. The next one does so when the oldest packet has changed. Any
+//! acknowledgement renews the timeout.
+//!
+//! While the window is less than a packet, and all is acknowledged, a packet is queued and then held back because the queue is not
+//! empty: it leaves with the timeout, half a second later or more, whatever the rate at which the quota grows. A timeout that would
+//! be 30 s or more ends the connection.
+//!
+//! # Deviations
+//!
+//! * Neither end sends anything after 29 s of silence (`KEEPALIVE_INTERVAL`); the receiver's repeated ACK could have a packet sent
+//!   again before its timeout.
+//! * The send buffer holds whatever the window does; that of `utp_send` is 30 kB.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use goodqueue::{Duration, Instant};
+
+use crate::clock::ticks;
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::news::News;
+use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
+use crate::scoreboard::Scoreboard;
+use crate::segment::{SackBlocks, Segment};
+use crate::stack::{Stack, run_timer};
+
+/// The program's loop waits for packets so long at a time.
+const LOOP: Duration = Duration::from_millis(50);
+/// libutp's header, which the quota has to hold in some places.
+const HEADER: u64 = 20;
+/// `send_ack`: its mask has a bit for each of so many packets beyond the one that is missing; `selective_ack` looks at two more.
+const MASK_BITS: u64 = 30;
+const MASK_LOOKS: u64 = 32;
+/// `DUPLICATE_ACKS_BEFORE_RESEND`.
+const RESEND_AFTER: u64 = 3;
+/// So many packets does a selective acknowledgement have sent again.
+const RESENT_AT_ONCE: usize = 4;
+/// `OUTGOING_BUFFER_MAX_SIZE`, less one for the FIN.
+const QUEUE: u64 = 510;
+/// `send_quota` at first, in hundredths of a byte.
+const FIRST_QUOTA: u64 = 30_000;
+/// What is saved holds so many packets, or half a window.
+const SAVED_PACKETS: u64 = 5;
+/// Round-trip time for the quota before the first sample, in milliseconds.
+const UNKNOWN_RTT: u64 = 50;
+/// `MAX_CWND_INCREASE_BYTES_PER_RTT`.
+const MOST_GROWTH: u64 = 3000;
+/// A timeout of this or more ends the connection.
+const GIVE_UP: Duration = Duration::from_secs(30);
+
+/// What such a sender remembers. Times are in milliseconds, as its clock has them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Libutp {
+    /// What leaves now.
+    out: VecDeque<Segment>,
+    /// Packets that the application wrote and that never left.
+    queued: u64,
+    /// `send_quota`, in hundredths of a byte, and when it was last filled.
+    quota: u64,
+    filled: u64,
+    /// `rtt_hist`: the least round-trip time, without that of the handshake.
+    least_rtt: Option<u64>,
+    /// `fast_resend_seq_nr`: the first packet that a selective acknowledgement may have sent again.
+    resend_from: u64,
+    /// `duplicate_ack`: packets that the last selective acknowledgement looked at.
+    looked_at: u64,
+    /// `rto_timeout`.
+    timeout: u64,
+    /// What the application had written, and whether it had closed, when it was last asked.
+    asked: (u64, bool),
+}
+
+impl<C: CongestionControl> Stack<C> for Libutp {
+    fn new(_config: &Config) -> Self {
+        Self::default()
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
+        scoreboard.count_no_losses();
+        scoreboard
+    }
+
+    /// libutp does not return the packets that it has queued.
+    fn kept(&self, core: &Core<C>) -> u64 {
+        self.queued * core.mss
+    }
+
+    /// Data carries the ACK of the SYN/ACK.
+    #[cold]
+    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, _segment: &Segment) {
+        core.ack_due = core.snd_nxt >= core.data_end;
+        if core.stats.syn_retransmits == 0 {
+            core.rtt.sample(now.since(core.last_sent));
+            core.rtt.remember();
+        } else {
+            core.rtt.restart_after_syn_timeout();
+        }
+        if core.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
+            core.cwnd = core.mss;
+        }
+        self.quota = FIRST_QUOTA;
+        self.filled = ticks(core.last_sent);
+        self.look(core, now);
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        self.fill_quota(core, now);
+        let ack = segment.ack;
+        core.window_edge = core.window_edge.max(ack + u64::from(segment.window));
+        let mut news = core.news_of(segment);
+        self.take_packets(core, now, segment, &mut news);
+        if core.feedback {
+            core.tell(now, segment, &news);
+            core.pace = None; // the quota spreads packets over time
+        }
+        if news.echo && ack > core.reduction_point {
+            core.stats.ecn_reductions += 1;
+            core.cwnd = core.reduced_window(now, Signal::Ecn, news.acked);
+        } else if news.acked > 0 {
+            let may_grow = !news.echo && news.pipe_before + core.mss > core.cwnd;
+            core.grow(now, &news, core.growth_rule(), news.acked, may_grow);
+        }
+        if self.packets(core) == 1 && self.queued == 1 && self.quota / 100 >= core.mss + HEADER {
+            self.send_queued(core, now);
+        }
+        if !segment.sack.is_empty() && self.packets(core) > 0 {
+            self.send_missing_again(core, now);
+        }
+        self.write(core, now);
+        self.look(core, now);
+    }
+
+    /// The program wakes.
+    #[cold]
+    fn on_timer(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.state != State::Established {
+            run_timer(self, core, now);
+            return;
+        }
+        core.timer = None;
+        core.awaits_ack = false;
+        core.refused = false;
+        self.look(core, now);
+    }
+
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        if self.out.is_empty() && self.asked != (core.data_end, core.closing) {
+            self.fill_quota(core, now);
+            self.write(core, now);
+            if core.timer.is_none() {
+                core.timer = Some(now + LOOP);
+            }
+        }
+        self.out.pop_front()
+    }
+
+    /// A packet that is sent again takes the place of the one before, unless that is taken for lost.
+    fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+        core.scoreboard.resent_in_place(position, now);
+    }
+}
+
+impl Libutp {
+    /// Takes off what the ACK tells of: the oldest packets first, then those of the mask from above.
+    fn take_packets<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &Segment,
+        news: &mut News,
+    ) {
+        let ack = segment.ack;
+        let first = core.scoreboard.first();
+        let below = core.scoreboard.positions(ack, ack).1;
+        let mask = within_mask(segment, core.mss);
+        let mut told: Vec<u64> = (first..below).collect();
+        let mut above: Vec<u64> = Vec::new();
+        for (start, end) in mask.iter(ack) {
+            let (low, high) = core.scoreboard.positions(start, end);
+            above.extend(low.max(below)..high);
+        }
+        above.sort_unstable_by(|one, other| other.cmp(one));
+        told.append(&mut above);
+        told.retain(|&position| !core.scoreboard.is_sacked(position));
+        for &position in &told {
+            let (sent, once) = core.scoreboard.last_sent(position);
+            let rtt = now.since(sent);
+            news.rtt = Some(news.rtt.map_or(rtt, |least| least.min(rtt)));
+            if once {
+                let whole = ticks(Instant::ZERO + rtt);
+                if core.rtt.srtt().is_some() {
+                    self.least_rtt = Some(self.least_rtt.map_or(whole, |least| least.min(whole)));
+                }
+                core.rtt.sample(rtt);
+            }
+        }
+        if news.acked > 0 {
+            core.acknowledge(ack, news);
+            self.looked_at = 0;
+        }
+        let (sacked, invalid) = core.scoreboard.sack(ack, &mask);
+        core.stats.invalid_sack_blocks += invalid;
+        news.sacked = sacked;
+        news.delivered += sacked;
+        if !told.is_empty() {
+            self.renew_timeout(core, now);
+        }
+        self.resend_from = self.resend_from.max(core.scoreboard.first());
+    }
+
+    fn renew_timeout<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        core.rtt.clear_back_off();
+        self.timeout = ticks(now + core.rtt.rto());
+    }
+
+    /// `selective_ack`: what it counts is whatever is queued, not what arrived.
+    fn send_missing_again<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        let first = core.scoreboard.first();
+        let end = (first + self.packets(core)).min(first + 1 + MASK_LOOKS);
+        let looked_at = end - first - 1;
+        let before = core::mem::replace(&mut self.looked_at, looked_at);
+        if before >= RESEND_AFTER || looked_at < RESEND_AFTER {
+            return;
+        }
+        let sent = (end + 1 - RESEND_AFTER).min(core.scoreboard.next_position());
+        let missing: Vec<u64> = (first.max(self.resend_from)..sent)
+            .filter(|&position| !core.scoreboard.is_sacked(position))
+            .take(RESENT_AT_ONCE)
+            .collect();
+        for &position in &missing {
+            self.send_again(core, now, position);
+            self.resend_from = position + 1;
+        }
+        if !missing.is_empty() {
+            core.stats.fast_recoveries += 1;
+            core.cwnd = core.reduced_window(now, Signal::Loss, 0);
+        }
+    }
+
+    /// What the program does when it wakes (`UTP_CheckTimeouts`).
+    fn look<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        self.fill_quota(core, now);
+        self.flush(core, now);
+        self.write(core, now);
+        if self.packets(core) > 0 && ticks(now) >= self.timeout {
+            core.rtt.back_off();
+            if core.rtt.rto() >= GIVE_UP {
+                core.state = State::Closed;
+                return;
+            }
+            self.lose_all(core, now);
+            self.write(core, now);
+        }
+        let limit = (Self::fine_window(core) / 2).max(SAVED_PACKETS * core.mss).saturating_mul(100);
+        self.quota = self.quota.min(limit);
+        let waits = self.packets(core) > 0 || self.has_more(core);
+        core.timer = waits.then(|| now + LOOP);
+    }
+
+    fn lose_all<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        core.stats.timeouts += 1;
+        self.timeout = ticks(now + core.rtt.rto());
+        self.looked_at = 0;
+        core.reduced_window(now, Signal::Timeout, 0);
+        core.cwnd = core.mss;
+        core.scoreboard.time_out(Instant::MAX, false);
+        self.quota = self.quota.max((core.mss + HEADER) * 100);
+        match core.scoreboard.front() {
+            Some((position, _)) => self.send_again(core, now, position),
+            None => self.send_queued(core, now),
+        }
+    }
+
+    /// The application hands over what fits (`UTP_Write`).
+    fn write<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        self.asked = (core.data_end, core.closing);
+        while self.has_more(core) && self.is_writable(core, core.mss) {
+            if self.packets(core) == 0 {
+                self.renew_timeout(core, now);
+            }
+            self.queued += 1;
+            self.flush(core, now);
+        }
+    }
+
+    /// There is something to queue.
+    fn has_more<C: CongestionControl>(&self, core: &Core<C>) -> bool {
+        let end = core.data_end.min(core.window_edge);
+        let ends = core.closing && !core.fin_sent && core.snd_nxt == core.data_end && self.queued == 0;
+        ends || end.saturating_sub(core.snd_nxt) > self.queued * core.mss
+    }
+
+    /// Sends what waits, the oldest first (`flush_packets`); a part of a packet only if nothing else is out.
+    fn flush<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        loop {
+            if let Some((position, record)) = core.scoreboard.next_lost() {
+                if !self.is_writable(core, record.len.into()) {
+                    return;
+                }
+                self.send_again(core, now, position);
+                continue;
+            }
+            let payload = Self::next_payload(core);
+            let in_part = payload < core.mss && self.queued == 1 && self.packets(core) > 1;
+            if self.queued == 0
+                || in_part
+                || !self.is_writable(core, if payload == 0 { core.mss } else { payload })
+            {
+                return;
+            }
+            self.send_queued(core, now);
+        }
+    }
+
+    /// A packet of `len` may be queued, or leave.
+    fn is_writable<C: CongestionControl>(&self, core: &Core<C>, len: u64) -> bool {
+        let window = Self::fine_window(core);
+        let out = core.scoreboard.pipe();
+        let fits = out + core.mss <= window || (window < len && out < window && self.packets(core) == 0);
+        self.quota / 100 >= len && self.packets(core) < QUEUE && fits
+    }
+
+    /// Packets from the oldest that is out to the last that is queued.
+    fn packets<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+        core.scoreboard.next_position() - core.scoreboard.first() + self.queued
+    }
+
+    /// The window in bytes, which may be less than a packet.
+    fn fine_window<C: CongestionControl>(core: &Core<C>) -> u64 {
+        core.controller.pacing().fine_window.unwrap_or(core.cwnd)
+    }
+
+    /// Payload of the first packet that never left; that of a FIN alone is empty.
+    fn next_payload<C: CongestionControl>(core: &Core<C>) -> u64 {
+        core.mss.min(core.data_end.saturating_sub(core.snd_nxt))
+    }
+
+    fn send_queued<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        let payload = Self::next_payload(core);
+        if Self::fine_window(core) < core.mss {
+            self.quota = self.quota.saturating_sub(payload * 100);
+        }
+        self.queued -= 1;
+        let segment = self.send_new(core, now, payload);
+        self.out.push_back(segment);
+    }
+
+    fn send_again<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+        if let Some(record) = core.scoreboard.record(position) {
+            let segment = self.retransmit(core, now, position, record);
+            self.out.push_back(segment);
+        }
+    }
+
+    /// What a window brings in the least round-trip time, in whole milliseconds, is saved, by large windows too, which do not
+    /// spend it. (By mistake a hundredth of a byte for each byte of the window if it is much.)
+    fn fill_quota<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        let passed = ticks(now) - self.filled;
+        self.filled = ticks(now);
+        let hundredfold = Self::fine_window(core).saturating_mul(100);
+        let rtt = self.least_rtt.filter(|&least| least > 0).unwrap_or(UNKNOWN_RTT);
+        let more = hundredfold.saturating_mul(passed) / rtt;
+        let is_much = more > hundredfold && more > MOST_GROWTH * 100;
+        let more = if is_much { hundredfold / 100 } else { more };
+        self.quota = self.quota.saturating_add(more);
+    }
+}
+
+/// What libutp's selective acknowledgement can tell of: the packets after the one that is missing, as many as its mask has bits.
+fn within_mask(segment: &Segment, mss: u64) -> SackBlocks {
+    let end_of_mask = segment.ack + (1 + MASK_BITS) * mss;
+    let mut told = SackBlocks::NONE;
+    for (start, end) in segment.sack.iter(segment.ack).filter(|(start, _)| *start < end_of_mask) {
+        told.push(segment.ack, start, end.min(end_of_mask));
+    }
+    told
+}

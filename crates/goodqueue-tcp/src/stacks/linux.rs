@@ -1,0 +1,409 @@
+//! The sender of Linux 6.x: losses are found by time (RACK-TLP, RFC 8985), the window counts whole segments, and a
+//! reduction is taken back when nothing was lost.
+
+use goodqueue::{Duration, Instant};
+
+use crate::clock::{sent_at, ticks_between};
+use crate::config::{Config, Growth, RtoRule};
+use crate::congestion::{CongestionControl, Hears, Signal};
+use crate::machinery::news::News;
+use crate::machinery::tail_probe::TIMER_SLACK;
+use crate::machinery::undo::{NextStep, Undoing};
+use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose};
+use crate::prr::Prr;
+use crate::scoreboard::{DUP_THRESH, Delivered, Found, Record, Scoreboard};
+use crate::segment::Segment;
+use crate::stack::Stack;
+
+/// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
+const MAX_STEPS: u32 = 255;
+
+/// State of the sender of Linux 6.x.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linux {
+    undoing: Undoing,
+    /// Reordering was seen. Losses then wait for a quarter of the least RTT, times `steps`.
+    reordered: bool,
+    steps: u32,
+    /// The window is what limited sending in this round trip.
+    limited: bool,
+    /// Most bytes that were out in this round trip.
+    most_out: u64,
+    /// The round trip ends when this is acknowledged.
+    round_end: u64,
+    /// Of all delivered segments the one that was sent last.
+    newest: Option<Delivered>,
+    /// RTT of that segment.
+    rtt: Duration,
+}
+
+/// What an ACK told, and how far it has been answered.
+struct Turn<'s> {
+    now: Instant,
+    segment: &'s Segment,
+    news: News,
+    /// When the segment was sent that the ACK answers, by its timestamp.
+    answered: Option<Instant>,
+    /// The ACK reports a duplicate.
+    duplicate_reported: bool,
+}
+
+impl<C: CongestionControl> Stack<C> for Linux {
+    fn new(_config: &Config) -> Self {
+        Self {
+            undoing: Undoing::default(),
+            reordered: false,
+            steps: 1,
+            limited: false,
+            most_out: 0,
+            round_end: 0,
+            newest: None,
+            rtt: Duration::ZERO,
+        }
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        Scoreboard::new(config.payload(), FIRST_BYTE, true)
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let set_timer = core.timer;
+        let mut turn = self.take(core, now, segment);
+        self.undoing.new_data_first = false;
+        let hears_first = core.feedback && core.controller.about().hears == Hears::EveryAckFirst;
+        if hears_first {
+            core.tell(now, segment, &turn.news);
+        }
+        if turn.news.echo {
+            self.undoing.forgo_window();
+        }
+        let found = self.look_for_losses(core, &mut turn);
+        let begins = self.begin_recovery_or_reduction(core, &turn, &found);
+        self.undoing.forget_resent(core);
+        self.renew_timer(core, &turn, found.next.is_some(), set_timer);
+        if core.feedback && !hears_first {
+            turn.news.newly_lost = found.lost;
+            if let Some(rates) = &mut core.rates {
+                rates.on_lost(found.lost);
+            }
+            core.tell(now, segment, &turn.news);
+        }
+        if !core.controls_all {
+            self.change_window(core, now, &turn.news, begins);
+        }
+    }
+
+    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::Probe => core.probe_tail(now, true),
+            Purpose::Reordering => self.on_reordering_timer(core, now),
+            Purpose::Timeout | Purpose::Early => return false,
+        }
+        true
+    }
+
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+        if core.timeout_reduces(first) {
+            self.undoing.remember_window(core);
+            core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
+        }
+        // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this very timeout.
+        let alone = matches!(core.phase, Phase::Open | Phase::Reduction) || !first;
+        self.undoing.timeout_in_doubt = core.config.undoes() && alone;
+        self.undoing.new_data_first = false;
+        core.lose_all(now - self.rtt);
+        if core.config.whole_segments {
+            core.cwnd += core.scoreboard.pipe();
+        }
+    }
+
+    #[cold]
+    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, _dropped: u64) {
+        let Some(cwnd) = core.note_host_congestion(now) else { return };
+        self.undoing.undo = None;
+        if core.config.prr {
+            core.begin_reduction(cwnd);
+            core.cwnd = cwnd;
+        } else {
+            core.cwnd = cwnd.min(core.ssthresh);
+        }
+    }
+
+    #[inline]
+    fn mend(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        (position, record): (u64, Record),
+        pipe: u64,
+    ) -> Option<Segment> {
+        if self.undoing.new_data_first {
+            match self.undoing.next_step(core, pipe) {
+                NextStep::Send(payload) => return Some(self.send_new(core, now, payload)),
+                NextStep::Wait => return None,
+                NextStep::Mend => {}
+            }
+        }
+        if pipe > 0 && pipe + u64::from(record.len) > core.cwnd {
+            self.note_use(core, pipe, true);
+            return None;
+        }
+        Some(self.retransmit(core, now, position, record))
+    }
+
+    #[inline]
+    fn note_use(&mut self, core: &mut Core<C>, pipe: u64, limited: bool) {
+        if core.config.whole_segments {
+            let out = core.snd_nxt - core.snd_una;
+            let limited = limited || pipe + core.mss > core.cwnd;
+            if core.snd_una >= self.round_end || limited || (!self.limited && out > self.most_out) {
+                self.limited = limited;
+                self.most_out = out;
+                self.round_end = core.snd_nxt;
+            }
+        }
+        core.note_app_limit(pipe, limited);
+    }
+
+    /// Suspected segments are not sent: RACK decides what is lost.
+    fn fill_hole(&mut self, _core: &mut Core<C>, _now: Instant, _pipe: u64) -> Option<Segment> {
+        None
+    }
+
+    /// A probe does not count as a retransmission when a reduction is to be taken back.
+    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+        let since = self.undoing.resent_since;
+        let segment = self.retransmit(core, now, position, record);
+        self.undoing.resent_since = since;
+        segment
+    }
+
+    /// Tells the controller if nothing is in flight.
+    #[inline]
+    fn before_sending(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.scoreboard.pipe() == 0 {
+            core.controller.on_start(now, ticks_between(core.last_sent, now));
+        }
+    }
+
+    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
+        self.undoing.note_resent(core, now, record);
+    }
+}
+
+impl Linux {
+    /// Takes what the ACK says into the scoreboard, the window and the RTT.
+    fn take<'s, C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &'s Segment,
+    ) -> Turn<'s> {
+        let ack = segment.ack;
+        let stamped = core.config.timestamps && segment.ts_ecr != 0;
+        let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
+        core.begin_ack(now, answered);
+        let mut news = core.news_of(segment);
+        if news.acked > 0 {
+            let done = core.acknowledge(ack, &mut news);
+            core.note_progress();
+            core.take_acknowledged_rtt(now, ack, &done, core.is_timed_by_stamps(segment), &mut news);
+        }
+        core.take_window(segment);
+        let reported = core.take_sacks(segment, &mut news);
+        if let Some(start) = reported {
+            // Reordering was larger than thought, or a reduction was wrong.
+            if self.reordered {
+                self.steps = (self.steps + 1).min(MAX_STEPS);
+            }
+            self.undoing.on_duplicate_report(start);
+        }
+        core.take_other_rtts(now, segment, &mut news);
+        core.count_duplicate(&news);
+        if core.probed.is_some() {
+            let plain = news.acked == 0 && news.sacked == 0;
+            core.on_probe_answer(ack, plain, reported.is_some());
+        }
+        Turn { now, segment, news, answered, duplicate_reported: reported.is_some() }
+    }
+
+    /// Ends what the ACK shows to be over, and marks what it shows to be lost.
+    fn look_for_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &mut Turn<'_>) -> Found {
+        let mut looks = true;
+        if core.phase != Phase::Open {
+            looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
+        } else if turn.duplicate_reported && self.undoing.were_all_duplicates() {
+            self.undoing.undo(core, false);
+        }
+        let found = if looks { self.detect_losses(core, turn.now) } else { Found::default() };
+        turn.news.lost = found.lost > 0;
+        found
+    }
+
+    /// Takes the arrivals of this ACK and marks what they show to be lost (RFC 8985 §6.2).
+    fn detect_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Found {
+        let arrivals = *core.scoreboard.arrivals();
+        self.reordered |= arrivals.reordered;
+        let Some(newest) = arrivals.newest else { return Found::default() };
+        // Linux takes this RTT, which is not always that of the newest (`tcp_rack_advance`).
+        self.rtt = now.since(arrivals.highest.1);
+        self.newest = self.newest.max(Some(newest));
+        let found = self.mark_late(core, now);
+        if let Some(wait) = found.next {
+            core.set_timer(now, wait + TIMER_SLACK);
+            core.purpose = Purpose::Reordering;
+        }
+        found
+    }
+
+    fn mark_late<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) -> Found {
+        let Some(newest) = self.newest else { return Found::default() };
+        let wait = self.rtt + self.reordering_window(core);
+        core.scoreboard.detect(now, newest, wait)
+    }
+
+    /// RFC 8985 §6.2 step 4: nothing if no reordering was ever seen and the evidence is good.
+    fn reordering_window<C: CongestionControl>(&self, core: &Core<C>) -> Duration {
+        let evident = matches!(core.phase, Phase::Recovery | Phase::Loss)
+            || core.scoreboard.sacked() >= DUP_THRESH * core.mss;
+        if !self.reordered && evident {
+            return Duration::ZERO;
+        }
+        let quarter = core.rtt.min_rtt().as_nanos() / 4;
+        let window = Duration::from_nanos(quarter.saturating_mul(u64::from(self.steps)));
+        window.min(core.rtt.srtt().unwrap_or(Duration::ZERO))
+    }
+
+    /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark. Returns whether a recovery
+    /// begins.
+    fn begin_recovery_or_reduction<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        turn: &Turn<'_>,
+        found: &Found,
+    ) -> bool {
+        let begins = match core.phase {
+            Phase::Recovery => false,
+            Phase::Loss => found.retransmission,
+            Phase::Open | Phase::Reduction => core.scoreboard.lost() > 0,
+        };
+        if begins {
+            self.undoing.timeout_in_doubt = false;
+            self.begin_recovery(core, turn.now, turn.news.acked);
+            if turn.news.echo {
+                self.undoing.forgo_window();
+            }
+        } else if turn.news.echo && !core.controls_all && core.phase == Phase::Open {
+            core.reduce_for_mark(turn.now, turn.news.acked);
+            self.undoing.undo = None;
+        }
+        begins
+    }
+
+    /// Enters recovery; losses are marked already. `acked`: bytes that this ACK acknowledged.
+    fn begin_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, acked: u64) {
+        if core.phase == Phase::Reduction {
+            let event = core.congestion(now, Signal::Loss, acked);
+            if let Some(threshold) = core.controller.on_loss_after_mark(&event) {
+                core.ssthresh = threshold.max(core.mss);
+            }
+            self.undoing.remember_window(core);
+            self.undoing.forgo_window();
+        } else {
+            self.undoing.remember_window(core);
+            let cwnd = core.cwnd;
+            core.ssthresh = core.reduced_window(now, Signal::Loss, acked);
+            core.prr = Prr::begin_whole(cwnd);
+        }
+        core.enter_recovery();
+    }
+
+    /// Sets the timer after an ACK. `awaits_reordered`: it waits for a reordered segment now. `set_timer`: the timer before
+    /// the ACK.
+    fn renew_timer<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        turn: &Turn<'_>,
+        awaits_reordered: bool,
+        set_timer: Option<Instant>,
+    ) {
+        if awaits_reordered {
+            return;
+        }
+        if turn.news.acked > 0 || sack_renews_timer(core) {
+            core.purpose = Purpose::Timeout;
+            if core.scoreboard.is_empty() {
+                core.timer = None;
+            } else if !self.schedule_probe(core, turn.now, true) {
+                core.set_retransmission_timer(turn.now);
+            }
+        } else if core.purpose == Purpose::Reordering {
+            // The segment that the timer waited for was decided.
+            core.purpose = Purpose::Timeout;
+            core.timer = Some(core.timeout_of_front(turn.now));
+        } else {
+            core.timer = set_timer;
+        }
+    }
+
+    /// Reduces the window in recovery, or lets it grow.
+    fn change_window<C: CongestionControl>(
+        &self,
+        core: &mut Core<C>,
+        now: Instant,
+        news: &News,
+        begins: bool,
+    ) {
+        let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
+        if reducing && core.config.prr {
+            if news.delivered > 0 || begins {
+                core.reduce_rate(news.delivered, news.acked > 0 && !news.lost);
+            }
+        } else if news.acked > 0 && !reducing {
+            let may_grow = if core.config.whole_segments {
+                self.limited || (core.cwnd < core.ssthresh && core.cwnd < 2 * self.most_out)
+            } else {
+                news.pipe_before + core.mss > core.cwnd
+            };
+            let acked = match core.config.growth {
+                Growth::Delivered => news.delivered,
+                _ => core.counted(news),
+            };
+            core.grow(now, news, core.growth_rule(), acked, may_grow);
+        }
+    }
+
+    /// A segment will not come any more (RFC 8985 §6.3).
+    fn on_reordering_timer<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.scoreboard.is_empty() {
+            return;
+        }
+        let lost_before = core.scoreboard.lost();
+        let found = self.mark_late(core, now);
+        if let Some(rates) = &mut core.rates {
+            rates.on_lost(found.lost);
+        }
+        if let Some(wait) = found.next {
+            core.set_timer(now, wait + TIMER_SLACK);
+            core.purpose = Purpose::Reordering;
+        } else {
+            core.timer = Some(core.timeout_of_front(now));
+        }
+        let lost = core.scoreboard.lost() > lost_before;
+        if lost && core.phase != Phase::Recovery {
+            self.begin_recovery(core, now, 0);
+            if !core.controls_all {
+                core.reduce_rate(core.mss, false);
+            }
+        }
+    }
+}
+
+/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment last was.
+fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
+    if core.config.rto_rule == RtoRule::LinuxStamps {
+        return false;
+    }
+    let sacked = core.scoreboard.arrivals().first_sacked;
+    sacked.is_some_and(|sacked| core.scoreboard.front_sent().is_some_and(|front| sacked < front))
+}

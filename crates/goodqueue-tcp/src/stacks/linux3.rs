@@ -1,0 +1,585 @@
+//! The sender of Linux 3.2 and 3.14, before RACK: losses are found by forward acknowledgement (FACK), with the timers and
+//! windows that went with it.
+//!
+//! The kernels differ in their settings: Linux 3.2 halves the rate for marks and tests timeouts by the older F-RTO
+//! (RFC 4138 appendix B; `tcp_enter_frto`, `tcp_process_frto`), in which nothing is taken for lost at first. The oldest
+//! segment goes out again; the first ACK that advances asks for two new segments; the next one decides. With nothing
+//! SACKed beyond what was out, and progress, the timeout was wrong.
+
+use goodqueue::{Duration, Instant};
+
+use crate::clock::sent_at;
+use crate::config::{Config, RtoRule, UndoRule};
+use crate::congestion::{CongestionControl, GrowthRule, Signal};
+use crate::machinery::news::News;
+use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
+use crate::machinery::undo::{NextStep, Undo, Undoing};
+use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
+use crate::prr::Prr;
+use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
+use crate::segment::Segment;
+use crate::stack::Stack;
+
+/// The window counts as used with this number of segments to spare, and is moderated to as many more than are in flight
+/// (`tcp_max_burst`).
+const MAX_BURST: u64 = 3;
+/// No reordering is taken for larger, in segments (`TCP_MAX_REORDERING`).
+const MAX_REORDERING: u64 = 127;
+/// Least time that a probe waits.
+const LEAST_PROBE_WAIT: Duration = Duration::from_millis(10);
+/// F-RTO: segments beyond what is in flight that new data may use after the first ACK that advances.
+const NEW_SEGMENTS: u64 = 2;
+/// F-RTO: the same once the timeout is known to be right, before and after that ACK.
+const AFTER_LOSS: [u64; 2] = [2, 3];
+
+/// State of the sender of Linux 3.x.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linux3 {
+    undoing: Undoing,
+    /// Reordering was seen, so that SACKed segments are counted instead of all below the highest SACK.
+    reordered: bool,
+    /// A reduction by halves still owes a segment.
+    odd: bool,
+    /// Number of segments that may overtake one that is not lost.
+    reordering: u64,
+    /// A timeout that may have been a mistake.
+    test: Option<Test>,
+}
+
+/// A timeout that may have been a mistake.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    /// An ACK advanced since the timeout, and new data was sent.
+    advanced: bool,
+    /// The ACK that decides is to stay below this: SND.NXT at the timeout, or where an earlier recovery was to end.
+    high: u64,
+    began: Instant,
+}
+
+/// What an ACK told.
+struct Turn {
+    now: Instant,
+    news: News,
+    /// When the segment was sent that the ACK answers, by its timestamp.
+    answered: Option<Instant>,
+    /// The ACK reports a duplicate.
+    duplicate_reported: bool,
+    /// A timeout was in doubt when the ACK arrived.
+    tested: bool,
+    /// A reduction was under way when the ACK arrived.
+    was_reducing: bool,
+}
+
+/// How long a probe waits (draft-dukkipati-tcpm-tcp-loss-probe, as in Linux 3.10). `alone`: a single segment is out.
+fn probe_wait(srtt: Duration, alone: bool) -> Duration {
+    let most =
+        if alone { srtt + Duration::from_nanos(srtt.as_nanos() / 2) + DELAYED_ACK } else { LEAST_PROBE_WAIT };
+    srtt.saturating_mul(2).max(most).max(LEAST_PROBE_WAIT)
+}
+
+impl<C: CongestionControl> Stack<C> for Linux3 {
+    const PROBES_ONE_AT_A_TIME: bool = false;
+
+    fn new(_config: &Config) -> Self {
+        Self { undoing: Undoing::default(), reordered: false, odd: false, reordering: DUP_THRESH, test: None }
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, true);
+        if config.undo == UndoRule::Whole {
+            scoreboard.trust_sacked();
+        }
+        scoreboard
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let lost_before = core.scoreboard.lost();
+        core.count_timeout_from_front(now);
+        let set_timer = core.timer;
+        let mut turn = self.take(core, now, segment);
+        self.undoing.new_data_first = false;
+        if turn.tested {
+            self.go_on_testing(core, &turn.news, turn.duplicate_reported);
+        }
+        if !core.controls_all {
+            // Before anything that the ACK tells changes what is going on (Linux up to 4.5).
+            self.grow(core, segment, &turn);
+        }
+        let was_open = core.phase == Phase::Open;
+        let looks = self.end_phase(core, segment.ack, &turn);
+        self.detect_forward(core, &turn.news, looks);
+        let newly_lost = core.scoreboard.lost().saturating_sub(lost_before);
+        self.begin_recovery_or_reduction(core, &turn);
+        if self.test.is_none() {
+            self.undoing.forget_resent(core);
+        }
+        self.renew_timer(core, &turn, set_timer);
+        if core.config.early_retransmit {
+            self.schedule_early_retransmit(core, now);
+        }
+        if core.controls_all {
+            if core.feedback {
+                turn.news.newly_lost = newly_lost;
+                if let Some(rates) = &mut core.rates {
+                    rates.on_lost(newly_lost);
+                }
+                core.tell(now, segment, &turn.news);
+            }
+            return;
+        }
+        let was_plain = was_open && !turn.news.echo;
+        self.change_window(core, &turn.news, was_plain);
+    }
+
+    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::Probe => core.probe_tail(now, false),
+            Purpose::Early => self.retransmit_early(core, now),
+            Purpose::Timeout | Purpose::Reordering => return false,
+        }
+        true
+    }
+
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+        if core.config.undo == UndoRule::Halved {
+            self.begin_test(core, now, first);
+            return;
+        }
+        if core.timeout_reduces(first) {
+            self.undoing.remember_window(core);
+            core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
+        }
+        self.doubt_reordering(core);
+        // A timeout that follows another after progress counts as new (tcp_enter_loss).
+        let alone = core.phase != Phase::Recovery || !first;
+        self.undoing.timeout_in_doubt = core.config.undoes() && alone;
+        self.undoing.new_data_first = false;
+        core.lose_all(Instant::MAX);
+    }
+
+    #[cold]
+    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, dropped: u64) {
+        let Some(cwnd) = core.note_host_congestion(now) else { return };
+        self.undoing.undo = None;
+        if !core.config.prr {
+            core.cwnd = cwnd.min(core.ssthresh);
+            return;
+        }
+        core.begin_reduction(cwnd);
+        self.odd = false;
+        core.cwnd = cwnd;
+        if core.config.rate_halving {
+            core.cwnd = cwnd.min((core.scoreboard.pipe() + core.mss).saturating_sub(dropped));
+        }
+    }
+
+    #[cold]
+    fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        // A handshake's segments and bare ACKs are not looked after.
+        if !core.config.offers_again || segment.len == 0 || core.state != State::Established {
+            self.on_host_congestion(core, now, u64::from(segment.len));
+            return;
+        }
+        core.refused = true;
+        core.stats.segments -= 1;
+        if core.scoreboard.was_resent(segment.seq) {
+            core.take_retransmission_back(now, segment);
+            self.forget_retransmission(core, now);
+        } else {
+            core.take_new_data_back(now, segment);
+        }
+        self.on_host_congestion(core, now, 0);
+    }
+
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        if let Some(new) = core.tail_due {
+            return self.send_tail_probe(core, now, new);
+        }
+        let pipe = core.scoreboard.pipe();
+        if let Some((position, record)) = core.scoreboard.next_lost()
+            && self.test.is_none()
+        {
+            if self.undoing.new_data_first {
+                match self.undoing.next_step(core, pipe) {
+                    NextStep::Send(payload) => return Some(self.send_new(core, now, payload)),
+                    NextStep::Wait => return None,
+                    NextStep::Mend => {}
+                }
+            }
+            return self.mend(core, now, (position, record), pipe);
+        }
+        self.transmit_new(core, now, pipe)
+    }
+
+    fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+        if core.phase != Phase::Recovery || pipe + core.mss > core.cwnd {
+            return None;
+        }
+        let (position, record) = core.scoreboard.first_hole()?;
+        Some(self.retransmit(core, now, position, record))
+    }
+
+    /// A probe does not count as a retransmission when a reduction is to be taken back.
+    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+        let since = self.undoing.resent_since;
+        let segment = self.retransmit(core, now, position, record);
+        self.undoing.resent_since = since;
+        segment
+    }
+
+    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.config.tail_loss_probe && !self.schedule_probe(core, now, false) {
+            core.count_timeout_from_front(now);
+        }
+    }
+
+    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
+        self.undoing.note_resent(core, now, record);
+    }
+
+    /// A probe may help if nothing is SACKed or sent again, and the window or the application forbids to send.
+    fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
+        let is_quiet = core.phase == Phase::Open
+            && !core.scoreboard.has_resent()
+            && (core.scoreboard.pipe() + core.mss > core.cwnd || core.snd_nxt >= core.data_end);
+        is_quiet && core.schedule_probe(now, afresh, probe_wait)
+    }
+}
+
+impl Linux3 {
+    /// Takes what the ACK says into the scoreboard, the window and the RTT.
+    fn take<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) -> Turn {
+        let ack = segment.ack;
+        let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
+        let stamped = core.config.timestamps && segment.ts_ecr != 0;
+        let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
+        core.begin_ack(now, answered);
+        let mut news = core.news_of(segment);
+        if news.acked > 0 {
+            let done = core.acknowledge(ack, &mut news);
+            core.note_progress();
+            core.take_acknowledged_rtt(now, ack, &done, core.is_timed_by_stamps(segment), &mut news);
+        }
+        core.take_window(segment);
+        let reported = core.take_sacks(segment, &mut news);
+        if let Some(start) = reported {
+            self.undoing.on_duplicate_report(start);
+        }
+        core.take_other_rtts(now, segment, &mut news);
+        core.count_duplicate(&news);
+        if core.probed.is_some() {
+            let plain = news.acked == 0 && news.sacked == 0;
+            core.on_probe_answer(ack, plain, reported.is_some());
+        }
+        let duplicate_reported = reported.is_some();
+        Turn { now, news, answered, duplicate_reported, tested: self.test.is_some(), was_reducing }
+    }
+
+    /// Tells the controller of the ACK and lets it grow the window.
+    fn grow<C: CongestionControl>(&self, core: &mut Core<C>, segment: &Segment, turn: &Turn) {
+        let news = &turn.news;
+        if core.feedback {
+            core.tell(turn.now, segment, news);
+        }
+        if news.acked > 0 && !turn.was_reducing && !turn.tested {
+            let may_grow = news.pipe_before + MAX_BURST * core.mss >= core.cwnd;
+            let acked = core.counted(news);
+            let rule = GrowthRule { late: true, ..core.growth_rule() };
+            core.grow(turn.now, news, rule, acked, may_grow);
+        }
+    }
+
+    /// Ends what the ACK shows to be over. Returns false if no losses are to be looked for.
+    fn end_phase<C: CongestionControl>(&mut self, core: &mut Core<C>, ack: u64, turn: &Turn) -> bool {
+        let news = &turn.news;
+        if core.phase == Phase::Open {
+            if turn.duplicate_reported && self.undoing.were_all_duplicates() {
+                self.undoing.undo(core, false);
+            }
+            return true;
+        }
+        let fills_hole = core.phase == Phase::Recovery && ack < core.recovery_point && news.acked > 0;
+        if fills_hole && self.undoing.answers_original(turn.answered) {
+            self.note_reordering(core.scoreboard.forward() + news.acked / core.mss);
+        }
+        let any_ack_tells = core.config.undo == UndoRule::Whole;
+        self.undoing.end_phase(core, ack, turn.answered, news, any_ack_tells)
+    }
+
+    /// A segment was overtaken by so many others. If there never were as many, that is known from now on.
+    fn note_reordering(&mut self, segments: u64) {
+        if segments > self.reordering {
+            self.reordering = segments.min(MAX_REORDERING);
+            self.reordered = true;
+        }
+    }
+
+    /// Marks what the SACKs of this ACK show to be lost in a recovery. `looks`: losses are to be looked for.
+    fn detect_forward<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, looks: bool) {
+        self.note_reordering(core.scoreboard.arrivals().displaced);
+        if core.phase != Phase::Recovery || !looks {
+            return;
+        }
+        if !self.reordered {
+            core.scoreboard.detect_passed_resent();
+        }
+        let is_duplicate = news.acked == 0 && news.duplicate;
+        if is_duplicate || core.scoreboard.forward() > self.reordering {
+            self.mark_forward(core, false);
+        }
+    }
+
+    /// More than three segments lie between the oldest one and the highest that was SACKed.
+    fn is_loss_likely<C: CongestionControl>(&self, core: &Core<C>) -> bool {
+        if core.scoreboard.lost() > 0 {
+            return true;
+        }
+        let sacked = core.scoreboard.sacked();
+        let evidence = if !self.reordered {
+            core.scoreboard.forward()
+        } else if sacked > 0 {
+            sacked / core.mss + 1
+        } else {
+            0
+        };
+        evidence > self.reordering
+    }
+
+    /// Marks all but the last three segments below the highest SACK; with `first` the oldest at least.
+    fn mark_forward<C: CongestionControl>(&self, core: &mut Core<C>, first: bool) {
+        // Segments that a recovery itself sent are looked at in it since Linux 3.7.
+        let end = if core.config.rate_halving { core.recovery_point } else { core.snd_nxt };
+        if !self.reordered {
+            let lost = core.scoreboard.forward().saturating_sub(self.reordering).max(1);
+            core.scoreboard.mark_first(lost, end);
+        } else if core.scoreboard.sacked() >= self.reordering * core.mss {
+            core.scoreboard.mark_with_sacked_above(self.reordering, end);
+        } else if first {
+            core.scoreboard.mark_front_lost();
+        }
+    }
+
+    fn begin_recovery_or_reduction<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &Turn) {
+        let begins = match core.phase {
+            Phase::Recovery | Phase::Loss => false,
+            Phase::Open if self.test.is_some() => false,
+            Phase::Open | Phase::Reduction => self.is_loss_likely(core),
+        };
+        if begins {
+            self.undoing.timeout_in_doubt = false;
+            self.begin_recovery(core, turn.now, turn.news.acked);
+            self.mark_forward(core, true);
+        } else if turn.news.echo && !core.controls_all && core.phase == Phase::Open {
+            core.reduce_for_mark(turn.now, turn.news.acked);
+            self.undoing.undo = None;
+            self.odd = false;
+        }
+    }
+
+    /// Enters recovery. `acked`: bytes that this ACK acknowledged.
+    fn begin_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, acked: u64) {
+        if core.phase != Phase::Reduction {
+            self.undoing.remember_window(core);
+            let cwnd = core.cwnd;
+            core.ssthresh = core.reduced_window(now, Signal::Loss, acked);
+            core.prr = Prr::begin_whole(cwnd);
+        } else if core.config.rate_halving {
+            // The reduction did not count for PRR (Linux up to 3.6).
+            core.prr = Prr::begin_whole(core.cwnd);
+        }
+        core.enter_recovery();
+    }
+
+    fn renew_timer<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        turn: &Turn,
+        set_timer: Option<Instant>,
+    ) {
+        if turn.news.acked > 0 || sack_renews_timer(core) {
+            core.purpose = Purpose::Timeout;
+            if core.scoreboard.is_empty() {
+                core.timer = None;
+            } else if !self.schedule_probe(core, turn.now, true) {
+                core.set_retransmission_timer(turn.now);
+            }
+        } else {
+            core.timer = set_timer;
+            self.schedule_probe(core, turn.now, false);
+        }
+    }
+
+    /// The window while a recovery or a reduction lasts, or after an ACK of trouble. `was_plain`: there was none before.
+    fn change_window<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, was_plain: bool) {
+        let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
+        if core.phase == Phase::Reduction && core.config.rate_halving {
+            if news.delivered > 0 {
+                let is_second = self.odd;
+                self.odd = !is_second;
+                if is_second && core.cwnd > core.ssthresh / 2 {
+                    core.cwnd -= core.mss;
+                }
+                core.cwnd = core.cwnd.min(core.scoreboard.pipe() + core.mss);
+            }
+        } else if reducing && core.config.prr {
+            core.reduce_rate(news.delivered, true);
+        } else if core.config.rate_halving {
+            let is_plain = was_plain && core.scoreboard.sacked() == 0 && !news.duplicate;
+            if !is_plain {
+                core.cwnd = core.cwnd.min(core.scoreboard.pipe() + MAX_BURST * core.mss);
+            }
+        }
+    }
+
+    /// The timer ran out: reordering is smaller than was thought, and while a retransmission is out only F-RTO can tell that
+    /// the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
+    fn doubt_reordering<C: CongestionControl>(&mut self, core: &Core<C>) {
+        if core.phase == Phase::Open && core.scoreboard.sacked() >= DUP_THRESH * core.mss {
+            self.reordering = DUP_THRESH;
+        }
+        let needs_test = core.scoreboard.has_resent();
+        let before = self.undoing.undo;
+        self.undoing.undo =
+            before.map(|undo| Undo { since: core.snd_una, retransmissions: None, needs_test, ..undo });
+    }
+
+    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2, as Linux has it): some of fewer than
+    /// four segments were SACKed, nothing was sent again, and there is nothing else to send.
+    fn schedule_early_retransmit<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) {
+        let out = core.scoreboard.outstanding();
+        let called_for = out < 4 * core.mss
+            && matches!(core.phase, Phase::Open | Phase::Reduction)
+            && core.scoreboard.sacked() > 0
+            && !core.scoreboard.has_resent()
+            && !self.reordered
+            && (core.snd_nxt >= core.data_end || core.scoreboard.pipe() + core.mss > core.cwnd);
+        if called_for && core.purpose != Purpose::Early {
+            let quarter = Duration::from_nanos(core.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos() / 4);
+            let wait = quarter.max(TIMER_SLACK).min(core.rtt.rto());
+            core.set_timer(now, wait);
+            core.purpose = Purpose::Early;
+        }
+    }
+
+    /// The time for an early retransmit has come.
+    fn retransmit_early<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.scoreboard.is_empty() {
+            return;
+        }
+        core.timer = Some(core.timeout_of_front(now));
+        if matches!(core.phase, Phase::Open | Phase::Reduction) {
+            self.begin_recovery(core, now, 0);
+            self.mark_forward(core, true);
+        }
+    }
+
+    /// The host's queue refused a retransmission, which was not made after all.
+    fn forget_retransmission<C: CongestionControl>(&mut self, core: &Core<C>, now: Instant) {
+        if let Some(undo) = &mut self.undoing.undo {
+            undo.retransmissions = undo.retransmissions.map(|count| count - 1).filter(|&count| count > 0);
+        }
+        if !core.scoreboard.has_resent() && self.undoing.resent_since == Some(now) {
+            self.undoing.resent_since = None;
+        }
+    }
+
+    /// F-RTO: the retransmission timer ran out. `first`: the oldest segment did not time out before.
+    fn begin_test<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+        let tested = self.test.is_some();
+        let front_resent = core.scoreboard.is_front_resent();
+        let reduces = if tested { first } else { core.timeout_reduces(first) };
+        if reduces {
+            self.undoing.remember_window(core);
+            let cwnd = core.cwnd;
+            if tested {
+                core.cwnd = 2 * core.mss; // the window would have been small by now
+            }
+            core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
+            core.cwnd = cwnd;
+        }
+        let before = self.undoing.undo.filter(|_| !front_resent);
+        self.undoing.undo = before.map(|undo| Undo { since: core.snd_una, retransmissions: None, ..undo });
+        core.scoreboard.take_front_resent_back();
+        core.cwnd = core.cwnd.min(core.scoreboard.pipe() + core.mss);
+        let recovers = tested || matches!(core.phase, Phase::Recovery | Phase::Loss);
+        let high =
+            if recovers && core.recovery_point > core.snd_una { core.recovery_point } else { core.snd_nxt };
+        self.test = Some(Test { advanced: false, high, began: now });
+        core.phase = Phase::Open;
+        core.recovery_point = core.snd_nxt;
+    }
+
+    /// F-RTO: an ACK arrived while a timeout is in doubt.
+    #[cold]
+    fn go_on_testing<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        news: &News,
+        duplicate_reported: bool,
+    ) {
+        let Some(test) = self.test else { return };
+        let mended = core.scoreboard.arrivals().acknowledged_resent;
+        if mended.1 || (test.advanced && mended.0) {
+            self.undoing.undo = None;
+        }
+        if core.snd_una >= test.high {
+            self.end_test(core, test, news);
+        } else if !test.advanced && news.acked == 0 {
+            let pipe = core.scoreboard.pipe();
+            if pipe == 0 {
+                self.end_test(core, test, news);
+            } else {
+                core.cwnd = core.cwnd.min(pipe); // nothing new
+            }
+        } else if !test.advanced {
+            self.test = Some(Test { advanced: true, ..test });
+            core.cwnd = core.scoreboard.pipe() + NEW_SEGMENTS * core.mss;
+            let payload = core.next_payload();
+            let usable = core.window_edge.saturating_sub(core.snd_nxt);
+            if payload == 0 || payload > usable {
+                self.end_test(core, Test { advanced: false, ..test }, news);
+            }
+        } else if news.acked == 0 && news.sacked == 0 {
+            if duplicate_reported {
+                self.end_test(core, test, news);
+            }
+        } else if news.sacked > 0
+            && core.scoreboard.arrivals().last_sacked.is_none_or(|sent| sent >= test.began)
+        {
+            self.end_test(core, test, news);
+        } else {
+            // The timeout was a mistake: the rate is halved over a round trip.
+            self.test = None;
+            self.undoing.undo = None;
+            self.odd = false;
+            core.stats.undone += 1;
+            core.timed_out_at = None;
+            core.phase = Phase::Reduction;
+            core.recovery_point = core.snd_nxt;
+            core.cwnd = core.cwnd.min(core.scoreboard.pipe() + core.mss);
+        }
+    }
+
+    /// F-RTO: the timeout was right, or nothing can tell. Every segment that is not SACKed is lost.
+    fn end_test<C: CongestionControl>(&mut self, core: &mut Core<C>, test: Test, news: &News) {
+        let keeps_front = !test.advanced && news.acked == 0;
+        if core.scoreboard.has_resent_beyond_front() || (!keeps_front && core.scoreboard.is_front_resent()) {
+            self.undoing.undo = None;
+        }
+        core.scoreboard.lose_all(keeps_front);
+        core.cwnd = core.scoreboard.pipe() + AFTER_LOSS[usize::from(test.advanced)] * core.mss;
+        self.test = None;
+        self.reordering = self.reordering.min(DUP_THRESH);
+        core.phase = Phase::Loss;
+        core.recovery_point = core.snd_nxt;
+    }
+}
+
+/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment last was.
+fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
+    if core.config.rto_rule == RtoRule::LinuxStamps {
+        return false;
+    }
+    let sacked = core.scoreboard.arrivals().first_sacked;
+    sacked.is_some_and(|sacked| core.scoreboard.front_sent().is_some_and(|front| sacked < front))
+}

@@ -1,0 +1,327 @@
+//! ns-2.35's one-way agents, `Agent/TCP/Sack1` and, without SACK, `Agent/TCP/Newreno`: what they do otherwise than the RFCs.
+//!
+//! They count segments. The window is a real number of which the whole part counts. What is in the network during recovery
+//! is a number that each ACK lowers and each transmission raises; whatever is not SACKed below what is counts as lost; the
+//! third duplicate sends one segment and nothing else. A timeout forgets what was SACKed and starts again from the oldest
+//! segment, and every timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the agent's
+//! own.
+
+use goodqueue::{Duration, Instant};
+
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::news::News;
+use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
+use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::segment::Segment;
+use crate::stack::Stack;
+
+/// Segments that one duplicate ACK may let out in recovery without SACK.
+const BURST_ON_DUPLICATE: u32 = 2;
+
+/// What such an agent remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ns2 {
+    /// Segments in the network during recovery; can fall below zero.
+    pipe: i64,
+    /// Segments by which duplicates widen the window in recovery without SACK.
+    inflation: u64,
+    /// The ACK at hand lets one segment out beyond the window (limited transmit).
+    one_due: bool,
+    /// So many more may go out on the ACK at hand.
+    burst: u32,
+    /// The ACK at hand began recovery: the oldest segment goes out and no other.
+    begins: bool,
+    /// No duplicate counts until an ACK of new data comes.
+    timed_out: bool,
+    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the oldest.
+    next: u64,
+    /// The segment that is timed: the sequence number after it, and when it was sent.
+    timed: Option<(u64, Instant)>,
+}
+
+impl<C: CongestionControl> Stack<C> for Ns2 {
+    const WIDENS_FOR_DUPLICATES: bool = false;
+    const RESENDS_AT_TIMEOUT: bool = false;
+
+    fn new(_config: &Config) -> Self {
+        Self::default()
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
+        scoreboard.count_no_losses();
+        scoreboard
+    }
+
+    /// The handshake is timed by the agent's coarse clock, and data carries the ACK of the SYN/ACK.
+    #[cold]
+    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, _segment: &Segment) {
+        core.ack_due = core.snd_nxt >= core.data_end;
+        if core.stats.syn_retransmits == 0 {
+            core.rtt.sample(core.between_ticks(core.last_sent, now));
+            core.rtt.remember();
+        } else {
+            // The window begins at one segment and avoids congestion at once; the timeout stays backed off.
+            core.cwnd = core.mss;
+            core.ssthresh = 2 * core.mss;
+        }
+        if core.stats.syn_retransmits > FORGIVEN_SYN_RETRANSMITS {
+            core.cwnd = core.mss;
+        }
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let ack = segment.ack;
+        self.begins = false;
+        core.widen_window(segment);
+        let mut news = core.news_of(segment);
+        if news.acked > 0 {
+            core.acknowledge(ack, &mut news);
+        }
+        if core.phase != Phase::Recovery {
+            self.on_ack_outside_recovery(core, now, segment, &mut news);
+        } else if core.config.sack {
+            self.on_ack_in_recovery(core, now, segment, &mut news);
+        } else {
+            self.on_ack_in_recovery_without_sack(core, now, &mut news);
+        }
+        let grows = news.acked > 0 && core.phase == Phase::Open;
+        if core.feedback {
+            core.tell(now, segment, &news);
+        }
+        if news.echo && core.phase == Phase::Open && ack > core.reduction_point {
+            core.stats.ecn_reductions += 1;
+            core.halve(now, Signal::Ecn);
+        } else if grows {
+            core.grow(now, &news, core.growth_rule(), core.mss, !news.echo);
+        }
+    }
+
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+        core.halve(now, Signal::Timeout);
+        *self = Self { timed_out: core.config.sack, next: core.scoreboard.first(), ..Self::default() };
+        core.lose_all(Instant::MAX);
+    }
+
+    /// What may be sent now, if anything.
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let whole = core.cwnd - core.cwnd % core.mss;
+        if core.phase == Phase::Recovery && core.config.sack {
+            if self.begins {
+                return None;
+            }
+            let room = Self::segments(core, whole) - self.pipe;
+            if room <= 0 {
+                return None;
+            }
+            let segment = match core.scoreboard.next_hole() {
+                Some((position, record)) => Some(self.retransmit(core, now, position, record)),
+                None => self.next_segment(core, now),
+            };
+            self.pipe += i64::from(segment.is_some());
+            return segment;
+        }
+        let mut window = whole;
+        if core.phase == Phase::Recovery {
+            if self.burst == 0 {
+                return None;
+            }
+            self.burst -= 1;
+            window += self.inflation * core.mss;
+        } else if core.duplicate_acks >= DUP_THRESH && self.burst > 0 {
+            self.burst -= 1;
+        } else if core.duplicate_acks > 0 {
+            if !core::mem::take(&mut self.one_due) {
+                return None;
+            }
+            window = core.cwnd + core.duplicate_acks * core.mss;
+        }
+        self.next = self.next.max(core.scoreboard.first());
+        let end = match core.scoreboard.record(self.next) {
+            // A FIN takes no room in the window.
+            Some(record) => (record.seq + u64::from(record.len)).min(core.data_end),
+            None => core.snd_nxt + core.mss.min(core.data_end.saturating_sub(core.snd_nxt)),
+        };
+        // A window of less than a segment, which a controller may ask for, counts as one.
+        if end.saturating_sub(core.snd_una) > window.max(core.mss) {
+            return None;
+        }
+        self.next_segment(core, now)
+    }
+
+    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+        self.next = core.scoreboard.next_position();
+        if self.timed.is_none() {
+            self.timed = Some((core.snd_nxt, now));
+        }
+    }
+}
+
+impl Ns2 {
+    fn on_ack_outside_recovery<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &Segment,
+        news: &mut News,
+    ) {
+        if news.acked > 0 {
+            core.duplicate_acks = 0;
+            self.timed_out = false;
+            core.front_due = false;
+            if core.scoreboard.sacked() > 0 {
+                core.scoreboard.forget_sacked();
+            }
+            core.phase = Phase::Open;
+            news.rtt = self.take_timed(core, now);
+            Self::renew_timer(core, now);
+            return;
+        }
+        if self.timed_out || core.scoreboard.is_empty() {
+            return;
+        }
+        if core.config.sack {
+            Self::take_sacked(core, segment, news);
+        } else {
+            news.duplicate = segment.len == 0;
+        }
+        if !news.duplicate {
+            return;
+        }
+        core.stats.duplicate_acks += 1;
+        core.duplicate_acks += 1;
+        if core.duplicate_acks < DUP_THRESH {
+            self.one_due = core.config.limited_transmit;
+        } else if core.duplicate_acks == DUP_THRESH && core.snd_una > core.recovery_point {
+            self.start_recovery(core, now);
+        } else if !core.config.sack {
+            self.burst = BURST_ON_DUPLICATE;
+        }
+    }
+
+    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        core.stats.fast_recoveries += 1;
+        core.recovery_point = core.snd_nxt;
+        let threshold = i64::try_from(DUP_THRESH).unwrap_or(0);
+        self.pipe = Self::segments(core, core.scoreboard.outstanding()) - threshold;
+        self.inflation = DUP_THRESH;
+        self.begins = true;
+        core.first_partial = true;
+        self.timed = None;
+        core.scoreboard.forget_lost();
+        core.halve(now, Signal::Loss);
+        core.phase = Phase::Recovery;
+        core.front_due = true;
+        core.timer = Some(now + core.rtt.rto());
+    }
+
+    fn on_ack_in_recovery<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &Segment,
+        news: &mut News,
+    ) {
+        self.pipe -= 1;
+        if segment.ack >= core.recovery_point {
+            self.end_recovery(core, now, news);
+            core.recovery_point = 0;
+            return;
+        }
+        if news.acked > 0 {
+            self.pipe -= 1;
+            core.rtt.clear_back_off();
+            Self::renew_timer(core, now);
+        }
+        Self::take_sacked(core, segment, news);
+        core.duplicate_acks += u64::from(news.duplicate);
+        news.acked = 0;
+    }
+
+    fn end_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, news: &mut News) {
+        core.phase = Phase::Open;
+        core.duplicate_acks = 0;
+        core.front_due = false;
+        core.scoreboard.forget_sacked();
+        news.rtt = self.take_timed(core, now);
+        Self::renew_timer(core, now);
+        if core.config.sack {
+            news.acked = 0; // the window does not grow on this one
+        }
+    }
+
+    /// Recovery without SACK: duplicates widen the window by a segment each, a partial ACK narrows it by what it covers
+    /// less one, and sends the next hole (RFC 6582 §3.2).
+    fn on_ack_in_recovery_without_sack<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        news: &mut News,
+    ) {
+        self.burst = BURST_ON_DUPLICATE;
+        if news.acked == 0 {
+            core.stats.duplicate_acks += 1;
+            core.duplicate_acks += 1;
+            self.inflation += 1;
+            return;
+        }
+        if core.snd_una >= core.recovery_point {
+            self.inflation = 0;
+            self.end_recovery(core, now, news);
+            return;
+        }
+        let covered = u64::try_from(Self::segments(core, news.acked)).unwrap_or(0);
+        if self.inflation > covered {
+            self.inflation -= covered - 1;
+        } else {
+            core.cwnd = core.cwnd.saturating_sub((covered - self.inflation) * core.mss).max(core.mss);
+            self.inflation = 1;
+        }
+        if self.timed.is_some_and(|(end, _)| core.snd_una >= end) {
+            self.timed = None;
+            core.rtt.clear_back_off();
+        }
+        if core.first_partial {
+            core.first_partial = false;
+            Self::renew_timer(core, now);
+        }
+        core.front_due = true;
+        news.acked = 0;
+    }
+
+    fn take_sacked<C: CongestionControl>(core: &mut Core<C>, segment: &Segment, news: &mut News) {
+        core.mark_sacked(segment, news);
+        news.duplicate = news.sacked > 0;
+    }
+
+    /// The RTT of the segment that is timed, if it was acknowledged.
+    fn take_timed<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Duration> {
+        let (end, sent) = self.timed?;
+        if core.snd_una < end {
+            return None;
+        }
+        self.timed = None;
+        core.rtt.sample(core.between_ticks(sent, now));
+        Some(now.since(sent))
+    }
+
+    fn renew_timer<C: CongestionControl>(core: &mut Core<C>, now: Instant) {
+        core.timer = (!core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
+    }
+
+    /// How many segments so many bytes are. The FIN is a part of the last one.
+    fn segments<C: CongestionControl>(core: &Core<C>, bytes: u64) -> i64 {
+        i64::try_from(bytes.saturating_sub(u64::from(core.fin_sent)).div_ceil(core.mss)).unwrap_or(i64::MAX)
+    }
+
+    /// Sends the segment whose turn it is: one that a timeout went back to, or a new one.
+    fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let position = self.next.max(core.scoreboard.first());
+        if let Some(record) = core.scoreboard.record(position) {
+            self.next = position + 1;
+            return Some(self.retransmit(core, now, position, record));
+        }
+        if core.has_new() { self.new_data(core, now, 0) } else { None }
+    }
+}

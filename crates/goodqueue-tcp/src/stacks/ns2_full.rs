@@ -1,0 +1,241 @@
+//! ns-2.35's `Agent/TCP/FullTcp/Sack`: what it does otherwise than the RFCs and than ns-2's one-way agents.
+//!
+//! It is a TCP both ways, after 4.4BSD, that counts bytes. The SYN/ACK is acknowledged before data follows. Three duplicates begin
+//! recovery, in which the bytes in the network are counted: lowered by a segment for each ACK, by two for one that advances. What
+//! lies below something SACKed is sent again once, from where the last recovery stopped looking; there is no limited transmit. The timer
+//! begins anew with the timeout of before the ACK's RTT sample, and any ACK that advances ends the back-off. A timeout forgets
+//! what was SACKed and starts again from the oldest segment, but leaves the count of what is in the network. The last part of what
+//! the application wrote, if it is no full segment, waits until all else is acknowledged (Nagle). An idle time longer than the
+//! unbounded timeout sets the window to the initial one.
+
+use goodqueue::{Duration, Instant};
+
+use crate::clock::sent_at;
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::news::News;
+use crate::machinery::{Core, FIRST_BYTE, Phase};
+use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::segment::Segment;
+use crate::stack::Stack;
+
+/// What such an agent remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ns2Full {
+    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the oldest.
+    next: u64,
+    /// Position from which holes are looked for (`h_seqno_`).
+    hole: u64,
+    /// Bytes in the network, as counted since recovery began (`pipe_`); can fall below zero.
+    pipe: i64,
+    /// Three duplicates came, and no ACK beyond what was sent by then (`fastrecov_`).
+    recovers: bool,
+    /// The count decides what may be sent, not the window (`pipectrl_`).
+    counts: bool,
+    /// One segment may go out whatever the window says.
+    forced: bool,
+    /// The segment that is timed: the sequence number after its first byte, and when it was sent.
+    timed: Option<(u64, Instant)>,
+}
+
+impl<C: CongestionControl> Stack<C> for Ns2Full {
+    const RESENDS_AT_TIMEOUT: bool = false;
+
+    fn new(_config: &Config) -> Self {
+        Self::default()
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
+        scoreboard.count_no_losses();
+        scoreboard
+    }
+
+    /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window to the timer.
+    #[cold]
+    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        if core.stats.syn_retransmits > 0 {
+            core.ssthresh = 2 * core.mss;
+            core.recovery_point = FIRST_BYTE;
+        }
+        if core.config.timestamps {
+            Self::take_stamp(core, now, segment);
+        } else if core.stats.syn_retransmits == 0 {
+            core.rtt.sample(core.between_ticks(core.last_sent, now));
+        }
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let ack = segment.ack;
+        core.widen_window(segment);
+        let mut news = core.news_of(segment);
+        let timer_ran = core.timer.is_some();
+        if news.acked > 0 {
+            core.acknowledge(ack, &mut news);
+        }
+        if core.config.sack && !segment.sack.is_empty() {
+            core.mark_sacked(segment, &mut news);
+        }
+        if self.recovers {
+            self.pipe -= Self::mss_as_i64(core);
+        }
+        let mut grows = false;
+        if news.acked == 0 {
+            core.stats.duplicate_acks += 1;
+            core.duplicate_acks = if timer_ran { core.duplicate_acks + 1 } else { 0 };
+            if core.duplicate_acks == DUP_THRESH {
+                self.start_recovery(core, now);
+            }
+        } else {
+            core.phase = Phase::Open;
+            core.timer = (!core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
+            self.next = self.next.max(core.scoreboard.first());
+            self.take_rtt(core, now, segment, &mut news);
+            let is_partial = self.recovers && ack < core.recovery_point;
+            if is_partial {
+                self.pipe -= Self::mss_as_i64(core);
+            } else {
+                self.recovers = false;
+                self.counts = false;
+                core.duplicate_acks = 0;
+            }
+            self.hole = self.hole.max(core.scoreboard.first());
+            self.forced = core.scoreboard.is_empty();
+            grows = !is_partial;
+        }
+        if core.feedback {
+            core.tell(now, segment, &news);
+        }
+        if news.echo && ack > core.reduction_point {
+            core.stats.ecn_reductions += 1;
+            core.halve(now, Signal::Ecn);
+        } else if grows {
+            core.grow(now, &news, core.growth_rule(), core.mss, !news.echo);
+        }
+    }
+
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+        core.halve(now, Signal::Timeout);
+        self.next = core.scoreboard.first();
+        self.recovers = false;
+        self.timed = None;
+        self.forced = true;
+        core.lose_all(Instant::MAX);
+    }
+
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let forced = core::mem::take(&mut self.forced);
+        self.next = self.next.max(core.scoreboard.first());
+        let mut position = self.next;
+        if core.snd_una < core.recovery_point
+            && let Some(hole) = core.scoreboard.hole_from(self.hole)
+        {
+            position = hole;
+            self.hole = self.hole.max(hole);
+        }
+        let record = core.scoreboard.record(position);
+        let seq = record.map_or(core.snd_nxt, |record| record.seq);
+        let window = core.cwnd - core.cwnd % core.mss;
+        let edge = core.snd_una.saturating_add(window);
+        let allowed =
+            if self.counts { self.pipe < i64::try_from(window).unwrap_or(i64::MAX) } else { seq < edge };
+        if !forced && !allowed {
+            return None;
+        }
+        let segment = match record {
+            Some(record) => self.retransmit(core, now, position, record),
+            None => self.new_segment(core, now, edge)?,
+        };
+        let length = i64::from(segment.len);
+        self.hole += u64::from(self.hole == position);
+        self.next += u64::from(self.next == position);
+        self.pipe += length;
+        Some(segment)
+    }
+
+    /// Only a pause before new data counts as one, not a pause before the FIN.
+    fn restart_after_idle(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.config.idle_restart
+            && core.data_end > core.snd_nxt
+            && core.stats.data_segments > 0
+            && now.since(core.last_sent) > core.rtt.unbounded()
+        {
+            core.stats.idle_restarts += 1;
+            core.controller.on_idle(now, now.since(core.last_sent));
+            core.cwnd = core.mss * u64::from(core.config.iw);
+        }
+    }
+}
+
+impl Ns2Full {
+    fn take_stamp<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment) -> Duration {
+        let rtt = now.since(sent_at(now, segment.ts_ecr));
+        let tick = core.config.tick.as_nanos().max(1);
+        core.rtt.sample(Duration::from_nanos((rtt.as_nanos() + tick / 2) / tick * tick));
+        rtt
+    }
+
+    fn take_rtt<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &Segment,
+        news: &mut News,
+    ) {
+        if core.config.timestamps {
+            news.rtt = Some(Self::take_stamp(core, now, segment));
+        } else if let Some((_, sent)) = self.timed.filter(|timed| core.snd_una >= timed.0) {
+            self.timed = None;
+            core.rtt.sample(core.between_ticks(sent, now));
+            news.rtt = Some(now.since(sent));
+        } else {
+            core.rtt.clear_back_off();
+        }
+    }
+
+    /// The third duplicate: recovery, unless what is missing was sent before the last one began.
+    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        self.recovers = true;
+        let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
+        self.pipe = i64::try_from(out).unwrap_or(i64::MAX);
+        if core.snd_una <= core.recovery_point {
+            return;
+        }
+        core.stats.fast_recoveries += 1;
+        core.halve(now, Signal::Loss);
+        self.timed = None;
+        self.counts = true;
+        self.hole = core.scoreboard.first() + 1;
+        core.recovery_point = core.snd_nxt;
+        core.front_due = true;
+        core.timer = Some(now + core.rtt.rto());
+    }
+
+    /// New data, or the FIN; `edge` is that of the congestion window.
+    fn new_segment<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        edge: u64,
+    ) -> Option<Segment> {
+        let left = core.data_end.saturating_sub(core.snd_nxt);
+        if !core.has_new() {
+            return None;
+        }
+        let is_quiet = core.scoreboard.is_empty();
+        let room = if self.counts { u64::MAX } else { edge.saturating_sub(core.snd_nxt) };
+        let empties = left <= core.mss.min(room);
+        let fills = left.min(room) >= core.mss;
+        if left > 0 && !fills && !(empties && is_quiet) {
+            return None;
+        }
+        if self.timed.is_none() {
+            self.timed = Some((core.snd_nxt + 1, now));
+        }
+        self.new_data(core, now, 0)
+    }
+
+    fn mss_as_i64<C: CongestionControl>(core: &Core<C>) -> i64 {
+        i64::try_from(core.mss).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,302 @@
+//! ns-2.35's `Agent/TCP/Linux`: what it does otherwise than the RFCs, than Linux and than ns-2's other agents.
+//!
+//! It is a one-way agent that borrows the controllers of Linux 2.6.22 and counts segments. There is no handshake: the SYN is
+//! the first segment of the window, and data follows it at once; if it is lost, the sink SACKs what came, and it is sent again
+//! as any other segment. What is lost is said by its own scoreboard
+//! (`blocks`), which finds lost retransmissions too, so that a recovery can go on with the same window for as long as
+//! anything is lost in it. The window is cut at once; the segments in the network follow it one for two ACKs. Each ACK,
+//! duplicates too, gives an RTT sample from the timestamp it echoes and starts the timer anew without back-off
+//! (`ts_resetRTO_`). The receiver offers no window: `window_`, here the receive window of
+//! the settings, is what the congestion window does not grow beyond.
+
+use goodqueue::Instant;
+
+use crate::clock::sent_at;
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::news::News;
+use crate::machinery::{Core, FIRST_BYTE, Phase, State};
+use crate::scoreboard::Scoreboard;
+use crate::segment::{MAX_SACK_BLOCKS, Segment};
+use crate::stack::Stack;
+
+mod blocks;
+
+use blocks::{Blocks, Shown};
+
+/// Beyond what is in the network the window has so many segments at most when a recovery ends (`tcp_max_burst`).
+const BURST: u64 = 3;
+
+/// What such an agent remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Ns2Linux {
+    blocks: Blocks,
+    /// The SYN is out, and counts as a segment.
+    syn: bool,
+    /// Segments that may be in the network although the window is smaller (`next_pkts_in_flight_`).
+    allowed: i64,
+    /// Something happened since it was last asked what to send.
+    is_asked_anew: bool,
+    /// The segment that is timed: its position, and when it was sent.
+    timed: Option<(u64, Instant)>,
+    /// When the timer was last set.
+    timer_set: Instant,
+}
+
+impl<C: CongestionControl> Stack<C> for Ns2Linux {
+    const WIDENS_FOR_DUPLICATES: bool = false;
+    const RESENDS_AT_TIMEOUT: bool = false;
+
+    fn new(_config: &Config) -> Self {
+        Self {
+            blocks: Blocks::default(),
+            syn: true,
+            allowed: 0,
+            is_asked_anew: true,
+            timed: None,
+            timer_set: Instant::ZERO,
+        }
+    }
+
+    fn scoreboard(config: &Config) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
+        scoreboard.count_no_losses();
+        scoreboard.skip_first();
+        scoreboard
+    }
+
+    /// The receiver offers no window.
+    fn on_open(&mut self, core: &mut Core<C>) {
+        core.window_edge = u64::MAX;
+    }
+
+    /// The SYN has not been acknowledged yet: it is a segment as any other.
+    fn on_handshake(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment, _is_syn: bool) {
+        if segment.ack > core.snd_nxt {
+            core.stats.invalid_acks += 1;
+            return;
+        }
+        if segment.ack >= FIRST_BYTE {
+            core.state = State::Established;
+            core.ecn = core.config.ecn;
+        }
+        self.on_ack(core, now, segment);
+        core.cwnd = core.cwnd.max(core.mss);
+    }
+
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let ack = segment.ack;
+        let limited = self.in_network(core) >= Self::window(core);
+        let mut news = core.news_of(segment);
+        if self.syn && news.acked > 0 {
+            self.syn = false;
+            news.acked += core.mss - FIRST_BYTE; // the SYN counts as a segment
+        }
+        if news.acked > 0 {
+            core.acknowledge(ack, &mut news);
+        } else {
+            core.stats.duplicate_acks += 1;
+        }
+        let una = self.oldest(core);
+        let shown = self.take_sacks(core, segment, una, &mut news);
+        let is_dubious = news.acked == 0 || shown.sacked || news.echo || core.phase != Phase::Open;
+        self.take_rtt(core, now, segment, una, is_dubious, &mut news);
+        self.renew_timer(core, now);
+        if core.feedback {
+            core.tell(now, segment, &news);
+        }
+        let may_raise = (!news.echo || core.cwnd < core.ssthresh) && core.phase != Phase::Recovery;
+        if news.acked > 0 && may_raise {
+            let most = core.cwnd.max(u64::from(core.config.rwnd));
+            core.grow(now, &news, core.growth_rule(), core.mss, limited);
+            core.cwnd = core.cwnd.min(most);
+        }
+        if is_dubious {
+            self.alert(core, now, shown.lost || news.echo);
+        }
+        self.is_asked_anew = true;
+    }
+
+    /// The SYN times out as any other segment.
+    fn on_syn_timeout(&mut self, core: &mut Core<C>, now: Instant) {
+        self.time_out(core, now);
+    }
+
+    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+        core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
+        let (first, next) = (self.oldest(core), core.scoreboard.next_position());
+        self.blocks.lose_all(first, next);
+        self.allowed = 0;
+        self.timed = None;
+        self.timer_set = now;
+        self.is_asked_anew = true;
+        core.lose_all(Instant::MAX);
+    }
+
+    fn transmit_unanswered(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        if core.state == State::Closed { None } else { self.transmit(core, now) }
+    }
+
+    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let segment = self.next_segment(core, now);
+        if segment.is_some() {
+            self.allowed = self.allowed.min((self.in_network(core) - 1).max(1));
+        }
+        segment
+    }
+
+    /// Its own blocks say what is lost; nothing is sent on suspicion.
+    fn fill_hole(&mut self, _core: &mut Core<C>, _now: Instant, _pipe: u64) -> Option<Segment> {
+        None
+    }
+
+    /// Restarts are made before the window is asked.
+    fn restart_after_idle(&mut self, _core: &mut Core<C>, _now: Instant) {}
+}
+
+impl Ns2Linux {
+    /// Takes the SACK blocks into its own scoreboard, and the shared one.
+    fn take_sacks<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        segment: &Segment,
+        una: u64,
+        news: &mut News,
+    ) -> Shown {
+        let ack = segment.ack;
+        let mut sacks = [(0, 0); MAX_SACK_BLOCKS];
+        let mut count = 0;
+        for (start, end) in segment.sack.iter(ack).filter(|block| block.0 < block.1 && block.0 >= ack) {
+            let (low, high) = core.scoreboard.positions(start, end);
+            if low < high
+                && let Some(slot) = sacks.get_mut(count)
+            {
+                *slot = (low, high);
+                count += 1;
+            }
+        }
+        let sacks = sacks.get_mut(..count).unwrap_or(&mut []);
+        sacks.sort_unstable();
+        if count > 0 {
+            core.mark_sacked(segment, news);
+        }
+        let shown = self.blocks.take(una, sacks);
+        news.lost = shown.lost;
+        news.duplicate = shown.sacked;
+        shown
+    }
+
+    /// Takes an RTT sample from the timestamp, or from the segment that is timed.
+    fn take_rtt<C: CongestionControl>(
+        &mut self,
+        core: &mut Core<C>,
+        now: Instant,
+        segment: &Segment,
+        una: u64,
+        is_dubious: bool,
+        news: &mut News,
+    ) {
+        let timed = self.timed.filter(|timed| una > timed.0);
+        let stamped = core.config.timestamps.then(|| sent_at(now, segment.ts_ecr));
+        if let Some(sent) = stamped.or(timed.map(|timed| timed.1)) {
+            let rtt = now.since(sent);
+            core.rtt.sample(rtt);
+            news.rtt = (!is_dubious).then_some(rtt);
+        }
+        if timed.is_some() {
+            self.timed = None;
+        }
+        if timed.is_some() || stamped.is_some() {
+            core.rtt.clear_back_off();
+        }
+    }
+
+    /// Segments in the network.
+    fn in_network<C: CongestionControl>(&self, core: &Core<C>) -> i64 {
+        let out = core.scoreboard.next_position() - core.scoreboard.first() + u64::from(self.syn);
+        i64::try_from(out).unwrap_or(i64::MAX) - i64::try_from(self.blocks.gone()).unwrap_or(0)
+    }
+
+    fn window<C: CongestionControl>(core: &Core<C>) -> i64 {
+        i64::try_from(core.cwnd / core.mss).unwrap_or(i64::MAX)
+    }
+
+    /// Position of the oldest segment; the SYN has 0.
+    fn oldest<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+        if self.syn { 0 } else { core.scoreboard.first() }
+    }
+
+    /// Ends a recovery, or begins one.
+    fn alert<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, is_congested: bool) {
+        if core.phase != Phase::Open && core.snd_una >= core.recovery_point {
+            self.blocks.clear();
+            if core.cwnd < core.ssthresh {
+                let out = u64::try_from(self.in_network(core)).unwrap_or(0);
+                core.cwnd = core.ssthresh.min((out + BURST) * core.mss);
+            }
+            core.phase = Phase::Open;
+            self.allowed = 0;
+        } else if core.phase != Phase::Recovery && is_congested {
+            core.stats.fast_recoveries += 1;
+            core.recovery_point = core.snd_nxt;
+            self.allowed = Self::window(core);
+            core.ssthresh = core.reduced_window(now, Signal::Loss, 0);
+            core.cwnd = core.ssthresh;
+            core.phase = Phase::Recovery;
+        }
+    }
+
+    fn renew_timer<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        self.timer_set = now;
+        core.timer = (self.syn || !core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
+    }
+
+    /// The timer runs while nothing is out, too: once it has run out the window is the initial one, be that more or less.
+    fn restart<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+        if core.config.idle_restart && now >= self.timer_set + core.rtt.rto() {
+            self.timer_set = now;
+            core.stats.idle_restarts += 1;
+            core.cwnd = core.mss * u64::from(core.config.iw);
+        }
+    }
+
+    /// The SYN once more; the timer runs on.
+    fn syn_again<C: CongestionControl>(core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        core.stats.syn_retransmits += 1;
+        let timer = core.timer;
+        core.syn_due = true;
+        let syn = core.syn(now);
+        core.timer = timer.or(core.timer);
+        syn
+    }
+
+    /// The next segment that the window allows: a lost one, or a new one.
+    fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+        let out = self.in_network(core);
+        if core::mem::take(&mut self.is_asked_anew) {
+            self.allowed = self.allowed.min(out + 1);
+        }
+        if out >= Self::window(core).max(self.allowed) {
+            return None;
+        }
+        if self.syn && self.blocks.next_lost() == Some(0) {
+            self.blocks.resent(core.scoreboard.next_position());
+            return Self::syn_again(core, now);
+        }
+        if let Some(position) = self.blocks.next_lost()
+            && let Some(record) = core.scoreboard.record(position)
+        {
+            self.blocks.resent(core.scoreboard.next_position());
+            return Some(self.retransmit(core, now, position, record));
+        }
+        if !core.has_new() {
+            return None;
+        }
+        if core.scoreboard.is_empty() && !self.syn {
+            self.restart(core, now);
+        }
+        let segment = self.new_data(core, now, 0)?;
+        self.timed.get_or_insert((core.scoreboard.next_position() - 1, now));
+        Some(segment)
+    }
+}

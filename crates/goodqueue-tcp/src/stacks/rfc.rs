@@ -1,0 +1,168 @@
+//! The sender that the RFCs recommend: losses are found by counting what was SACKed above them (RFC 6675), or without
+//! SACK by duplicate ACKs (RFC 6582).
+
+use goodqueue::Instant;
+
+use crate::config::Config;
+use crate::congestion::{CongestionControl, Signal};
+use crate::machinery::news::News;
+use crate::machinery::{Core, Phase, Purpose};
+use crate::prr::{Progress, Prr};
+use crate::scoreboard::DUP_THRESH;
+use crate::segment::Segment;
+use crate::stack::Stack;
+
+/// The stack of the RFCs. All of its state is in the shared machinery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rfc;
+
+impl<C: CongestionControl> Stack<C> for Rfc {
+    fn new(_config: &Config) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+        let ack = segment.ack;
+        let spurious_before = core.stats.spurious;
+        let mut news = core.news_of(segment);
+        take(core, now, segment, &mut news);
+        let was_in_recovery = core.phase == Phase::Recovery;
+        if core.probed.is_some() {
+            let duplicate_reported = core.stats.spurious > spurious_before;
+            core.on_probe_answer(ack, news.acked == 0 && news.sacked == 0, duplicate_reported);
+        }
+        if core.phase != Phase::Open {
+            recover(core, ack, &news);
+        }
+        if news.duplicate && core.phase == Phase::Open && is_loss_evident(core) {
+            enter_recovery(core, now, &news);
+        }
+        if news.acked > 0 && core.config.tail_loss_probe && !core.scoreboard.is_empty() {
+            core.purpose = Purpose::Timeout;
+            self.schedule_probe(core, now, true);
+        }
+        if core.feedback {
+            core.tell(now, segment, &news);
+        }
+        let reduces = news.echo && core.phase != Phase::Recovery && ack > core.reduction_point;
+        if reduces {
+            core.stats.ecn_reductions += 1;
+            core.ssthresh = core.reduced_window(now, Signal::Ecn, news.acked);
+            core.cwnd = core.cwnd.min(core.ssthresh);
+        } else if news.acked > 0 && !was_in_recovery && core.phase != Phase::Recovery {
+            let may_grow = !news.echo && news.pipe_before + core.mss > core.cwnd;
+            let acked = core.counted(&news);
+            core.grow(now, &news, core.growth_rule(), acked, may_grow);
+        }
+    }
+}
+
+/// Takes what the ACK says into the scoreboard, the window, the RTT and the timer.
+#[inline]
+fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment, news: &mut News) {
+    let ack = segment.ack;
+    if news.acked > 0 {
+        let done = core.acknowledge(ack, news);
+        core.note_progress();
+        if let Some(sent) = done.sent {
+            let rtt = now.since(sent);
+            core.rtt.take(rtt, ack, core.snd_nxt);
+            news.rtt = Some(rtt);
+        }
+        core.restart_timer(now);
+    }
+    let same_window = core.take_window(segment);
+    if core.config.sack {
+        core.take_sacks(segment, news);
+    } else {
+        news.duplicate = news.acked == 0 && same_window && segment.len == 0 && !core.scoreboard.is_empty();
+    }
+    core.count_duplicate(news);
+}
+
+/// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without SACK only if the ACK
+/// goes beyond what was sent before the last recovery (RFC 6582 §3.2 step 1).
+fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
+    if core.config.sack {
+        core.duplicate_acks >= DUP_THRESH || core.scoreboard.is_front_lost()
+    } else {
+        core.duplicate_acks >= DUP_THRESH && core.snd_una > core.recovery_point
+    }
+}
+
+#[cold]
+fn enter_recovery<C: CongestionControl>(core: &mut Core<C>, now: Instant, news: &News) {
+    core.stats.fast_recoveries += 1;
+    // One reduction per window of data, whatever told of it (RFC 3168 §6.1.2).
+    if core.snd_una >= core.reduction_point {
+        core.ssthresh = core.reduced_window(now, Signal::Loss, news.acked);
+    }
+    core.phase = Phase::Recovery;
+    core.recovery_point = core.snd_nxt;
+    core.front_due = true;
+    core.rescued = false;
+    core.first_partial = true;
+    core.limited = 0;
+    core.scoreboard.mark_front_lost();
+    if !core.config.sack {
+        core.cwnd = core.ssthresh + DUP_THRESH * core.mss; // RFC 6582 §3.2 step 2
+    } else if core.config.prr {
+        let in_flight = core.scoreboard.outstanding() + news.acked;
+        core.prr = Prr::begin(in_flight, core.scoreboard.sacked() - news.sacked);
+        reduce_rate(core, news, true);
+    } else {
+        core.cwnd = core.ssthresh; // RFC 6675 §5 step 4.2
+    }
+}
+
+/// An ACK while in recovery or after a timeout.
+fn recover<C: CongestionControl>(core: &mut Core<C>, ack: u64, news: &News) {
+    let is_over = ack >= core.recovery_point;
+    match core.phase {
+        Phase::Loss if is_over => core.phase = Phase::Open,
+        Phase::Recovery if is_over => {
+            core.phase = Phase::Open;
+            core.front_due = false;
+            core.cwnd = if core.config.sack {
+                core.ssthresh
+            } else {
+                // RFC 6582 §3.2 step 3, the choice that sends no burst
+                core.ssthresh.min(core.scoreboard.outstanding().max(core.mss) + core.mss)
+            };
+        }
+        Phase::Recovery if !core.config.sack => inflate_or_deflate(core, news),
+        Phase::Recovery if core.config.prr => reduce_rate(core, news, false),
+        _ => {}
+    }
+}
+
+/// Recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
+fn inflate_or_deflate<C: CongestionControl>(core: &mut Core<C>, news: &News) {
+    if news.acked > 0 {
+        core.cwnd = core.cwnd.saturating_sub(news.acked);
+        if news.acked >= core.mss {
+            core.cwnd += core.mss;
+        }
+        core.first_partial = false;
+        core.scoreboard.mark_front_lost();
+        core.front_due = true;
+    } else if news.duplicate {
+        core.cwnd += core.mss;
+    }
+}
+
+/// Proportional rate reduction.
+fn reduce_rate<C: CongestionControl>(core: &mut Core<C>, news: &News, is_entry: bool) {
+    if news.delivered == 0 {
+        return;
+    }
+    let progress = Progress {
+        delivered: news.delivered,
+        pipe: core.scoreboard.pipe(),
+        ssthresh: core.ssthresh,
+        mss: core.mss,
+        safe: news.acked > 0 && !news.lost && !is_entry,
+    };
+    core.cwnd = core.prr.on_ack(&progress);
+}

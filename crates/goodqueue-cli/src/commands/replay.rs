@@ -10,7 +10,7 @@ use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::{self, Arrivals, Header, Recording, Row};
-use goodqueue_tc::replay::{Fate, Priority, SerialLink};
+use goodqueue_tc::replay::{Fate, SerialLink};
 use goodqueue_tc::units;
 use serde::Serialize;
 use serde_json::Value;
@@ -252,8 +252,9 @@ impl Input {
         let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {
             if let Some(arrival) = arrivals.next(row) {
-                // The link may have been served before at this instant, if the record is in the order of events.
-                if served_at == Some(arrival.at) && arrival.priority == Priority::Simulated {
+                // Recordings are in the order of events: a packet that left at this instant left before this
+                // arrival.
+                if served_at == Some(arrival.at) {
                     link.run_until(&mut qdisc, arrival.at + Duration::from_nanos(1), &mut report);
                 }
                 link.arrive(&mut qdisc, arrival, &mut report);

@@ -49,11 +49,16 @@ impl PacketCapture {
         let mut blocks = create_reader(BUFFER, reader).map_err(|error| refuse(not_a_capture(&error)))?;
         let mut found = Found::default();
         let mut stalled = false;
+        let mut order: Option<ByteOrder> = None;
         loop {
             let held = blocks.data().len();
+            if order.is_some_and(|order| order.block_is_too_short(blocks.data())) {
+                return Err(refuse(damaged(found.seen)));
+            }
             match blocks.next() {
                 Ok((used, block)) => {
                     stalled = false;
+                    order = ByteOrder::after(&block).or(order);
                     found.take(&block, source).map_err(refuse)?;
                     blocks.consume(used);
                 }
@@ -85,6 +90,38 @@ impl PacketCapture {
         let gaps = (self.packets.len() as u64).saturating_sub(1);
         let mean = span.as_nanos() / gaps.max(1);
         (!span.is_zero()).then(|| Duration::from_nanos(span.as_nanos().saturating_add(mean)))
+    }
+}
+
+/// Byte order of a pcapng section.
+#[derive(Clone, Copy)]
+enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    /// Bytes of an empty block: its type and its length, twice.
+    const SHORTEST_BLOCK: u32 = 12;
+
+    /// The order that holds from this block on, if it begins a section.
+    fn after(block: &PcapBlockOwned<'_>) -> Option<Self> {
+        match block {
+            PcapBlockOwned::NG(Block::SectionHeader(header)) if header.big_endian() => Some(Self::Big),
+            PcapBlockOwned::NG(Block::SectionHeader(_)) => Some(Self::Little),
+            _ => None,
+        }
+    }
+
+    /// Whether the block at the start of `data` declares fewer bytes than an empty block has. pcap-parser 0.17
+    /// subtracts them without a check.
+    fn block_is_too_short(self, data: &[u8]) -> bool {
+        let Some(length) = data.get(4..8).and_then(|bytes| bytes.try_into().ok()) else { return false };
+        let length = match self {
+            Self::Big => u32::from_be_bytes(length),
+            Self::Little => u32::from_le_bytes(length),
+        };
+        length < Self::SHORTEST_BLOCK
     }
 }
 
@@ -254,10 +291,7 @@ fn not_a_capture<I>(error: &PcapError<I>) -> Diagnostic {
 }
 
 fn broken<I>(error: &PcapError<I>, seen: usize) -> Diagnostic {
-    let behind = match seen {
-        0 => "before the first packet".to_owned(),
-        _ => format!("behind packet {seen}"),
-    };
+    let behind = behind(seen);
     match error {
         PcapError::Incomplete(_) | PcapError::UnexpectedEof | PcapError::Eof => {
             Diagnostic::new(format!("the recording is cut {behind}"))
@@ -266,7 +300,19 @@ fn broken<I>(error: &PcapError<I>, seen: usize) -> Diagnostic {
             Diagnostic::new(format!("the block {behind} is larger than {BUFFER} bytes"))
         }
         PcapError::ReadError => Diagnostic::new("the file cannot be read"),
-        _ => Diagnostic::new(format!("the recording is damaged {behind}")),
+        _ => damaged(seen),
+    }
+}
+
+fn damaged(seen: usize) -> Diagnostic {
+    Diagnostic::new(format!("the recording is damaged {}", behind(seen)))
+}
+
+/// The place in a recording after `seen` packets, in words.
+fn behind(seen: usize) -> String {
+    match seen {
+        0 => "before the first packet".to_owned(),
+        _ => format!("behind packet {seen}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 CARGO ?= cargo
 REPORT ?= goodqueue-report.html
+CHROMIUM ?= chromium
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 GOODQUEUE = $(TARGET)/release/goodqueue
 
@@ -11,7 +12,7 @@ KILLS ?= 1000
 MODELS ?= 50
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: score deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: numbers score validation recordings speed page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -24,7 +25,8 @@ help:
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
-	@echo "make score    reproduce the papers, quickly, and write into the README how many claims hold"
+	@echo "make numbers  measure claims, real systems, recordings and speed again, and write docs/numbers.md"
+	@echo "make screenshot  the picture in the README, with chromium"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -123,9 +125,31 @@ deviations: build
 	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
 	$(GOODQUEUE) explain scenario > docs/scenarios.md
 
-# A claim that does not reproduce is no error here; anything else is.
+# docs/numbers.md, from new measurements: about half an hour. A claim that does not reproduce and a value that differs
+# are results, not errors.
+numbers: score validation recordings speed page
+
 score: build
-	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json crates/goodqueue-papers/papers/verdicts.json --score README.md || test $$? -eq 1
+	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json crates/goodqueue-papers/papers/verdicts.json || test $$? -eq 1
+
+validation: build
+	$(GOODQUEUE) validate --json docs/measured/validation.json || test $$? -eq 1
+
+recordings: build
+	$(GOODQUEUE) replay --compare --json docs/measured/replay.json crates/goodqueue-testkit/recordings*/*.jsonl.gz
+
+speed: toolchain
+	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator -- --json $(CURDIR)/docs/measured/speed.json
+
+page: toolchain
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers
+
+# The picture in the README: the report of the default comparison, in a browser without a window.
+screenshot: build
+	$(GOODQUEUE) compare --report report.html
+	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,900 \
+	  --screenshot=docs/images/report.png file://$(CURDIR)/report.html
+	rm report.html
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

@@ -89,25 +89,6 @@ pub(crate) fn render_score(results: &[ClaimResult]) -> String {
     text
 }
 
-/// `text` with the score of `results` between its two markers; `None` if it has none.
-pub(crate) fn with_score(text: &str, results: &[ClaimResult]) -> Option<String> {
-    let (before, rest) = text.split_once(SCORE_BEGINS)?;
-    let (_, after) = rest.split_once(SCORE_ENDS)?;
-    let mut table = String::from("\n| paper | claims reproduced | tried | not run |\n|---|---|---|---|\n");
-    for (paper, reproduced, tried, all) in score(results) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            table,
-            "| [{paper}](crates/goodqueue-papers/papers/{paper}) | **{reproduced}** | {tried} | {} |",
-            all - tried
-        );
-    }
-    Some(format!("{before}{SCORE_BEGINS}{table}{SCORE_ENDS}{after}"))
-}
-
-const SCORE_BEGINS: &str = "<!-- score, written by `make score` -->";
-const SCORE_ENDS: &str = "<!-- end of score -->";
-
 fn with_unit(value: f64, unit: &str) -> String {
     if unit.is_empty() || value.is_nan() { figures(value) } else { format!("{} {unit}", figures(value)) }
 }

@@ -60,14 +60,30 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
 
 #[test]
 fn the_readme_shows_what_the_command_prints() {
-    // If this fails because results changed: put the new table into README.md, and the reason into CHANGELOG.md.
-    let readme = include_str!("../../../README.md");
-    let shown = readme.split("$ goodqueue compare\n").nth(1).and_then(|rest| rest.split("```").next());
-    let printed = stdout(&goodqueue(folder().path(), &["compare"]));
+    // If results changed: put the new table into README.md, and the reason into CHANGELOG.md.
+    let example = README.split("```\n$ goodqueue ").nth(1).expect("an example");
+    let (command, shown) = example.split_once('\n').expect("the output is below the command");
+    let shown = shown.split("```").next().expect("the output ends");
+    let printed = stdout(&goodqueue(folder().path(), &words(command)));
     let lines =
         |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
-    assert_eq!(lines(shown.expect("the README opens with an example")), lines(&printed));
+    assert_eq!(lines(shown), lines(&printed));
 }
+
+#[test]
+fn the_readme_describes_its_picture_with_the_headline_of_the_report() {
+    // If results changed: make screenshot.
+    let folder = folder();
+    assert!(goodqueue(folder.path(), &["compare", "--report", "report.html"]).status.success());
+    let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
+    let headline = report.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
+    // Numbers and units do not break in the report.
+    let headline = headline.map(|text| text.replace('\u{a0}', " "));
+    let described = README.split("![").nth(1).and_then(|rest| rest.split("](").next());
+    assert_eq!(described, headline.as_deref());
+}
+
+const README: &str = include_str!("../../../README.md");
 
 #[test]
 fn tables_tell_what_a_scenario_has_beside_the_main_figures() {
@@ -446,33 +462,6 @@ fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
     assert_eq!(runs, 400, "one cell of the table, and all of its replications");
     let again = goodqueue(folder.path(), &args);
     assert_eq!(stdout(&again), text);
-}
-
-#[test]
-fn the_readme_shows_the_score_of_the_verdicts_that_are_kept() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = folder();
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
-    std::fs::write(folder.path().join("README.md"), &readme).expect("written");
-    let verdicts = root.join("crates/goodqueue-papers/papers/verdicts.json");
-    let kept = verdicts.to_str().expect("UTF-8");
-    stdout(&goodqueue(folder.path(), &["reproduce", "--verdicts", kept, "--score", "README.md"]));
-    let written = std::fs::read_to_string(folder.path().join("README.md")).expect("written");
-    assert_eq!(written, readme, "`make score` brings the README up to date");
-
-    let ids = |value: &Value, key: &str| -> Vec<String> {
-        value
-            .as_array()
-            .expect("a list")
-            .iter()
-            .filter_map(|item| item[key].as_str())
-            .map(str::to_owned)
-            .collect()
-    };
-    let kept: Value = serde_json::from_slice(&std::fs::read(&verdicts).expect("kept")).expect("JSON");
-    let listed = stdout(&goodqueue(folder.path(), &["list", "claims", "--json", "-"]));
-    let listed: Value = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!(ids(&kept["claims"], "id"), ids(&listed, "name"), "`make score` tries every claim");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! several numbers of flows and several rates.
 //!
 //! Prints a table and asserts nothing, because machines differ. With the argument `many` it
-//! measures only ten thousand flows.
+//! measures only ten thousand flows. `--json FILE` writes the rows to a file.
 
 #![allow(missing_docs, clippy::cast_precision_loss)]
 
@@ -16,7 +16,7 @@ use goodqueue_tcp::{AnyCongestionControl, Profile, profiles};
 
 fn main() {
     if std::env::args().any(|argument| argument == "many") {
-        many_flows(Duration::from_millis(50));
+        many_flows(&mut Table::default(), Duration::from_millis(50));
         return;
     }
     memory();
@@ -24,38 +24,43 @@ fn main() {
         "{:44} {:>10} {:>10} {:>9} {:>9}",
         "simulation", "packets/s", "events/s", "ns/packet", "packets"
     );
+    let mut table = Table::default();
     let rtt = Duration::from_millis(50);
     for qdisc in ["pfifo", "codel", "pie", "red", "fq_codel", "sfq"] {
-        measure(
+        table.measure(
             &format!("S1: 4 CUBIC, {qdisc}, 10 Mbit/s, 100 s"),
             &bulk(qdisc, 4, 10_000_000, rtt, 100_000),
         );
     }
     for profile in profiles() {
-        measure(
+        table.measure(
             &format!("S1 with profile {}, codel", profile.name),
             &with_profile(profile, bulk("codel", 4, 10_000_000, rtt, 100_000)),
         );
     }
     for flows in [1, 10, 100, 1000] {
-        measure(
+        table.measure(
             &format!("{flows} CUBIC, codel, 100 Mbit/s, 20 s"),
             &bulk("codel", flows, 100_000_000, rtt, 20_000),
         );
     }
     for (mbit, millis) in [(1, 200_000), (100, 20_000), (1_000, 4_000), (10_000, 1_000)] {
-        measure(
+        table.measure(
             &format!("10 CUBIC, codel, {mbit} Mbit/s, {} s", millis / 1000),
             &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
         );
     }
-    many_flows(rtt);
+    many_flows(&mut table, rtt);
     println!();
     for (connections, mbit) in [(100.0, 100), (1000.0, 100), (1000.0, 10)] {
         measure_real_time(
             &format!("PackMime, {connections} connections/s, codel, {mbit} Mbit/s"),
             &web(connections, mbit * 1_000_000, 30_000),
         );
+    }
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--json").skip(1);
+    if let Some(path) = arguments.next() {
+        std::fs::write(&path, table.to_json()).expect("the file can be written");
     }
 }
 
@@ -65,11 +70,11 @@ fn main() {
 /// packet in fourteen. This work costs time but adds no packet at the bottleneck. At the same rate
 /// per flow, the flows have equal windows and losses. In both cases every flow has packets in
 /// flight.
-fn many_flows(rtt: Duration) {
+fn many_flows(table: &mut Table, rtt: Duration) {
     for qdisc in ["codel", "fq_codel"] {
-        let cost = |flows, bps, millis| {
+        let mut cost = |flows, bps, millis| {
             let what = format!("{flows} CUBIC, {qdisc}, {} Mbit/s, {} s", bps / 1_000_000, millis / 1000);
-            measure(&what, &bulk(qdisc, flows, bps, rtt, millis))
+            table.measure(&what, &bulk(qdisc, flows, bps, rtt, millis))
         };
         let many = cost(10_000, 10_000_000_000, 2_000);
         for (what, few) in [
@@ -155,24 +160,61 @@ fn with_profile(profile: &Profile, mut config: Config) -> Config {
     config
 }
 
-/// Prints the fastest of five runs, because other work on the machine only slows a run down.
-/// Returns nanoseconds per packet.
-fn measure(what: &str, config: &Config) -> f64 {
-    let mut best = f64::MAX;
-    let mut seen = (0, 0);
-    for _ in 0..5 {
-        let before = cpu_time::ThreadTime::now();
-        let outcome = run(config).expect("valid");
-        best = best.min(before.elapsed().as_secs_f64());
-        seen = (outcome.links[0].stats.dequeued.packets, outcome.events);
+/// The measured simulations.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Measured>,
+}
+
+/// One simulation, at its fastest.
+struct Measured {
+    simulation: String,
+    packets_per_s: f64,
+    ns_per_packet: f64,
+}
+
+impl Table {
+    /// Prints and keeps the fastest of five runs, because other work of the machine only slows a run down. Returns
+    /// nanoseconds per packet.
+    fn measure(&mut self, what: &str, config: &Config) -> f64 {
+        let mut best = f64::MAX;
+        let mut seen = (0, 0);
+        for _ in 0..5 {
+            let before = cpu_time::ThreadTime::now();
+            let outcome = run(config).expect("valid");
+            best = best.min(before.elapsed().as_secs_f64());
+            seen = (outcome.links[0].stats.dequeued.packets, outcome.events);
+        }
+        let (packets, events) = (seen.0 as f64, seen.1 as f64);
+        let (packets_per_s, ns_per_packet) = (packets / best, best * 1e9 / packets);
+        println!(
+            "{what:44} {:>9.2}M {:>9.2}M {ns_per_packet:>9.0} {:>9}",
+            packets_per_s / 1e6,
+            events / best / 1e6,
+            seen.0
+        );
+        self.rows.push(Measured { simulation: what.to_owned(), packets_per_s, ns_per_packet });
+        ns_per_packet
     }
-    let (packets, events) = (seen.0 as f64, seen.1 as f64);
-    println!(
-        "{what:44} {:>9.2}M {:>9.2}M {:>9.0} {:>9}",
-        packets / best / 1e6,
-        events / best / 1e6,
-        best * 1e9 / packets,
-        seen.0
-    );
-    best * 1e9 / packets
+
+    /// The table as JSON, with the name of this machine's processor.
+    fn to_json(&self) -> String {
+        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
+        let rows: Vec<String> = self.rows.iter().map(Measured::to_json).collect();
+        format!(
+            "{{\n  \"machine\": \"{}\",\n  \"runs\": [\n{}\n  ]\n}}\n",
+            model.unwrap_or("unknown processor"),
+            rows.join(",\n")
+        )
+    }
+}
+
+impl Measured {
+    fn to_json(&self) -> String {
+        format!(
+            "    {{ \"simulation\": \"{}\", \"packets_per_s\": {:.0}, \"ns_per_packet\": {:.1} }}",
+            self.simulation, self.packets_per_s, self.ns_per_packet
+        )
+    }
 }

@@ -8,8 +8,6 @@ use goodqueue_papers::reproduce::{self, ClaimResult, Effort, Paper, Plan, Verdic
 use goodqueue_report::PaperResults;
 use goodqueue_scenario::store::Store;
 use goodqueue_tc as tc;
-use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::input;
 use serde_json::json;
 
 use super::run::{MOST_JOBS, command_line};
@@ -63,9 +61,6 @@ pub(crate) struct ReproduceArgs {
     /// Run nothing: take the verdicts that an earlier --json wrote.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"])]
     verdicts: Option<PathBuf>,
-    /// Write how many claims of each paper reproduce into a text, between its markers.
-    #[arg(long, value_name = "FILE.md")]
-    score: Option<PathBuf>,
     /// Write the verdicts as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -74,8 +69,7 @@ pub(crate) struct ReproduceArgs {
 pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     if let Some(file) = &args.verdicts {
         let all = verdicts::load(file)?;
-        output::print(&claims::render_score(&all))?;
-        return write_score(args, &all).map(|()| Ending::Done);
+        return output::print(&claims::render_score(&all)).map(|()| Ending::Done);
     }
     let papers = match &args.papers {
         Some(folder) => reproduce::papers_in(folder)?,
@@ -99,10 +93,8 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     if let Some(report) = &args.report {
         outputs.add_report("--report", report)?;
     }
-    for (argument, target) in [("--json", &args.json), ("--score", &args.score)] {
-        if let Some(target) = target {
-            outputs.add(argument, target)?;
-        }
+    if let Some(json) = &args.json {
+        outputs.add("--json", json)?;
     }
     let effort = if args.full { Effort::Full } else { Effort::Quick };
     let store = Store::open(&args.out.join("runs"))?;
@@ -150,7 +142,6 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         let page = goodqueue_report::papers_html(&pages, &command_line());
         output::write_file("--report", path, page.as_bytes())?;
     }
-    write_score(args, &all)?;
     if !quiet {
         output::print(&claims::render_score(&all))?;
     }
@@ -164,17 +155,3 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
     let failed = all.iter().any(|result| result.verdict == Verdict::NotReproduced);
     Ok(if failed { Ending::CheckFailed } else { Ending::Done })
 }
-
-fn write_score(args: &ReproduceArgs, all: &[ClaimResult]) -> Result<(), Diagnostic> {
-    let Some(path) = &args.score else { return Ok(()) };
-    let name = path.display().to_string();
-    let wrong = |why: String| Diagnostic::new(why).in_argument("--score", &name);
-    let text = input::text(path, LARGEST_TEXT)
-        .map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;
-    let text = claims::with_score(&text, all)
-        .ok_or_else(|| wrong(format!("`{name}` has no markers for the score")))?;
-    output::write_file("--score", path, text.as_bytes())
-}
-
-/// Bytes of a text that takes a score.
-const LARGEST_TEXT: u64 = 16 << 20;

@@ -1,0 +1,236 @@
+//! `docs/numbers.md` is generated from measurements that commands wrote, and no other page states them.
+//!
+//! `make numbers` measures again and writes the page. Without `UPDATE` this test compares the page with the files, and
+//! the files with the present claims, set-ups and recordings, so that neither gets stale unnoticed.
+
+#![allow(missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use goodqueue_papers::{reproduce, validate};
+use serde_json::Value;
+
+const PAGE: &str = "docs/numbers.md";
+
+#[test]
+fn the_page_of_measured_numbers_shows_what_the_commands_measured() {
+    let page = page();
+    let path = root().join(PAGE);
+    if std::env::var("UPDATE").is_ok_and(|update| !update.is_empty()) {
+        std::fs::write(&path, &page).expect("the page is written");
+    }
+    let kept = std::fs::read_to_string(&path).expect("the page");
+    assert!(kept == page, "{PAGE} is stale: UPDATE=1 cargo test -p goodqueue-cli --test numbers");
+}
+
+#[test]
+fn every_claim_set_up_and_recording_has_been_measured() {
+    let papers = reproduce::papers().expect("the built-in papers are valid");
+    let claims = papers.iter().flat_map(|paper| &paper.claims).map(|claim| claim.id.clone()).collect();
+    assert_same("claims", "make score", &names(&claim_results(), "id"), &claims);
+
+    let set_ups = validate::chosen(&[]).expect("the references are valid");
+    let set_ups = set_ups.iter().map(|set_up| set_up.name().to_owned()).collect();
+    assert_same("set-ups", "make validation", &names(&measured("validation.json"), "set_up"), &set_ups);
+
+    let mut recordings = BTreeSet::new();
+    for folder in ["recordings", "recordings-ns2"] {
+        let folder = root().join("crates/goodqueue-testkit").join(folder);
+        for entry in std::fs::read_dir(folder).expect("the recordings") {
+            let path = entry.expect("a recording").path();
+            if path.to_string_lossy().ends_with(".jsonl.gz") {
+                recordings.insert(file_name(&path));
+            }
+        }
+    }
+    let replayed = measured("replay.json");
+    let replayed = names(&replayed, "file").iter().map(|file| file_name(Path::new(file))).collect();
+    assert_same("recordings", "make recordings", &replayed, &recordings);
+}
+
+/// Both sets are equal; otherwise the error names the difference and the command that measures again.
+fn assert_same(what: &str, command: &str, measured: &BTreeSet<String>, present: &BTreeSet<String>) {
+    let difference: Vec<_> = measured.symmetric_difference(present).collect();
+    assert!(difference.is_empty(), "measured and present {what} differ: {difference:?}; run `{command}`");
+}
+
+fn page() -> String {
+    let mut text = String::from(
+        "# Measured numbers\n\nCommands measured every number on this page: `make numbers` repeats them and writes the page.\n",
+    );
+    claims(&mut text);
+    real_systems(&mut text);
+    recordings(&mut text);
+    instructions(&mut text);
+    speed(&mut text);
+    text
+}
+
+/// Claims of each paper, from `goodqueue reproduce --json`.
+fn claims(text: &mut String) {
+    text.push_str(
+        "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. Some \
+         claims need\nsomething that goodqueue does not have; they are not run.\n\n\
+         | paper | claims reproduced | claims run | not run |\n|---|---|---|---|\n",
+    );
+    let mut papers: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for claim in claim_results().as_array().expect("a list of claims") {
+        let count = papers.entry(string(claim, "paper").to_owned()).or_default();
+        match string(claim, "verdict") {
+            "reproduced" => {
+                count[0] += 1;
+                count[1] += 1;
+            }
+            "not reproduced" => count[1] += 1,
+            _ => count[2] += 1,
+        }
+    }
+    for (paper, [reproduced, run, not_run]) in papers {
+        row(
+            text,
+            &[&format!("[{paper}](../crates/goodqueue-papers/papers/{paper})"), &reproduced, &run, &not_run],
+        );
+    }
+}
+
+/// Values of each real system, from `goodqueue validate --json`.
+fn real_systems(text: &mut String) {
+    text.push_str(
+        "\n## Values of real systems\n\n`goodqueue validate` simulates loads that were recorded on real systems and compares each \
+         value. A value\nagrees within two standard deviations of the recorded runs, or within 5 % (goodput, bytes,\n\
+         utilization) or 10 % (other metrics), whichever is wider. `goodqueue validate --differing` lists the\nothers.\n\n\
+         | system | values compared | agree |\n|---|---|---|\n",
+    );
+    let set_ups = validate::chosen(&[]).expect("the references are valid");
+    let systems: BTreeMap<&str, &str> =
+        set_ups.iter().map(|set_up| (set_up.name(), system(set_up))).collect();
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    let values = measured("validation.json");
+    for value in values.as_array().expect("a list of values") {
+        for system in [systems.get(string(value, "set_up")).copied().unwrap_or("others"), "~all"] {
+            let count = counts.entry(system).or_default();
+            count[0] += 1;
+            count[1] += usize::from(value["agrees"] == Value::Bool(true));
+        }
+    }
+    for (system, [values, agree]) in counts {
+        row(text, &[&system.trim_start_matches('~'), &values, &agree]);
+    }
+}
+
+/// The system that a set-up was recorded on. Set-ups of single flows name it, as in `flow/linux-3.14/cubic`.
+fn system(set_up: &validate::SetUp) -> &str {
+    match set_up.name().split('/').collect::<Vec<_>>()[..] {
+        ["flow", "linux", ..] => "Linux 6.1.192",
+        ["flow", "linux-3.14", ..] => "Linux 3.14.1",
+        ["flow", "linux-3.2", ..] => "Linux 3.2.71",
+        ["flow", "ns2", ..] => "ns-2.35",
+        _ => set_up
+            .source()
+            .split([',', ':', ';'])
+            .next()
+            .unwrap_or_default()
+            .split(" with ")
+            .next()
+            .unwrap_or_default(),
+    }
+}
+
+/// Recordings and packets of each discipline, from `goodqueue replay --compare --json`.
+fn recordings(text: &mut String) {
+    text.push_str(
+        "\n## Recordings\n\n`goodqueue replay --compare` gives recorded arrivals to a discipline and compares each packet's fate and \
+         time,\nin nanoseconds, with the recorded ones.\n\n\
+         | discipline | recordings | packets | equal recordings |\n|---|---|---|---|\n",
+    );
+    let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for replayed in measured("replay.json").as_array().expect("a list of recordings") {
+        let discipline = string(replayed, "qdisc").split(' ').next().unwrap_or_default();
+        for name in [discipline, "~all"] {
+            let count = counts.entry(name.to_owned()).or_default();
+            count[0] += 1;
+            count[1] += replayed["packets"].as_u64().expect("a number of packets");
+            count[2] += u64::from(replayed["equal"] == Value::Bool(true));
+        }
+    }
+    for (discipline, [recordings, packets, equal]) in counts {
+        row(text, &[&discipline.trim_start_matches('~'), &recordings, &packets, &equal]);
+    }
+}
+
+/// Instructions of each discipline, from `make counts UPDATE=1`.
+fn instructions(text: &mut String) {
+    text.push_str(
+        "\n## Instructions\n\nInstructions of one enqueue and one dequeue at 100 queued packets and 1,024 flows, and of one packet of a \
+         whole\nsimulation (four CUBIC flows through CoDel at 10 Mbit/s, TCP on both ends). `make counts` compares\nthem with a new \
+         build.\n\n| discipline | instructions |\n|---|---|\n",
+    );
+    let counts = std::fs::read_to_string(root().join("benches/instructions.toml")).expect("the counts");
+    let counts: toml::Table = counts.parse().expect("TOML");
+    let table = |name: &str| counts[name].as_table().expect("a table").clone();
+    let mut pairs: Vec<_> = table("pairs").into_iter().collect();
+    pairs.sort_by_key(|(name, count)| (count.as_integer(), name.clone()));
+    for (name, count) in pairs.into_iter().chain(table("simulation")) {
+        let name = if name == "S1" { "whole simulation".to_owned() } else { name };
+        row(text, &[&name, &count]);
+    }
+}
+
+/// Simulated packets per second, from `make speed`.
+fn speed(text: &mut String) {
+    text.push_str(
+        "\n## Speed\n\nSpeed of the simulator on one core of the machine named below. `make bench` prints the values of your \
+         machine.\n",
+    );
+    let speed = measured("speed.json");
+    let _ = writeln!(text, "\nMachine: {}.\n", string(&speed, "machine"));
+    text.push_str("| simulation | million packets per second | ns per packet |\n|---|---|---|\n");
+    for run in speed["runs"].as_array().expect("a list of runs") {
+        let number = |key: &str| run[key].as_f64().expect("a number");
+        row(
+            text,
+            &[
+                &string(run, "simulation"),
+                &format!("{:.2}", number("packets_per_s") / 1e6),
+                &format!("{:.0}", number("ns_per_packet")),
+            ],
+        );
+    }
+}
+
+fn row(text: &mut String, cells: &[&dyn std::fmt::Display]) {
+    for cell in cells {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "| {cell} ");
+    }
+    text.push_str("|\n");
+}
+
+fn claim_results() -> Value {
+    let path = root().join("crates/goodqueue-papers/papers/verdicts.json");
+    let verdicts = std::fs::read(path).expect("the verdicts");
+    serde_json::from_slice::<Value>(&verdicts).expect("JSON")["claims"].take()
+}
+
+fn measured(file: &str) -> Value {
+    let bytes = std::fs::read(root().join("docs/measured").join(file)).expect("a measurement");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+fn names(list: &Value, key: &str) -> BTreeSet<String> {
+    list.as_array().expect("a list").iter().map(|item| string(item, key).to_owned()).collect()
+}
+
+fn string<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().expect("a file").to_string_lossy().into_owned()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}

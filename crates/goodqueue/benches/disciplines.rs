@@ -1,18 +1,24 @@
-//! Nanoseconds for one enqueue and one dequeue of each discipline, beside a bare ring buffer's. Prints tables; asserts
-//! nothing, for machines differ. The ratio is what to look at: both are measured in the same run, in turns.
+//! Nanoseconds for one enqueue and one dequeue of each discipline, compared with a bare ring
+//! buffer.
 //!
-//! The ring buffer does the least that a queue must do: `VecDeque<(Instant, Frame)>`, which takes a packet with its time
-//! if fewer than a limit are there, and gives the oldest. It knows neither its bytes nor what it has done so far. Ring and
-//! discipline are driven by the same loop, which hands them a frame copied from a list and looks at the frame that comes
-//! back where it lies: so nothing is counted but what the queue does. Frames are as large as the simulator's packets and
-//! of 1,024 flows in turns; the link is so fast that none of them waits for long.
+//! Prints tables and asserts nothing, because machines differ. The ratio is the useful result:
+//! discipline and ring buffer are measured alternately in the same run.
 //!
-//! Each is measured as its own type, written into the loop by the compiler, and as [`AnyQdisc`], chosen at run time, which
-//! is a call: against a ring buffer written into the loop and one behind a call.
+//! The ring buffer does the minimum of a queue. It is a `VecDeque<(Instant, Frame)>` that stores a
+//! packet with its time if fewer than a limit are present, and returns the oldest. It counts
+//! neither bytes nor packets. The same loop drives ring and discipline. It passes a frame copied
+//! from a list and reads the returned frame in place, so only the work of the queue is measured.
+//! Frames are as large as the simulator's packets and belong to 1,024 flows in turn. The link is so
+//! fast that no frame waits long.
 //!
-//! `cargo bench -p goodqueue --bench disciplines -- codel pie` measures those two only, `-- cake --flows=256` with fewer
-//! flows: what a discipline knows of 1,024 flows no longer fits the first cache, and two fifths of cake's sets have more than
-//! eight of them, so `cake` is measured with fewer, too, unless `--flows` is given.
+//! Each discipline is measured as its own type, inlined into the loop, and as [`AnyQdisc`], which
+//! is chosen at run time and costs a call. Each is compared with a ring buffer of the same kind,
+//! inlined or behind a call.
+//!
+//! `cargo bench -p goodqueue --bench disciplines -- codel pie` measures only these two disciplines.
+//! `-- cake --flows=256` uses fewer flows: the state of 1,024 flows does not fit into the
+//! first-level cache, and two fifths of cake's sets then have more than eight flows. Without
+//! `--flows`, `cake` is measured with fewer flows in addition.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::disallowed_methods)]
 
@@ -51,7 +57,7 @@ impl Flow for Frame {
     }
 }
 
-/// What is measured.
+/// The interface of a measured queue.
 trait Queue {
     fn enqueue(&mut self, now: Instant, frame: Frame, lost: &mut u64);
     fn dequeue(&mut self, now: Instant, lost: &mut u64) -> Option<Frame>;
@@ -110,7 +116,7 @@ impl<Q: Qdisc<Frame>> Queue for Discipline<Q> {
 
 const PAIRS: u32 = 20_480;
 const ROUNDS: usize = 40;
-/// Long enough for the longest flows of an overload to have become equal.
+/// Enough arrivals for the longest flows of an overload to become equally long.
 const ARRIVALS: u32 = 200_000;
 const FLOWS: u32 = 1_024;
 const DEPTHS: [u32; 3] = [1, 100, 10_000];
@@ -156,7 +162,7 @@ fn main() {
     }
 }
 
-/// The cells of a discipline.
+/// Formats the row of a discipline.
 fn row(name: &str, frames: &[Frame]) -> String {
     let own = beside(|| time(ring(), 100, frames), || time_own_type(name, frames));
     let [one, hundred, many] = DEPTHS.map(|depth| {
@@ -166,7 +172,7 @@ fn row(name: &str, frames: &[Frame]) -> String {
     format!("{own}   {hundred}   {one} {many}")
 }
 
-/// The time of a discipline and its ratio to that of the ring.
+/// Formats the time of a discipline and its ratio to that of the ring buffer.
 fn beside(mut ring: impl FnMut() -> f64, mut discipline: impl FnMut() -> f64) -> String {
     let (mut bare, mut nanos) = (f64::MAX, f64::MAX);
     for _ in 0..ROUNDS {
@@ -180,7 +186,7 @@ fn fastest(mut measure: impl FnMut() -> f64) -> f64 {
     (0..ROUNDS).map(|_| measure()).fold(f64::MAX, f64::min)
 }
 
-/// Frames of so many flows in turns.
+/// Returns frames of this number of flows in turn.
 fn frames_of(flows: u32) -> Vec<Frame> {
     (0..FLOWS).map(|number| frame(number % flows)).collect()
 }
@@ -193,7 +199,7 @@ fn ring() -> Ring {
     Ring { frames: VecDeque::new(), limit: black_box(100_000) }
 }
 
-/// Nanoseconds per pair with `depth` frames queued.
+/// Measures the nanoseconds per pair with `depth` frames queued.
 #[inline(never)]
 fn time(mut queue: impl Queue, depth: u32, frames: &[Frame]) -> f64 {
     let (mut now, mut lost) = (Instant::ZERO, 0);
@@ -214,7 +220,8 @@ fn time(mut queue: impl Queue, depth: u32, frames: &[Frame]) -> f64 {
     nanos
 }
 
-/// Room for all, and a standing queue that stays below every target: the cost of the path that packets take.
+/// Returns settings with room for all frames and targets above the standing queue, so that no frame
+/// is dropped.
 fn settings(name: &str) -> Settings {
     match name {
         "bfifo" | "red" => Settings::new().with("limit", Value::Bytes(100_000_000)),
@@ -236,7 +243,8 @@ fn any(name: &str) -> AnyQdisc<Frame> {
     AnyQdisc::new(config, 1, Source::seeded(1))
 }
 
-/// Nanoseconds per pair with 100 frames queued, for the discipline of this name as its own type.
+/// Measures the nanoseconds per pair with 100 frames queued, for the discipline of this name as its
+/// own type.
 fn time_own_type(name: &str, frames: &[Frame]) -> f64 {
     macro_rules! time_one_of {
         ($($arm:ident)+) => {
@@ -251,7 +259,7 @@ fn time_own_type(name: &str, frames: &[Frame]) -> f64 {
     )
 }
 
-/// What it costs `fq_codel` to be offered ten times what it can send.
+/// Prints the cost of `fq_codel` when it is offered ten times the rate of the link.
 fn overloads() {
     println!("\nfq_codel, 1,024 flows, 10,000 queued: ns per packet that arrives");
     let calm = fastest(|| time_overload(1, 64));
@@ -262,8 +270,9 @@ fn overloads() {
     }
 }
 
-/// `fq_codel` with 1,024 flows and 10,000 packets queued, one packet sent for each `load` that arrive: with `limit` out
-/// of reach or, under overload, reached by nearly every arrival. Nanoseconds per packet that arrives.
+/// Measures the nanoseconds per arriving packet of `fq_codel` with 1,024 flows and 10,000 packets
+/// queued. One packet is sent for each `load` that arrive. Under overload nearly every arrival
+/// reaches `limit`.
 fn time_overload(load: u32, batch: u64) -> f64 {
     let settings = Settings::new()
         .with("limit", Value::Packets(if load == 1 { 100_000 } else { 10_000 }))

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Whatever goes wrong is said on the page; tests/in_browser.rs looks for it there.
+  // Errors are shown on the page, where tests/in_browser.rs looks for them.
   const errors = document.getElementById("errors");
   const complain = (message) => {
     errors.hidden = false;
@@ -22,9 +22,9 @@
     hidden: new Set(),
   };
 
-  // ---- Small things -------------------------------------------------------------------------------------------
+  // ---- Helpers ----------------------------------------------------------------------------------
 
-  /** An element with text inside, never markup. */
+  /** Creates an element. Strings become text, never markup. */
   const el = (tag, props = {}, ...children) => {
     const e = document.createElement(tag);
     for (const [key, value] of Object.entries(props)) e.setAttribute(key, value);
@@ -34,7 +34,7 @@
   const swatch = (d) => el("span", { class: `swatch d${d % 8} t${Math.floor(d / 8) % 3}`, "aria-hidden": "true" });
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (d) => css(`--d${d % 8}`);
-  /** Disciplines beyond the palette repeat its colours with other dashes. */
+  /** Disciplines beyond the palette repeat its colours with other line styles. */
   const dash = (d) => ["solid", "dashed", "dotted"][Math.floor(d / 8) % 3];
   const digits = (v) => (Math.abs(v) >= 99.95 ? 0 : Math.abs(v) >= 9.995 ? 1 : 2);
   const trim = (v) => String(Number(v.toFixed(digits(v))));
@@ -48,12 +48,12 @@
   const extent = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
 
   const point = () => charts.points[state.point];
-  /** Disciplines shown at this point, with their colour's number. */
+  /** Disciplines shown at this point, with the number of their colour. */
   const cells = () => (point()?.cells ?? []).map((cell, d) => ({ cell, d })).filter(({ cell, d }) => cell && !state.hidden.has(d));
-  /** The same, with the series of the seed chosen (or the last there is). */
+  /** These disciplines with the series of the selected seed, or of the last available one. */
   const shown = () => cells().map(({ cell, d }) => ({ d, run: cell.shown[Math.min(state.seed, cell.shown.length - 1)] })).filter((s) => s.run);
 
-  /** Rows of a tooltip, as elements: names never become markup. */
+  /** Builds the rows of a tooltip as elements, so that names never become markup. */
   const tip = (title, rows) => {
     const table = el("table", {});
     for (const row of rows) {
@@ -63,7 +63,7 @@
     return el("div", { class: "tip" }, el("strong", {}, title), table);
   };
 
-  /** Hands a file to the reader. */
+  /** Offers a file for download. */
   const offer = (content, type, name) => {
     const link = el("a", { download: name });
     link.href = URL.createObjectURL(new Blob([content], { type }));
@@ -71,7 +71,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
-  // ---- What charts share --------------------------------------------------------------------------------------
+  // ---- Shared parts of the charts ---------------------------------------------------------------
 
   const base = () => ({
     animation: false,
@@ -90,12 +90,12 @@
     minorSplitLine: { show: false },
     ...more,
   });
-  /** A vertical axis says its name above itself, so that it reads without turning the head. */
+  /** The name of a vertical axis stands above it, horizontally. */
   const upright = (name, format, more = {}) => axis(name, format, {
     nameLocation: "end", nameGap: 12, nameTextStyle: { color: css("--soft"), align: "left", padding: [0, 0, 0, -46] }, ...more,
   });
   const FLOOR = 0.1;
-  /** Bounds for times in ms: whole decades and thirds of them on a log scale. */
+  /** Bounds for times in ms. On a log scale they are 1, 2 or 5 times a power of ten. */
   const timeScale = (values) => {
     const [low, high] = extent(values.filter((v) => v !== null));
     if (state.scale === "linear" || !(high > 0)) return { type: "value", min: 0 };
@@ -107,7 +107,7 @@
     const min = third(Math.max(FLOOR, Math.min(low, high / 2)), "down");
     return logarithmic(min, Math.max(third(Math.max(high, FLOOR), "up"), min * 10));
   };
-  /** A log axis with a label at 1, 2 and 5 of each decade, or at the decades alone if there are many. */
+  /** A log axis with labels at 1, 2 and 5 of each decade, or at the decades only if there are many. */
   const logarithmic = (min, max) => {
     const steps = max / min > 1e4 ? [1] : [1, 2, 5];
     const ticks = [];
@@ -117,17 +117,17 @@
     const customValues = ticks.filter((v) => v >= min * 0.9999 && v <= max * 1.0001);
     return { type: "log", min, max, ticks: customValues };
   };
-  /** What of a sample has to be on the chart: it, and the top of its band. */
+  /** The values of a sample that must fit on the chart: the value and the top of its band. */
   const withBand = ([, v, half]) => (v !== null && half != null ? [v, v + half] : [v]);
-  /** On a log scale what is below the floor is drawn there. */
+  /** On a log scale, values below the floor are drawn at the floor. */
   const floored = (v) => (v === null ? null : state.scale === "log" ? Math.max(v, FLOOR) : v);
   const line = (d, data) => ({
     type: "line", name: charts.disciplines[d], data, showSymbol: false, color: colour(d), connectNulls: false,
     lineStyle: { width: 1.5, type: dash(d) }, emphasis: { focus: "series", lineStyle: { width: 2.5 } }, blur: { lineStyle: { opacity: 0.15 } },
   });
-  /** Instead of a line, where neighbours are no continuation of each other. */
+  /** Dots instead of a line, where consecutive values belong to different flows. */
   const dots = (d) => ({ showSymbol: true, symbol: "circle", symbolSize: 4, lineStyle: { width: 0 }, itemStyle: { color: colour(d), opacity: 0.6, borderWidth: 0 } });
-  /** A tooltip over the x axis that looks up each line's own nearest sample. */
+  /** A tooltip that shows the nearest sample of each line. */
   const nearest = (lines, title, value, dim = 0) => ({
     trigger: "axis",
     formatter: (params) => {
@@ -141,22 +141,22 @@
     },
   });
 
-  // ---- The charts ---------------------------------------------------------------------------------------------
+  // ---- The charts -------------------------------------------------------------------------------
 
   const overTime = (lines, limits, name) => ({
     ...base(),
-    // The buttons stand above whatever is at the upper edge.
+    // Room for the buttons above the plot.
     grid: { ...base().grid, top: 42 },
     toolbox: {
       right: 16, top: -4, itemSize: 13, iconStyle: { borderColor: css("--soft") },
-      feature: { dataZoom: { yAxisIndex: "none", filterMode: "none", title: { zoom: "Zoom into a stretch of time", back: "Zoom back" } } },
+      feature: { dataZoom: { yAxisIndex: "none", filterMode: "none", title: { zoom: "Zoom into a range of time", back: "Zoom back" } } },
     },
     tooltip: { ...base().tooltip, ...nearest(lines, seconds, (p) => (!p ? "–" : p[1] === null ? (name === "RTT" ? "lost" : "–") : time(p[1]) + (p[2] == null ? "" : ` ± ${time(p[2])}`))) },
     xAxis: axis("simulated time", seconds, { ...limits.x, splitLine: { show: false } }),
     yAxis: upright(name, time, limits.y),
     series: [...lines.map(({ d, data, joined }) => ({ ...line(d, data.map(([t, v]) => [t, floored(v)])), ...(joined === false ? dots(d) : {}) })), ...lines.flatMap(bands)],
   });
-  /** The confidence band of a mean: for each stretch without a gap an outline, filled. */
+  /** The confidence band of a mean: a filled outline for each stretch without a gap. */
   const bands = ({ d, data }) => {
     const stretches = [[]];
     for (const [t, v, half] of data) {
@@ -191,7 +191,7 @@
   const draw = {
     tradeoff() {
       const clouds = cells().map(({ cell, d }) => ({ d, cloud: cell[state.link] })).filter(({ cloud }) => cloud.dots.length);
-      if (!clouds.length) return "No pings: no induced latency to compare.";
+      if (!clouds.length) return "These results contain no pings, so there is no induced latency to compare.";
       const b = base();
       const all = clouds.flatMap(({ cloud }) => [...cloud.dots, ...cloud.ellipse]);
       const [xLow, xHigh] = extent(all.map((p) => p[0]));
@@ -233,7 +233,7 @@
 
     ping() {
       const lines = shown().map(({ d, run }) => ({ d, data: run.pings, joined: run.joined })).filter((l) => l.data.length);
-      if (!lines.length) return "No pings in these results.";
+      if (!lines.length) return "These results contain no pings.";
       const values = lines.flatMap((l) => l.data.flatMap(withBand));
       const y = timeScale(values);
       const top = y.max ?? extent(values.filter((v) => v !== null))[1];
@@ -250,18 +250,18 @@
       const lines = shown()
         .map(({ d, run }) => ({ d, data: run[state.link][state.sojourn][0].map((v, i) => [i * run.step_s, v, run[state.link][state.sojourn][1][i]]) }))
         .filter((l) => l.data.some((p) => p[1] !== null));
-      if (!lines.length) return "No series of sojourn times in these results.";
+      if (!lines.length) return "These results contain no time series of sojourn times.";
       return overTime(lines, { x: span(lines), y: timeScale(lines.flatMap((l) => l.data.flatMap(withBand))) }, "sojourn time");
     },
 
     "sojourn-cdf"() {
       const lines = quantiles(state.link);
-      return lines.length ? distribution(lines, "sojourn time") : "No distribution of sojourn times in these results.";
+      return lines.length ? distribution(lines, "sojourn time") : "These results contain no distribution of sojourn times.";
     },
 
     "ping-cdf"() {
       const lines = quantiles("ping");
-      return lines.length ? distribution(lines, "ping round-trip time") : "No pings in these results.";
+      return lines.length ? distribution(lines, "ping round-trip time") : "These results contain no pings.";
     },
 
     sweep() {
@@ -270,7 +270,7 @@
       const lines = charts.disciplines
         .map((_, d) => ({ d, data: charts.points.map((p) => p.cells[d]?.metrics[state.metric] ?? null) }))
         .filter((l) => !state.hidden.has(l.d) && l.data.some((v) => v));
-      if (!lines.length) return "No figures of this kind in these results.";
+      if (!lines.length) return "These results contain no values of this metric.";
       const b = base();
       const full = charts.points.map((p) => p.label);
       const keys = new Set(full.map((l) => l.split(" = ")[0]));
@@ -303,7 +303,7 @@
     },
   };
 
-  /** Puts a name left of its dot where another cloud lies close to the right. */
+  /** Places a name to the left of its dot if another cloud is close to the right. */
   const labelPlace = (clouds, d) => {
     const at = (c) => [charts.log_latency ? Math.log10(c.centre[0]) : c.centre[0], c.centre[1]];
     const places = clouds.map(({ d, cloud }) => ({ d, p: at(cloud) }));
@@ -313,7 +313,7 @@
       .filter(([dx, dy]) => Math.abs(dx) < 0.2 && Math.abs(dy) < 0.08);
     const crowdedEdge = charts.disciplines[d].length > 10 && (me[0] - x0) / (x1 - x0 || 1) < 0.15;
     if (crowdedEdge) return { position: "left" };
-    // dx > 0: the other is to the right (the axis runs backwards).
+    // dx > 0: the other cloud is to the right, because the axis is inverted.
     if (!near.length) return { position: "right" };
     if (near.every(([dx]) => dx > 0)) return { position: "left" };
     if (near.every(([dx]) => dx <= 0)) return { position: "right" };
@@ -325,7 +325,7 @@
     return { min: Math.floor(min), max: Math.ceil(max) };
   };
 
-  /** Goodput of the flows of one discipline, stacked. */
+  /** The stacked goodput of the flows of one discipline. */
   const stack = (d, run) => {
     const flows = run.goodput[state.link];
     const limit = point().rate[state.link];
@@ -357,7 +357,7 @@
     };
   };
 
-  // ---- Putting them on the page -------------------------------------------------------------------------------
+  // ---- Placing the charts on the page -----------------------------------------------------------
 
   const instances = new Map();
   const rendered = new Set();
@@ -366,7 +366,7 @@
     for (const { target } of entries) instances.get(target)?.resize();
   });
 
-  /** One chart that fails must not take the others with it. */
+  /** Computes an option; an error in one chart must not affect the others. */
   const careful = (option) => {
     try {
       return option();
@@ -376,7 +376,7 @@
     }
   };
 
-  /** Draws an option, or says in words why there is nothing to draw. */
+  /** Draws an option, or shows the text that explains why there is nothing to draw. */
   const put = (box, option, label) => {
     instances.get(box)?.dispose();
     instances.delete(box);
@@ -404,7 +404,7 @@
     document.documentElement.dataset.rendered = rendered.size;
   };
 
-  /** Under each chart: the parameters it was made with, and the qdisc lines. */
+  /** Fills the caption under a chart: its parameters and the qdisc lines. */
   const caption = (figure, seeded) => {
     const p = point();
     if (!p) return;
@@ -423,7 +423,7 @@
     figure.querySelector("figcaption").replaceChildren(key, details);
   };
 
-  /** A chart to take away: with its title, parameters, legend and qdisc lines inside. */
+  /** Saves a chart as an SVG file that includes its title, parameters, legend and qdisc lines. */
   const picture = (figure) => {
     const option = draw[figure.querySelector("[data-chart]").dataset.chart]();
     if (typeof option === "string") return;
@@ -461,7 +461,7 @@
       return { d, run, box, part: el("div", {}, el("h3", {}, swatch(d), charts.disciplines[d], el("small", {}, `  ${flows} flow${flows === 1 ? "" : "s"}, Mbit/s`)), box) };
     });
     home.replaceChildren(...boxes.map((b) => b.part));
-    if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, `No TCP flow ${state.link} in these results.`));
+    if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, `These results contain no TCP flow ${state.link}.`));
     for (const { d, run, box } of boxes) put(box, careful(() => stack(d, run)), `Goodput per flow with ${charts.disciplines[d]} over time`);
   };
 
@@ -476,18 +476,18 @@
         continue;
       }
       const title = figure.querySelector("h2").textContent;
-      put(box, careful(draw[box.dataset.chart]), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The figures are in the table above.`);
+      put(box, careful(draw[box.dataset.chart]), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The values are in the tables above.`);
       caption(figure, !["tradeoff", "sweep"].includes(box.dataset.chart));
     }
     multiples();
     caption($("goodput").parentElement, true);
     if (charts.points.length > 1) {
-      $("sweep-figure").querySelector("summary").textContent = `${charts.points.length} points, the parameters of each by its name above · ${point().seeds}`;
+      $("sweep-figure").querySelector("summary").textContent = `${charts.points.length} sweep points · ${point().seeds}`;
     }
     seeds();
   };
 
-  // ---- Controls -----------------------------------------------------------------------------------------------
+  // ---- Controls ---------------------------------------------------------------------------------
 
   const fill = (select, texts, chosen) => {
     select.replaceChildren(...texts.map((text, i) => el("option", { value: i }, text)));
@@ -543,7 +543,7 @@
   $("download").addEventListener("click", download);
   for (const id of ["controls", "theme", "download"]) $(id).hidden = false;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
-  // Paper is white whatever the screen is.
+  // Paper is white in either theme.
   let before;
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;

@@ -129,7 +129,10 @@ fn by_goodput(grouped: &Grouped<'_>) -> Option<Headline> {
             rate(least.value)
         )
     };
-    Some(Headline { answer, detail: "No pings and no queue: nothing is known of latency.".to_owned() })
+    Some(Headline {
+        answer,
+        detail: "Without pings and queue measurements the latency is unknown.".to_owned(),
+    })
 }
 
 /// Describes the goodput of the named disciplines.

@@ -83,7 +83,7 @@ fn has_means(grouped: &Grouped<'_>) -> bool {
     grouped.points.iter().any(|point| point.runs.iter().any(|runs| with_series(&runs)))
 }
 
-const MEAN: &str = " Of all seeds: the pointwise mean, of three or more with its 95 % confidence band.";
+const MEAN: &str = " For all seeds: the pointwise mean, with its 95 % confidence band from three seeds on.";
 
 fn made(results: &Results, grouped: &Grouped<'_>) -> String {
     let mut parts = vec![many(results.runs.len(), "run")];

@@ -54,10 +54,10 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&Metric], which: T
         shown.push(Column::new(metric, starts, point, grouped.link));
     }
     let what = match which {
-        Table::Main => "Figures per discipline",
+        Table::Main => "Metrics per discipline",
         Table::Losses => "Losses and shares per discipline",
-        Table::Spikes => "Time with a long queue per discipline",
-        Table::Queues => "Sojourn time beside the bottleneck per discipline",
+        Table::Spikes => "Time above queue levels per discipline",
+        Table::Queues => "Sojourn time outside the bottleneck per discipline",
         Table::Air => "Airtime per discipline",
     };
     let class = if graded { "" } else { " class=\"more\"" };

@@ -8,8 +8,10 @@ use crate::escape::clip;
 use crate::group::Point;
 use crate::number::{rate, time, trim};
 
-/// Returns the parameters except the seeds, as in `10 Mbit/s down, 1 Mbit/s up · base RTT 50 ms · 4
-/// TCP cubic down + 1 ping · 60 s measured`.
+/// Returns the parameters except the seeds.
+///
+/// Example: `10 Mbit/s down, 1 Mbit/s up · base RTT 50 ms · 1 TCP cubic down + 1 ping · 60 s
+/// measured`.
 pub(crate) fn parameters(point: &Point<'_>) -> String {
     let Some(run) = point.first() else { return String::new() };
     let b = &run.bottleneck;

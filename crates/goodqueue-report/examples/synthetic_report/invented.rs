@@ -9,16 +9,48 @@
 
 use goodqueue_scenario::results::*;
 
-/// Invented disciplines: the tc line, the delay of the standing queue down in ms at 10 Mbit/s, its
-/// swing, the utilization, and the unfairness.
-const QDISCS: [(&str, f64, f64, f64, f64); 6] = [
-    ("pfifo limit 1000p", 780.0, 0.25, 0.999, 0.5),
-    ("red limit 400000 min 30000 max 90000 avpkt 1000", 62.0, 0.5, 0.965, 0.4),
-    ("codel limit 1000p target 5ms interval 100ms", 19.0, 0.7, 0.962, 0.3),
-    ("pie limit 1000p target 15ms tupdate 15ms", 26.0, 0.6, 0.972, 0.35),
-    ("fq_codel limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms", 4.2, 0.6, 0.982, 0.04),
-    ("fq_pie limit 10240p flows 1024 target 15ms", 5.6, 0.6, 0.976, 0.06),
+/// An invented discipline.
+struct Invented {
+    /// tc line.
+    line: &'static str,
+    /// Delay of the standing queue down, in ms at 10 Mbit/s.
+    delay_ms: f64,
+    /// Relative swing of the queue.
+    swing: f64,
+    utilization: f64,
+    /// Relative spread of the flows' goodput.
+    unfairness: f64,
+}
+
+const QDISCS: [Invented; 6] = [
+    invented("pfifo limit 1000p", 780.0, 0.25, 0.999, 0.5),
+    invented("red limit 400000 min 30000 max 90000 avpkt 1000", 62.0, 0.5, 0.965, 0.4),
+    invented("codel limit 1000p target 5ms interval 100ms", 19.0, 0.7, 0.962, 0.3),
+    invented("pie limit 1000p target 15ms tupdate 15ms", 26.0, 0.6, 0.972, 0.35),
+    invented(
+        "fq_codel limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms",
+        4.2,
+        0.6,
+        0.982,
+        0.04,
+    ),
+    invented("fq_pie limit 10240p flows 1024 target 15ms", 5.6, 0.6, 0.976, 0.06),
 ];
+
+const fn invented(
+    line: &'static str,
+    delay_ms: f64,
+    swing: f64,
+    utilization: f64,
+    unfairness: f64,
+) -> Invented {
+    Invented { line, delay_ms, swing, utilization, unfairness }
+}
+
+/// Number of steps of the series, 100 ms each.
+const STEPS: usize = 600;
+/// Base round-trip time in seconds.
+const BASE_RTT_S: f64 = 0.050;
 
 /// Invents results of six disciplines with seeds 1 to `seeds` and one sweep point per rate in
 /// Mbit/s.
@@ -39,115 +71,31 @@ pub(crate) fn results(seeds: u64, rates: &[f64]) -> Results {
     Results { goodqueue: "0.1.0".into(), scenario, runs, ..Results::default() }
 }
 
-fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), seed: u64, rate: f64) -> Run {
-    let mut state = seed * 7919 + line.len() as u64 * 104_729 + rate as u64;
-    let mut noise = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as f64 / 2f64.powi(31) * 2.0 - 1.0
-    };
-    let delay = delay * 1e-3 * (10.0 / rate).powf(0.8) * (1.0 + 0.08 * noise());
-    let utilization = utilization * (1.0 - 0.004 * noise().abs());
-    let mut queue = |added: f64, bps: f64| {
-        let (mut level, period) = (0.0, 40.0 + 30.0 * noise().abs());
-        let mean: Vec<Option<f64>> = (0..600)
-            .map(|i| {
-                level = 0.8 * level + 0.2 * noise();
-                let wave = 1.0
-                    + swing * (((f64::from(i) % period) / period - 0.5) + 1.2 * level)
-                    + 2.0 * (-f64::from(i) / 8.0).exp();
-                Some((added * wave).max(added * 0.05))
-            })
-            .collect();
-        let max = mean.iter().map(|v| v.map(|v| v * 1.3 + 0.0012)).collect();
-        QueueSeries {
-            sojourn_mean_s: mean,
-            sojourn_max_s: max,
-            queue_packets: vec![added * bps / 12e3; 600],
-            throughput_bps: vec![bps * utilization; 600],
-            drops: vec![1; 600],
-        }
-    };
-    let (down, up) = (queue(delay, rate * 1e6), queue(delay * 1.4, rate * 1e5));
-    let pings: Vec<(f64, Option<f64>)> = (0..300)
-        .map(|i| {
-            let at = |q: &QueueSeries| q.sojourn_mean_s[i * 2].unwrap_or(0.0);
-            let lost = line.starts_with("red") && i % 37 == 5;
-            (i as f64 * 0.2, (!lost).then(|| 0.050 + at(&down) + 0.3 * at(&up) + 0.0006 * noise().abs()))
-        })
-        .collect();
-    let mut goodput: Vec<FlowSeries> = (0..8)
-        .map(|id| {
-            let share = 1.0 + unfair * noise();
-            let mut level = 0.0;
-            FlowSeries {
-                id,
-                values: (0..600)
-                    .map(|i| {
-                        level = 0.9 * level + 0.1 * noise();
-                        share * (1.0 - (-f64::from(i) / 6.0).exp()) * (1.0 + 3.0 * unfair * level)
-                    })
-                    .collect(),
-            }
-        })
-        .collect();
-    // A link that is always busy delivers its rate, whichever flow gets it.
-    for (flows, bps) in goodput.chunks_mut(4).zip([rate * 1e6, rate * 1e5]) {
-        let wobble = 0.03 * unfair;
-        for i in 0..600 {
-            let sum: f64 = flows.iter().map(|f| f.values[i]).sum();
-            let total = 0.95 * utilization * bps * (1.0 + wobble * noise()) * (sum / 4.0).min(1.0).powf(0.2);
-            flows.iter_mut().for_each(|f| f.values[i] *= total / sum.max(1e-9));
-        }
+/// Reproducible noise between -1 and 1.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / 2f64.powi(31) * 2.0 - 1.0
     }
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+}
+
+/// Invents a run at a rate of `rate` Mbit/s down and a tenth of it up.
+fn run(qdisc: &Invented, seed: u64, rate: f64) -> Run {
+    let line = qdisc.line;
+    let mut noise = Noise(seed * 7919 + line.len() as u64 * 104_729 + rate as u64);
+    let delay = qdisc.delay_ms * 1e-3 * (10.0 / rate).powf(0.8) * (1.0 + 0.08 * noise.next());
+    let utilization = qdisc.utilization * (1.0 - 0.004 * noise.next().abs());
+    let down = queue(delay, qdisc.swing, rate * 1e6 * utilization, &mut noise);
+    let up = queue(delay * 1.4, qdisc.swing, rate * 1e5 * utilization, &mut noise);
+    let pings = pings(line, &down, &up, &mut noise);
+    let goodput = goodput(qdisc.unfairness, [rate * 1e6 * utilization, rate * 1e5 * utilization], &mut noise);
     let per_flow: Vec<f64> = goodput.iter().map(|f| mean(&f.values)).collect();
-    let jain = |x: &[f64]| {
-        Some(x.iter().sum::<f64>().powi(2) / (x.len() as f64 * x.iter().map(|v| v * v).sum::<f64>()))
-    };
     let rtts: Vec<f64> = pings.iter().filter_map(|p| p.1).collect();
-    let waits = |q: &QueueSeries| q.sojourn_mean_s.iter().flatten().copied().collect::<Vec<_>>();
-    let induced = summary(rtts.iter().map(|r| r - 0.050).collect());
-    let letter = [(0.005, "A+"), (0.03, "A"), (0.06, "B"), (0.2, "C"), (0.4, "D")]
-        .iter()
-        .find(|(below, _)| induced.mean.is_some_and(|m| m < *below))
-        .map_or("F", |l| l.1);
-    let probabilities: Vec<f64> = (0..=200).map(|i| f64::from(i) / 200.0).collect();
-    let quantiles = |v: Vec<f64>| {
-        let v = sorted(v);
-        probabilities.iter().map(|p| v[(p * (v.len() - 1) as f64) as usize]).collect::<Vec<_>>()
-    };
-    let link = |q: &QueueSeries, bps: f64| LinkResult {
-        qdisc: line.into(),
-        rate_bps: bps,
-        utilization: Some(utilization),
-        throughput_bps: bps * utilization,
-        sojourn_s: summary(waits(q)),
-        queue_packets: MeanMax { mean: delay * bps / 12e3, max: delay * bps / 6e3 },
-        packets: Packets {
-            offered: 50_000,
-            enqueued: 50_000,
-            dequeued: 49_990,
-            dropped: (90.0 / delay) as u64 / 8 + seed,
-            marked: 0,
-        },
-        drops: [("aqm".to_owned(), 9)].into(),
-        ..LinkResult::default()
-    };
-    let flow = |id: u32| FlowResult {
-        id,
-        kind: if id < 8 { "tcp" } else { "ping" }.into(),
-        cc: (id < 8).then(|| "cubic".into()),
-        direction: if (4..8).contains(&id) { "up" } else { "down" }.into(),
-        rtt_s: 0.050,
-        goodput_bps: per_flow.get(id as usize).copied().unwrap_or(0.0),
-        bytes_delivered: 1,
-        packets_sent: 1,
-        packets_dropped: 0,
-        retransmits: 0,
-        timeouts: 0,
-        fct_s: None,
-        ..FlowResult::default()
-    };
+    let induced = summary(rtts.iter().map(|r| r - BASE_RTT_S).collect());
+    let grade = grade(&induced);
+    let link = |queue: &QueueSeries, bps: f64| link(line, queue, bps, utilization, delay, seed);
     Run {
         qdisc: line.into(),
         qdisc_resolved: line.into(),
@@ -157,10 +105,10 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
         bottleneck: Bottleneck { down: link(&down, rate * 1e6), up: link(&up, rate * 1e5) },
         hops: Vec::new(),
         wifi: None,
-        flows: (0..9).map(flow).collect(),
+        flows: (0..9).map(|id| flow(id, &per_flow)).collect(),
         goodput: PerDirection { down: per_flow[..4].iter().sum(), up: per_flow[4..].iter().sum() },
         induced_latency_s: induced,
-        grade: Some(letter.into()),
+        grade: Some(grade.into()),
         probes: Probes {
             ping_s: summary(rtts.clone()),
             ping_sent: 300,
@@ -183,17 +131,141 @@ fn run(&(line, delay, swing, utilization, unfair): &(&str, f64, f64, f64, f64), 
         tc_stats: None,
         series: Some(Series {
             step_s: 0.1,
-            quantiles: Quantiles {
-                sojourn_down_s: quantiles(waits(&down)),
-                sojourn_up_s: quantiles(waits(&up)),
-                ping_s: quantiles(rtts),
-                probabilities: probabilities.clone(),
-            },
+            quantiles: quantiles(waits(&down), waits(&up), rtts),
             queues: PerDirection { down, up },
             goodput_bps: goodput,
             pings,
         }),
     }
+}
+
+/// Invents the series of a queue with this mean delay in seconds.
+fn queue(delay: f64, swing: f64, throughput_bps: f64, noise: &mut Noise) -> QueueSeries {
+    let (mut level, period) = (0.0, 40.0 + 30.0 * noise.next().abs());
+    let mean: Vec<Option<f64>> = (0..STEPS)
+        .map(|i| {
+            let at = i as f64;
+            level = 0.8 * level + 0.2 * noise.next();
+            let wave = 1.0 + swing * (((at % period) / period - 0.5) + 1.2 * level) + 2.0 * (-at / 8.0).exp();
+            Some((delay * wave).max(delay * 0.05))
+        })
+        .collect();
+    QueueSeries {
+        sojourn_max_s: mean.iter().map(|v| v.map(|v| v * 1.3 + 0.0012)).collect(),
+        sojourn_mean_s: mean,
+        queue_packets: vec![delay * throughput_bps / 12e3; STEPS],
+        throughput_bps: vec![throughput_bps; STEPS],
+        drops: vec![1; STEPS],
+    }
+}
+
+/// Invents a ping every 200 ms; RED loses some of them.
+fn pings(line: &str, down: &QueueSeries, up: &QueueSeries, noise: &mut Noise) -> Vec<(f64, Option<f64>)> {
+    (0..STEPS / 2)
+        .map(|i| {
+            let at = |q: &QueueSeries| q.sojourn_mean_s[i * 2].unwrap_or(0.0);
+            let rtt = BASE_RTT_S + at(down) + 0.3 * at(up) + 0.0006 * noise.next().abs();
+            let lost = line.starts_with("red") && i % 37 == 5;
+            (i as f64 * 0.2, (!lost).then_some(rtt))
+        })
+        .collect()
+}
+
+/// Invents the goodput of four flows in each direction, which share what the link delivers.
+fn goodput(unfairness: f64, delivered_bps: [f64; 2], noise: &mut Noise) -> Vec<FlowSeries> {
+    let mut goodput: Vec<FlowSeries> = (0..8)
+        .map(|id| {
+            let share = 1.0 + unfairness * noise.next();
+            let mut level = 0.0;
+            let mut value = |step: usize| {
+                level = 0.9 * level + 0.1 * noise.next();
+                share * (1.0 - (-(step as f64) / 6.0).exp()) * (1.0 + 3.0 * unfairness * level)
+            };
+            FlowSeries { id, values: (0..STEPS).map(&mut value).collect() }
+        })
+        .collect();
+    for (flows, bps) in goodput.chunks_mut(4).zip(delivered_bps) {
+        for i in 0..STEPS {
+            let sum: f64 = flows.iter().map(|f| f.values[i]).sum();
+            let wobble = 1.0 + 0.03 * unfairness * noise.next();
+            let total = 0.95 * bps * wobble * (sum / 4.0).min(1.0).powf(0.2);
+            flows.iter_mut().for_each(|f| f.values[i] *= total / sum.max(1e-9));
+        }
+    }
+    goodput
+}
+
+fn link(line: &str, queue: &QueueSeries, bps: f64, utilization: f64, delay: f64, seed: u64) -> LinkResult {
+    LinkResult {
+        qdisc: line.into(),
+        rate_bps: bps,
+        utilization: Some(utilization),
+        throughput_bps: bps * utilization,
+        sojourn_s: summary(waits(queue)),
+        queue_packets: MeanMax { mean: delay * bps / 12e3, max: delay * bps / 6e3 },
+        packets: Packets {
+            offered: 50_000,
+            enqueued: 50_000,
+            dequeued: 49_990,
+            dropped: (90.0 / delay) as u64 / 8 + seed,
+            marked: 0,
+        },
+        drops: [("aqm".to_owned(), 9)].into(),
+        ..LinkResult::default()
+    }
+}
+
+/// Flows 0 to 3 download, 4 to 7 upload, and flow 8 is a ping.
+fn flow(id: u32, goodput_bps: &[f64]) -> FlowResult {
+    FlowResult {
+        id,
+        kind: if id < 8 { "tcp" } else { "ping" }.into(),
+        cc: (id < 8).then(|| "cubic".into()),
+        direction: if (4..8).contains(&id) { "up" } else { "down" }.into(),
+        rtt_s: BASE_RTT_S,
+        goodput_bps: goodput_bps.get(id as usize).copied().unwrap_or(0.0),
+        bytes_delivered: 1,
+        packets_sent: 1,
+        packets_dropped: 0,
+        retransmits: 0,
+        timeouts: 0,
+        fct_s: None,
+        ..FlowResult::default()
+    }
+}
+
+fn grade(induced: &Summary) -> &'static str {
+    [(0.005, "A+"), (0.03, "A"), (0.06, "B"), (0.2, "C"), (0.4, "D")]
+        .iter()
+        .find(|(below, _)| induced.mean.is_some_and(|m| m < *below))
+        .map_or("F", |grade| grade.1)
+}
+
+fn quantiles(down: Vec<f64>, up: Vec<f64>, pings: Vec<f64>) -> Quantiles {
+    let probabilities: Vec<f64> = (0..=200).map(|i| f64::from(i) / 200.0).collect();
+    let quantiles = |values: Vec<f64>| {
+        let values = sorted(values);
+        probabilities.iter().map(|p| values[(p * (values.len() - 1) as f64) as usize]).collect::<Vec<_>>()
+    };
+    Quantiles {
+        sojourn_down_s: quantiles(down),
+        sojourn_up_s: quantiles(up),
+        ping_s: quantiles(pings),
+        probabilities: probabilities.clone(),
+    }
+}
+
+fn waits(queue: &QueueSeries) -> Vec<f64> {
+    queue.sojourn_mean_s.iter().flatten().copied().collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn jain(values: &[f64]) -> Option<f64> {
+    let squares = values.iter().map(|v| v * v).sum::<f64>();
+    Some(values.iter().sum::<f64>().powi(2) / (values.len() as f64 * squares))
 }
 
 fn sorted(mut v: Vec<f64>) -> Vec<f64> {

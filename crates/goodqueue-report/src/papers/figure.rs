@@ -72,12 +72,12 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
         );
     };
     let line = "<path class=\"line\" d=\"M0 6H28\"/>";
-    let today = picture.traces.iter().any(|trace| trace.beyond);
+    let newer = picture.traces.iter().any(|trace| trace.beyond);
     match picture.form {
         FigureForm::Cdf | FigureForm::Series => {
             for trace in &picture.traces {
-                let today = if trace.beyond { " <small>(today)</small>" } else { "" };
-                entry(&strokes.class(trace), line, &format!("{}{today}", escape(&trace.name)));
+                let newer = if trace.beyond { " <small>(newer)</small>" } else { "" };
+                entry(&strokes.class(trace), line, &format!("{}{newer}", escape(&trace.name)));
             }
         }
         FigureForm::Parallel => {
@@ -85,27 +85,27 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
             for trace in &picture.traces {
                 if !known.contains(&trace.label.as_str()) {
                     known.push(&trace.label);
-                    let today = if trace.beyond { " <small>(today)</small>" } else { "" };
-                    entry(&strokes.class(trace), line, &format!("{}{today}", escape(&trace.label)));
+                    let newer = if trace.beyond { " <small>(newer)</small>" } else { "" };
+                    entry(&strokes.class(trace), line, &format!("{}{newer}", escape(&trace.label)));
                 }
             }
         }
-        FigureForm::Ellipse if today => {
+        FigureForm::Ellipse if newer => {
             entry("plain", line, "the paper's disciplines");
-            entry("plain dash", line, "those of today");
+            entry("plain dash", line, "newer disciplines");
         }
         FigureForm::Ellipse => {}
         FigureForm::Box | FigureForm::Bars => {
             let shape = "<rect class=\"fill\" x=\"1\" y=\"1\" width=\"26\" height=\"10\"/>";
-            if today {
+            if newer {
                 entry("plain", shape, "the paper's disciplines");
-                entry("plain dash", shape, "those of today");
+                entry("plain dash", shape, "newer disciplines");
             }
             if picture.form == FigureForm::Box {
                 entry(
                     "plain",
                     "<path class=\"line\" d=\"M0 6H8M20 6H28M13 1v10\"/><rect class=\"fill\" x=\"8\" y=\"1\" width=\"12\" height=\"10\"/>",
-                    "least, quartiles, median, greatest of the runs",
+                    "minimum, quartiles, median and maximum of the runs",
                 );
             } else {
                 entry("plain", line, "95 % interval");
@@ -116,7 +116,7 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
         entry(
             "plain",
             &format!("<path class=\"paper\" d=\"{}\"/>", diamond((14.0, 6.0))),
-            "what the paper has",
+            "value in the paper",
         );
     }
     out

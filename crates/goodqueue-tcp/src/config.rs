@@ -339,12 +339,6 @@ impl Config {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
     }
 
-    /// The sender and the receiver are libutp's.
-    #[inline]
-    pub(crate) const fn libutp(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Libutp)
-    }
-
     /// The sender is one of ns-2's one-way agents.
     #[inline]
     pub(crate) const fn ns2(&self) -> bool {

@@ -24,6 +24,7 @@ pub mod parameter;
 pub mod reno;
 pub mod tcp_lp;
 pub mod vegas;
+mod whole;
 
 use parameter::{Parameter, Value};
 

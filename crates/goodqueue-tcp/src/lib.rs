@@ -62,10 +62,12 @@
 
 extern crate alloc;
 
+mod answer;
 mod clock;
 pub mod config;
 pub mod congestion;
 pub mod hystart;
+mod intake;
 mod machinery;
 pub mod profile;
 mod prr;
@@ -80,6 +82,7 @@ pub mod sender;
 mod stack;
 mod stacks;
 pub mod timers;
+mod wire;
 
 pub use config::{Config, DelayedAck};
 pub use congestion::CongestionControl;

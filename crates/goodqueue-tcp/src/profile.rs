@@ -121,7 +121,7 @@ const PROFILES: &[Profile] = &[
         controllers: NS2_CONTROLLERS,
         sources: &[
             "ns-default.tcl of ns-2.35: windowInit_ 2, minrto_ 0.2, maxrto_ 60, rtxcur_init_ 3.0, tcpTick_ 0.01, singledup_ 1",
-            "TCPSink/Sack1/DelAck interval_ 100 ms; what the agent does otherwise than the RFCs: tcp-sack1.cc, see sender/ns2.rs",
+            "TCPSink/Sack1/DelAck interval_ 100 ms; what the agent does otherwise than the RFCs: tcp-sack1.cc, see stacks/ns2.rs",
             "checked against traces of single flows: the same window at every instant for 30 s",
         ],
     },
@@ -160,7 +160,7 @@ const PROFILES: &[Profile] = &[
         controllers: NS2_CONTROLLERS,
         sources: &[
             "ns-default.tcl of ns-2.35; segsperack_ 1, timestamps_ true and window 4 as in Nichols' codel.tcl",
-            "tcp-full.cc and rq.cc, see sender/ns2_full.rs",
+            "tcp-full.cc and rq.cc, see stacks/ns2_full.rs",
         ],
     },
 ];

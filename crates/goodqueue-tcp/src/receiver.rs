@@ -1,130 +1,23 @@
-//! The end that receives data: puts it in order, acknowledges it, echoes congestion marks.
+//! The end that receives data: how a stack answers, and the machinery that all stacks share.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use goodqueue::{ConfigError, Duration, Ecn, Instant};
+use goodqueue::{ConfigError, Instant};
 
-use crate::Config;
-use crate::clock::{TICK, tick_of, ticks_between, ticks_since, timestamp};
-use crate::config::{LossDetection, MAX_WINDOW};
-use crate::reassembly::{Reassembly, Stored};
-use crate::receive_buffer::{ReceiveBuffer, SCALE};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::config::Config;
+use crate::intake::{Intake, State};
+use crate::segment::Segment;
+use crate::stacks::AnyAnswer;
 
-/// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
-const LONGEST_DELAY: Duration = Duration::from_millis(200);
-/// SACKs wait for a twentieth of the RTT of the handshake at most; the timer is late by a tenth of the longest wait, as it may
-/// be (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns` of Linux).
-const SACK_DELAY_SHARE: u64 = 20;
-const SACK_SLACK_SHARE: u64 = 10;
-/// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
-const EAGER_DUPLICATES: u32 = 3;
+pub use crate::intake::ReceiverStats;
 
-/// libutp acknowledges more than so many bytes in order at once; else it has waited long enough after so many milliseconds, with
-/// something missing after fewer (`DELAYED_ACK_BYTE_THRESHOLD`, `DELAYED_ACK_TIME_THRESHOLD`), and an old packet waits longest.
-const LIBUTP_BYTES: u64 = 2400;
-const LIBUTP_PATIENCE: u64 = 5;
-const LIBUTP_PATIENCE_AT_GAPS: u64 = 1;
-const LIBUTP_PATIENCE_WITH_OLD: u64 = 50;
-
-/// What a receiver counted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct ReceiverStats {
-    /// Segments that came in.
-    pub segments: u64,
-    /// Segments that went out: SYN/ACKs and ACKs.
-    pub sent: u64,
-    /// Segments of which every byte had come before.
-    pub duplicates: u64,
-    /// Segments that came while an earlier byte was missing.
-    pub out_of_order: u64,
-    /// Segments dropped because they do not fit the window or the store.
-    pub refused: u64,
-    /// Data segments that carried [`Ecn::Ce`].
-    pub marked: u64,
-    /// SYN/ACKs sent again because the timer ran out.
-    pub syn_retransmits: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Listen,
-    SynReceived,
-    Established,
-}
-
-/// The receiving end of a connection. See the [crate's page](crate) for how to drive it; timers run in
+/// The receiving end of a connection. See the [crate's page](crate) for how to drive it. Timers run in
 /// [`poll_transmit`](Self::poll_transmit).
-///
-/// What every segment needs comes last and lies together, before whatever follows the receiver in memory.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    /// When data last came; when some last came in order, and the gap after which ACKs are quick again.
-    last_data: Instant,
-    last_in_order: Option<Instant>,
-    quick_after: Duration,
-    /// With adaptive ACKs: how long one may be delayed now, and at most.
-    patience: Duration,
-    most_patience: Duration,
-    /// How long SACKs wait for further ones.
-    sack_patience: Duration,
-    /// The ACK that `is_early` tells of.
-    early: Segment,
-    /// When the last SYN/ACK went out.
-    answered: Instant,
-    /// The last ACK acknowledged what is below.
-    acknowledged: u64,
-    /// Timeout of the SYN/ACK now.
-    syn_rto: Duration,
-    /// The duplicate that the next ACK reports (RFC 2883 §4).
-    duplicate: Option<(u64, u64)>,
-    /// Sequence number of the FIN, once it is known.
-    fin: Option<u64>,
-    reassembly: Reassembly,
-    stats: ReceiverStats,
-    config: Arc<Config>,
-    /// The tuned buffer, if timestamps let it be tuned.
-    buffer: Option<Box<ReceiveBuffer>>,
-    /// The next byte expected (RCV.NXT, RFC 9293 §3.3.1).
-    rcv_nxt: u64,
-    /// The right edge of the window; it never moves left (RFC 9293 §3.8.6.2.2).
-    edge: u64,
-    /// When the delayed ACK must go, or the SYN/ACK again.
-    timer: Option<Instant>,
-    /// An ACK of what was here before the last segment is to be sent.
-    is_early: bool,
-    /// When the timer of a delayed ACK runs out that was last set, whether or not the ACK has gone since.
-    delayed_until: Instant,
-    /// As libutp: when an ACK is due, if anybody looks, in milliseconds.
-    ack_by: Option<u64>,
-    /// The window that an ACK announces if it goes before the application reads; 0: it has read.
-    unread_window: u64,
-    /// Segments in order that no ACK has covered yet.
-    unacknowledged: u32,
-    ts_recent: u32,
-    /// When the newest segment came, by the timestamps clock, and the stamp that it carried, if ACKs are to tell that.
-    arrived: Option<(u32, u32)>,
-    window: u32,
-    /// The window that the last ACK announced.
-    offered: u64,
-    /// So many ACKs are not delayed.
-    quick: u32,
-    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
-    eager: u32,
-    state: State,
-    ack_due: bool,
-    /// Congestion marks are echoed until the sender says that it reduced (RFC 3168 §6.1.3).
-    echo: bool,
-    ecn: bool,
-    /// A segment came that was ECN-capable.
-    had_ecn: bool,
-    fin_received: bool,
-    /// The last segment carried a mark (RFC 8257 §3.2).
-    marked: bool,
-    /// What the segment at hand says of congestion is to be answered at once.
-    ack_now: bool,
+    answer: AnyAnswer,
+    intake: Intake,
 }
 
 impl Receiver {
@@ -135,611 +28,79 @@ impl Receiver {
     pub fn new(config: impl Into<Arc<Config>>) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
-        Ok(Self {
-            rcv_nxt: 0,
-            // ns-2's sink has no window.
-            edge: if config.ns2_linux() { u64::from(MAX_WINDOW) } else { 0 },
-            unacknowledged: 0,
-            ack_due: false,
-            timer: None,
-            state: State::Listen,
-            echo: false,
-            ecn: false,
-            had_ecn: false,
-            fin_received: false,
-            fin: None,
-            ts_recent: 0,
-            arrived: None,
-            offered: 0,
-            window: if config.ns2_linux() { MAX_WINDOW } else { config.rwnd },
-            reassembly: match config.loss_detection {
-                LossDetection::Ns2 | LossDetection::Ns2Linux => Reassembly::forgetful(),
-                LossDetection::Ns2Full => Reassembly::in_order_of_creation(),
-                _ => Reassembly::default(),
-            },
-            duplicate: None,
-            quick: config.quick_acks,
-            buffer: None,
-            eager: 0,
-            last_data: Instant::ZERO,
-            last_in_order: None,
-            quick_after: config.initial_rto,
-            patience: config.delayed_ack.timeout,
-            most_patience: LONGEST_DELAY,
-            sack_patience: config.sack_delay
-                + Duration::from_nanos(config.sack_delay.as_nanos() / SACK_SLACK_SHARE),
-            ack_now: false,
-            answered: Instant::ZERO,
-            acknowledged: 0,
-            marked: false,
-            is_early: false,
-            early: Segment::default(),
-            delayed_until: Instant::ZERO,
-            ack_by: None,
-            unread_window: 0,
-            syn_rto: config.initial_rto,
-            config,
-            stats: ReceiverStats::default(),
-        })
+        let (answer, intake) = AnyAnswer::new(config);
+        Ok(Self { answer, intake })
     }
 
-    /// A segment arrived.
+    /// Takes in a segment that arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        self.stats.segments += 1;
-        if segment.flags.contains(Flags::SYN) {
-            if self.config.ns2_linux() {
-                self.on_syn_without_handshake(segment);
-            } else {
-                self.on_syn(segment);
-            }
-            return;
-        }
-        match self.state {
-            State::Listen if self.config.ns2_linux() => {
-                if segment.seq == 1 && self.rcv_nxt == 0 && self.ts_recent == 0 {
-                    self.ts_recent = segment.ts_val;
-                }
-            }
-            State::Listen => return,
-            State::SynReceived if segment.flags.contains(Flags::ACK) && segment.ack >= 1 => {
-                self.state = State::Established;
-                self.ack_due = false;
-                self.timer = None;
-                let rtt = now.since(self.answered);
-                let rto = rtt + self.config.min_rto.max(rtt.saturating_mul(2));
-                self.quick_after = Duration::from_nanos(rto.as_nanos().next_multiple_of(TICK));
-                let share = Duration::from_nanos(rtt.as_nanos() / SACK_DELAY_SHARE);
-                let slack = Duration::from_nanos(self.config.sack_delay.as_nanos() / SACK_SLACK_SHARE);
-                self.sack_patience = self.config.sack_delay.min(share) + slack;
-                self.most_patience = rtt.max(self.config.delayed_ack.timeout).min(LONGEST_DELAY);
-                if let Some(buffer) = &mut self.buffer {
-                    **buffer = ReceiveBuffer::new(self.config.payload(), self.config.buffer_tuning, now);
-                }
-            }
-            State::SynReceived => return,
-            State::Established => {}
-        }
-        if segment.len > 0 || segment.flags.contains(Flags::FIN) {
-            self.on_data(now, segment);
-        }
+        self.answer.on_segment(&mut self.intake, now, segment);
     }
 
-    fn on_syn(&mut self, segment: &Segment) {
-        if self.config.ns2_full() && self.state == State::SynReceived {
-            return; // the SYN/ACK has a timer of its own
-        }
-        if self.state == State::Listen {
-            self.state = State::SynReceived;
-            self.rcv_nxt = segment.seq.saturating_add(1);
-            if self.config.adaptive_acks && self.config.timestamps {
-                let tuning = self.config.buffer_tuning;
-                let buffer = ReceiveBuffer::new(self.config.payload(), tuning, Instant::ZERO);
-                self.buffer = Some(Box::new(buffer));
-            }
-            self.edge = self.rcv_nxt.saturating_add(self.free_window());
-            // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).
-            self.ecn = self.config.ecn && segment.flags.contains(Flags::ECE | Flags::CWR);
-            self.ts_recent = segment.ts_val;
-        }
-        // A repeated SYN: the answer, SYN/ACK or plain ACK, did not arrive.
-        self.ack_due = true;
-    }
-
-    /// ns-2's sink takes the SYN for the first segment, whatever came before it.
-    fn on_syn_without_handshake(&mut self, segment: &Segment) {
-        if self.state == State::Listen {
-            self.state = State::Established;
-            self.ecn = self.config.ecn;
-            self.ts_recent = segment.ts_val;
-            self.rcv_nxt = self.reassembly.advance(1);
-        }
-        self.ack_due = true;
-    }
-
-    #[inline]
-    fn on_data(&mut self, now: Instant, segment: &Segment) {
-        self.last_data = now;
-        if self.ecn && segment.flags.contains(Flags::CWR) {
-            // CWR ends the echo of earlier marks, not of this segment's own (RFC 3168 §6.1.3).
-            self.echo &= self.config.accurate_ecn_echo;
-            self.ack_now = self.config.adaptive_acks; // the window may be small now
-        }
-        let start = segment.seq;
-        let end = start.saturating_add(u64::from(segment.len));
-        let last = segment.end();
-        if last <= self.rcv_nxt || start > self.edge || end > self.edge {
-            // Nothing new, or outside the window: acknowledged at once (RFC 9293 §3.10.7.4). ns-2 echoes its stamp (tcp-sink.cc,
-            // tcp-full.cc).
-            if last <= self.rcv_nxt && (self.config.ns2() || self.config.ns2_full()) {
-                self.ts_recent = segment.ts_val;
-            }
-            self.refuse(now, start, last);
-            return;
-        }
-        if self.config.quick_acks > 0 && start <= self.rcv_nxt {
-            if let Some(before) = self.last_in_order {
-                self.note_gap(ticks_between(before, now));
-            }
-            self.last_in_order = Some(now);
-        }
-        if self.ecn && self.config.accurate_ecn_echo {
-            self.echo_accurately(now, segment);
-        } else if self.ecn {
-            self.latch_echo(segment);
-        }
-        if segment.flags.contains(Flags::FIN) {
-            self.fin.get_or_insert(end);
-        }
-        if self.config.stamps_arrival {
-            self.arrived = Some((timestamp(now), segment.ts_val));
-        }
-        if let Some(buffer) = &mut self.buffer {
-            buffer.time(segment.len, tick_of(now, segment.ts_ecr), ticks_since(now, segment.ts_ecr));
-        }
-        if start > self.rcv_nxt {
-            self.store(now, segment, start, last);
-            return;
-        }
-        if self.config.timestamps && start <= self.rcv_nxt && self.unacknowledged == 0 {
-            self.ts_recent = segment.ts_val; // RFC 7323 §4.3: of the first segment that the ACK covers
-        }
-        let before = self.rcv_nxt;
-        self.rcv_nxt = last;
-        let filled_gap = !self.reassembly.is_empty();
-        if filled_gap {
-            self.rcv_nxt = self.reassembly.advance(last);
-        }
-        self.unacknowledged += 1;
-        let is_enough = self.unacknowledged >= self.config.delayed_ack.every;
-        let mut fits = true;
-        if let Some(buffer) = &mut self.buffer {
-            let mut unread = ReceiveBuffer::of_segment(segment.len);
-            self.quick |= u32::from(buffer.grow(segment.len, unread));
-            let mut first_read = last;
-            if filled_gap {
-                (first_read, unread) = buffer.release(before, end, self.rcv_nxt);
-            }
-            // With less room than was offered, as nothing is read yet, the ACK is left to the application.
-            let (window, is_scarce) = buffer.window(unread);
-            fits = window >= self.offered;
-            if is_scarce && !fits && (is_enough || self.rcv_nxt > last) {
-                self.quick = 0;
-            }
-            let at_once = self.quick > 0 || (is_enough && fits) || self.ack_now;
-            self.unread_window = if at_once || filled_gap { window } else { 0 };
-            buffer.on_read(now, first_read);
-        } else {
-            self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.window.into()));
-        }
-        self.fin_received = self.fin.is_some_and(|fin| self.rcv_nxt > fin);
-        self.eager = 0;
-        if self.config.libutp() {
-            self.answer_as_libutp(now, LIBUTP_PATIENCE);
-            return;
-        }
-        if self.config.ns2_full() {
-            self.answer_as_ns2_full(now, filled_gap || segment.len == 0);
-            return;
-        }
-        let answers_mark = core::mem::replace(&mut self.ack_now, false);
-        if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
-            // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
-            if fits && (is_enough || self.rcv_nxt > last) {
-                self.ack_due = true;
-            } else {
-                self.acknowledge_gap(now);
-            }
-            return;
-        }
-        if filled_gap
-            || answers_mark
-            || self.quick > 0
-            || (self.fin_received && !self.config.ns2()) // ns-2's one-way agents have no FIN
-            || (is_enough && fits)
-        {
-            self.ack_due = true; // RFC 5681 §4.2
-            return;
-        }
-        let earlier = self.timer;
-        self.wait_for_more(now);
-        if let Some(earlier) = earlier {
-            self.delayed_until = self.delayed_until.min(earlier);
-            self.timer = Some(self.delayed_until);
-        }
-        // The application answers to what is enough or was pushed, as soon as it has read it.
-        self.ack_due |= is_enough
-            || self.config.adaptive_acks
-                && (segment.flags.contains(Flags::PSH) || segment.len < self.config.payload());
-    }
-
-    /// ns-2's FullTcp acknowledges a segment's worth at once, and what fills a gap, and a FIN; less waits for the timer, which runs out
-    /// at multiples of its interval, or for data the other way.
-    fn answer_as_ns2_full(&mut self, now: Instant, at_once: bool) {
-        let worth = u64::from(self.config.payload()) * u64::from(self.config.delayed_ack.every);
-        if at_once || self.rcv_nxt - self.acknowledged >= worth {
-            self.ack_due = true;
-        } else if self.timer.is_none() {
-            let interval = self.config.delayed_ack.timeout.as_nanos().max(1);
-            self.timer = Some(Instant::from_nanos((now.as_nanos() / interval + 1) * interval));
-        }
-    }
-
-    /// libutp's program looks when something comes, or 50 ms later. It acknowledges then what has waited for `patience`.
-    fn answer_as_libutp(&mut self, now: Instant, patience: u64) {
-        let by = now.as_nanos() / TICK + patience;
-        self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
-        self.look_as_libutp(now);
-    }
-
-    fn look_as_libutp(&mut self, now: Instant) {
-        let Some(by) = self.ack_by else { return };
-        let is_enough = self.rcv_nxt - self.acknowledged > LIBUTP_BYTES || self.fin_received;
-        self.ack_due = is_enough || now.as_nanos() / TICK >= by;
-        self.timer = Some(now + self.config.delayed_ack.timeout);
-    }
-
-    /// Data the other way sets out: what it acknowledges, and the timestamp that it echoes, if it is of a TCP that acknowledges so
-    /// here: ns-2's FullTcp.
+    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes, if it is of a TCP that
+    /// acknowledges so here: ns-2's FullTcp.
     pub fn carry(&mut self) -> Option<(u64, u32)> {
-        if !self.config.ns2_full() || self.state != State::Established || !self.reassembly.is_empty() {
-            return None;
-        }
-        self.ack_due = false;
-        self.timer = None;
-        self.unacknowledged = 0;
-        self.acknowledged = self.rcv_nxt;
-        Some((self.rcv_nxt, self.ts_recent))
+        self.answer.carry(&mut self.intake)
     }
 
-    /// What may be announced now: what the application allows and the buffer holds.
-    #[inline]
-    fn free_window(&self) -> u64 {
-        let window = u64::from(self.window);
-        self.buffer.as_ref().map_or(window, |buffer| window.min(buffer.window(0).0))
-    }
-
-    /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
-    /// about as long for a second segment.
-    #[inline]
-    fn note_gap(&mut self, gap: Duration) {
-        let least = self.config.delayed_ack.timeout;
-        if gap > self.quick_after {
-            self.quick = self.config.quick_acks;
-        } else if gap.as_nanos() <= least.as_nanos() / 2 {
-            self.patience = half(self.patience) + half(least);
-        } else if gap < self.patience {
-            self.patience = half(self.patience) + gap;
-        }
-    }
-
-    /// Sets the timer of a delayed ACK.
-    fn wait_for_more(&mut self, now: Instant) {
-        let patience = if self.config.adaptive_acks {
-            self.patience.min(self.most_patience).max(self.config.delayed_ack.timeout)
-        } else {
-            self.config.delayed_ack.timeout
-        };
-        self.delayed_until = self.config.timers.expiry(now, patience);
-        self.timer = Some(self.delayed_until);
-    }
-
-    /// One more segment to acknowledge, not necessarily now.
-    fn delay(&mut self, now: Instant) {
-        self.unacknowledged += 1;
-        if self.unacknowledged >= self.config.delayed_ack.every {
-            self.ack_due = true;
-        } else if self.timer.is_none() {
-            self.wait_for_more(now);
-        }
-    }
-
-    #[cold]
-    fn refuse(&mut self, now: Instant, start: u64, end: u64) {
-        self.ack_now = false;
-        if end <= self.rcv_nxt && self.config.ns2() {
-            // No DSACK; the last segment received in order counts as in order when it comes again (tcp-sink.cc).
-            self.stats.duplicates += 1;
-            if end == self.rcv_nxt && self.reassembly.is_empty() {
-                self.delay(now);
-                return;
-            }
-        } else if end <= self.rcv_nxt && self.config.libutp() {
-            self.stats.duplicates += 1;
-            self.answer_as_libutp(now, LIBUTP_PATIENCE_WITH_OLD);
-            return;
-        } else if end <= self.rcv_nxt && self.config.ns2_full() {
-            self.stats.duplicates += 1;
-        } else if end <= self.rcv_nxt {
-            self.stats.duplicates += 1;
-            self.be_quick(self.config.quick_acks);
-            self.duplicate = Some((start, end));
-        } else {
-            self.be_quick(self.config.quick_acks);
-            self.stats.refused += 1;
-        }
-        self.ack_due = true;
-    }
-
-    /// Keeps a segment that came too early; such an ACK is never delayed (RFC 5681 §4.2).
-    fn store(&mut self, now: Instant, segment: &Segment, start: u64, end: u64) {
-        self.stats.out_of_order += 1;
-        // SACKs that wait go before what they cannot all tell; this segment then waits for the next ACK.
-        let flushes =
-            self.buffer.is_some() && self.waits_with_sacks() && !self.reassembly.is_usual(start, end);
-        if flushes {
-            self.early = self.acknowledgement(now);
-            self.is_early = true;
-        }
-        match self.reassembly.insert(start, end) {
-            Stored::Duplicate if self.config.libutp() => {
-                self.stats.duplicates += 1;
-                self.look_as_libutp(now);
-                return;
-            }
-            Stored::New => {
-                if let Some(buffer) = &mut self.buffer {
-                    self.quick |= u32::from(buffer.hold(start, end));
-                }
-            }
-            Stored::Duplicate => {
-                self.stats.duplicates += 1;
-                self.duplicate = Some((start, end));
-            }
-            Stored::Full => {
-                self.stats.refused += 1;
-                if segment.flags.contains(Flags::FIN) {
-                    self.fin = None;
-                }
-            }
-        }
-        if self.config.quick_after_gap {
-            self.be_quick(self.config.quick_acks);
-        }
-        if !flushes {
-            self.acknowledge_gap(now);
-        }
-    }
-
-    /// SACKs wait for their timer.
-    fn waits_with_sacks(&self) -> bool {
-        self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && self.timer.is_some()
-    }
-
-    /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
-    fn acknowledge_gap(&mut self, now: Instant) {
-        if self.config.libutp() {
-            self.answer_as_libutp(now, LIBUTP_PATIENCE_AT_GAPS);
-            return;
-        }
-        let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
-        if self.config.sack_delay == Duration::ZERO || self.duplicate.is_some() || asked {
-            self.ack_due = true;
-            return;
-        }
-        if self.eager < EAGER_DUPLICATES {
-            self.eager += 1;
-            self.ack_due = true;
-            return;
-        }
-        let mut due = now + self.sack_patience;
-        if self.delayed_until > now {
-            // The timer of an ACK that has gone still runs, and sends what waits then.
-            due = due.min(self.delayed_until);
-        }
-        self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
-    }
-
-    /// The mark is echoed until the sender tells that it reduced (RFC 3168 §6.1.3). Linux answers quickly to the first mark, and
-    /// to a segment without ECN after others that had it, which was probably sent again.
-    fn latch_echo(&mut self, segment: &Segment) {
-        let marked = segment.ecn == Ecn::Ce;
-        self.stats.marked += u64::from(marked);
-        let is_odd = segment.ecn == Ecn::NotEct && self.had_ecn;
-        self.had_ecn |= segment.ecn != Ecn::NotEct;
-        if self.config.quick_acks > 0 && (is_odd || (marked && !self.echo)) {
-            self.be_quick(if self.config.quick_after_gap { self.config.quick_acks } else { 2 });
-        }
-        self.echo |= marked;
-    }
-
-    /// So many ACKs at least are not delayed, and then they are delayed for a short time (Linux `tcp_enter_quickack_mode`).
-    fn be_quick(&mut self, acks: u32) {
-        self.quick = self.quick.max(acks);
-        self.patience = self.config.delayed_ack.timeout;
-    }
-
-    /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC 8257 §3.2).
-    fn echo_accurately(&mut self, now: Instant, segment: &Segment) {
-        let marked = segment.ecn == Ecn::Ce;
-        self.stats.marked += u64::from(marked);
-        if marked != self.marked {
-            self.marked = marked;
-            if self.unacknowledged > 0 {
-                self.early = self.answer_to_change(now);
-                self.is_early = true;
-            }
-            self.ack_now = self.config.adaptive_acks;
-        }
-        self.echo = marked;
-    }
-
-    /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
-    /// `None`.
+    /// Returns the next segment to send, if there is one, and runs the timers that are due at `now`. To be called until
+    /// it gives `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(due) = self.timer
-            && now >= due
-        {
-            self.timer = None;
-            if self.state == State::SynReceived {
-                self.stats.syn_retransmits += 1;
-                self.syn_rto = self.syn_rto.saturating_mul(2).min(self.config.max_rto);
-            } else if self.reassembly.is_empty() {
-                // It waited in vain.
-                self.patience = self.patience.saturating_mul(2).min(self.quick_after);
-            } else if self.config.sack_delay > Duration::ZERO && due != self.delayed_until {
-                // SACKs that waited bear the time at which data last came (`tcp_compressed_ack_kick` looks at no clock).
-                return Some(self.acknowledgement(self.last_data));
-            }
-            self.ack_due = true;
+        let was_early = self.intake.is_early;
+        let segment = self.intake.poll_transmit(now)?;
+        // An ACK of what was here before the last segment leaves that one unanswered.
+        if self.intake.is_early || !was_early {
+            self.answer.on_acknowledged();
         }
-        if core::mem::take(&mut self.is_early) {
-            return Some(self.early);
-        }
-        self.ack_due.then(|| self.acknowledgement(now))
+        Some(segment)
     }
 
-    /// An ACK, or SYN/ACK, of what is here.
-    fn acknowledgement(&mut self, now: Instant) -> Segment {
-        self.ack_due = false;
-        self.unacknowledged = 0;
-        let unread = core::mem::take(&mut self.unread_window);
-        if let Some(buffer) = &self.buffer {
-            let (read, is_scarce) = buffer.window(0);
-            if is_scarce {
-                self.quick = 0;
-            }
-            let left = self.edge.saturating_sub(self.rcv_nxt);
-            let window = u64::from(self.window).min(if unread > 0 { unread } else { read });
-            self.edge = self.rcv_nxt + if window < left { left.next_multiple_of(SCALE) } else { window };
-        }
-        self.offered = self.edge.saturating_sub(self.rcv_nxt);
-        if self.quick > 0 && self.state == State::Established {
-            self.quick -= 1;
-            if self.quick == 0 {
-                self.patience = self.config.delayed_ack.timeout;
-            }
-        }
-        self.stats.sent += 1;
-        self.acknowledged = self.rcv_nxt;
-        let mut segment = Segment {
-            seq: 1,
-            ack: self.rcv_nxt,
-            len: 0,
-            window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
-            ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
-            ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
-            sack: SackBlocks::NONE,
-            flags: Flags::ACK.and_if(self.echo, Flags::ECE),
-            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
-        };
-        if self.state == State::SynReceived {
-            segment.seq = 0;
-            // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
-            segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
-            // ns-2's one-way agents leave it to the SYN to come again.
-            self.timer = (!self.config.ns2()).then(|| now + self.syn_rto);
-            self.answered = now;
-            return segment;
-        }
-        if let Some((arrival, sent)) = self.arrived {
-            (segment.ts_val, segment.ts_ecr) = (arrival, sent);
-        }
-        self.timer = None;
-        self.ack_by = None;
-        if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
-            let duplicate = self.duplicate.take().filter(|_| !self.config.ns2() && !self.config.ns2_full()); // ns-2 generates no DSACK
-            segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
-        }
-        segment
-    }
-
-    /// Of what came before the marking changed.
-    #[cold]
-    fn answer_to_change(&mut self, now: Instant) -> Segment {
-        self.stats.sent += 1;
-        self.unacknowledged = self.unacknowledged.min(1);
-        Segment {
-            seq: 1,
-            ack: self.rcv_nxt,
-            len: 0,
-            window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
-            ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
-            ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
-            sack: SackBlocks::NONE,
-            flags: Flags::ACK.and_if(self.echo, Flags::ECE),
-            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
-        }
-    }
-
-    /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
+    /// Returns when [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        self.timer
+        self.intake.next_event()
     }
 
     /// The application takes data at another pace: the window is `window` bytes from now on, at most
-    /// [`MAX_WINDOW`]. A window already granted is not taken back; one that opens by a
-    /// segment or more is announced at once (RFC 9293 §3.8.6.2.2).
+    /// [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back; one that opens by a segment
+    /// or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub fn set_window(&mut self, window: u32) {
-        self.window = window.min(MAX_WINDOW);
-        let edge = self.rcv_nxt.saturating_add(self.free_window());
-        let opened = edge.saturating_sub(self.edge);
-        if self.state == State::Listen || opened == 0 {
-            return;
-        }
-        let announced = u64::from(self.config.payload().min(self.window / 2));
-        self.edge = edge;
-        self.ack_due |= self.state == State::Established && opened >= announced;
+        self.intake.set_window(window);
     }
 
     /// Payload bytes delivered to the application, in order.
     #[must_use]
     #[inline]
     pub fn delivered(&self) -> u64 {
-        self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
+        self.intake.delivered()
     }
 
-    /// What the next segment will read beside the receiver itself, for those who fetch memory ahead: the first range that is
-    /// held out of order.
+    /// Prefetch hint: what the next segment will read beside the receiver itself, the first range that is held out of
+    /// order.
     #[must_use]
     #[inline]
     pub fn held(&self) -> Option<&impl Copy> {
-        self.reassembly.first()
+        self.intake.held()
     }
 
     /// True once the handshake is done.
     #[must_use]
     pub fn is_established(&self) -> bool {
-        self.state == State::Established
+        self.intake.state == State::Established
     }
 
     /// True once the sender's FIN was reached in order: nothing more will come.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.fin_received
+        self.intake.fin_received
     }
 
     /// Counters since the start.
     #[must_use]
     pub const fn stats(&self) -> &ReceiverStats {
-        &self.stats
+        &self.intake.stats
     }
-}
-
-/// Half of a time in ticks of Linux's, rounded down to one.
-fn half(span: Duration) -> Duration {
-    Duration::from_nanos(span.as_nanos() / TICK / 2 * TICK)
 }

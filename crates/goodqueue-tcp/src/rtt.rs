@@ -4,8 +4,7 @@ use alloc::sync::Arc;
 
 use goodqueue::Duration;
 
-use crate::Config;
-use crate::config::RtoRule;
+use crate::config::{Config, RtoRule};
 
 /// Clock granularity G (RFC 6298 §2.3): one nanosecond here.
 const GRANULARITY: u64 = 1;

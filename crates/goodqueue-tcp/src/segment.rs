@@ -5,9 +5,6 @@ use core::ops::{BitOr, BitOrAssign};
 
 use goodqueue::Ecn;
 
-use crate::Config;
-use crate::config::LossDetection;
-
 /// IPv4 header (RFC 791 §3.1) and TCP header (RFC 9293 §3.1), without options, in bytes.
 pub const HEADER: u32 = 40;
 /// The timestamps option padded to a multiple of four (RFC 7323 appendix A), in bytes.
@@ -179,27 +176,5 @@ impl Segment {
     pub const fn end(&self) -> u64 {
         let control = self.flags.contains(Flags::SYN) as u64 + self.flags.contains(Flags::FIN) as u64;
         self.seq.saturating_add(self.len as u64).saturating_add(control)
-    }
-
-    /// Length of the IP packet in bytes: headers, options, payload. The link's own header is the link's business.
-    /// Options that only a SYN carries are counted for the profiles of Linux: segment size, window scale, and SACK, which fits
-    /// beside timestamps.
-    #[must_use]
-    #[inline]
-    pub fn wire_len(&self, config: &Config) -> u32 {
-        let blocks = 8 * u32::from(self.sack.count);
-        let sack = match config.loss_detection {
-            // ns-2's sinks count eight bytes per block and nothing for the option itself (tcp-sink.cc); FullTcp does not pad it.
-            LossDetection::Ns2 | LossDetection::Ns2Linux => blocks,
-            LossDetection::Ns2Full if blocks > 0 => blocks + 2,
-            _ => self.sack.wire_len(),
-        };
-        let of_syn = match (self.flags.contains(Flags::SYN) && config.linux(), config.timestamps) {
-            (false, _) => 0,
-            (true, true) => 8,
-            (true, false) => 12,
-        };
-        let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack + of_syn;
-        self.len.saturating_add(HEADER + options)
     }
 }

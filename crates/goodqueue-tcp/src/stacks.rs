@@ -4,8 +4,10 @@ use alloc::sync::Arc;
 
 use goodqueue::Instant;
 
+use crate::answer::{Answer, Standard};
 use crate::config::{Config, LossDetection};
 use crate::congestion::CongestionControl;
+use crate::intake::Intake;
 use crate::machinery::Core;
 use crate::segment::Segment;
 use crate::stack::Stack;
@@ -20,7 +22,7 @@ mod rfc;
 
 /// Writes the enum over all stacks and the dispatch: one branch per event.
 macro_rules! stacks {
-    ($($name:ident($stack:ty) = $detection:ident;)+) => {
+    ($($name:ident($stack:ty, $receiver:ty) = $detection:ident;)+) => {
         /// The stack of a connection, with its own state and nobody else's.
         #[derive(Clone, Debug)]
         pub(crate) enum AnyStack {
@@ -111,15 +113,52 @@ macro_rules! stacks {
                 }
             }
         }
+
+        /// The receiver of a stack, with its own state.
+        #[derive(Clone, Debug)]
+        pub(crate) enum AnyAnswer {
+            $($name($receiver)),+
+        }
+
+        impl AnyAnswer {
+            /// The receiver and the shared part of a new connection. `config` is valid.
+            pub(crate) fn new(config: Arc<Config>) -> (Self, Intake) {
+                match config.loss_detection {
+                    $(LossDetection::$detection => {
+                        (Self::$name(<$receiver>::default()), <$receiver>::intake(config))
+                    }),+
+                }
+            }
+
+            #[inline]
+            pub(crate) fn on_segment(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+                match self {
+                    $(Self::$name(receiver) => receiver.on_segment(intake, now, segment)),+
+                }
+            }
+
+            #[inline]
+            pub(crate) fn on_acknowledged(&mut self) {
+                match self {
+                    $(Self::$name(receiver) => receiver.on_acknowledged()),+
+                }
+            }
+
+            pub(crate) fn carry(&mut self, intake: &mut Intake) -> Option<(u64, u32)> {
+                match self {
+                    $(Self::$name(receiver) => receiver.carry(intake)),+
+                }
+            }
+        }
     };
 }
 
 stacks! {
-    Rfc(rfc::Rfc) = Sacked;
-    Linux(linux::Linux) = Rack;
-    Linux3(linux3::Linux3) = Fack;
-    Libutp(libutp::Libutp) = Libutp;
-    Ns2(ns2::Ns2) = Ns2;
-    Ns2Linux(ns2_linux::Ns2Linux) = Ns2Linux;
-    Ns2Full(ns2_full::Ns2Full) = Ns2Full;
+    Rfc(rfc::Rfc, Standard) = Sacked;
+    Linux(linux::Linux, Standard) = Rack;
+    Linux3(linux3::Linux3, Standard) = Fack;
+    Libutp(libutp::Libutp, libutp::LibutpReceiver) = Libutp;
+    Ns2(ns2::Ns2, ns2::Ns2Sink) = Ns2;
+    Ns2Linux(ns2_linux::Ns2Linux, ns2_linux::Ns2LinuxSink) = Ns2Linux;
+    Ns2Full(ns2_full::Ns2Full, ns2_full::Ns2FullReceiver) = Ns2Full;
 }

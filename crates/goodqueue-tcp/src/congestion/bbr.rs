@@ -9,6 +9,7 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
 use crate::clock::ticks_between;
+use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, RateSample,
     Signal, Window,
@@ -499,15 +500,6 @@ impl Controller for Bbr {}
 /// In microseconds, as Linux has times.
 fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates at 0 and u64::MAX"
-)]
-fn whole(value: f64) -> u64 {
-    value as u64
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::vegas::Rounds;
+use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Controller, Feedback, Hears, Signal, Window,
 };
@@ -178,15 +179,6 @@ impl Controller for Compound {
             _ => self.params.low_window = value,
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates at 0 and u64::MAX"
-)]
-fn whole(value: f64) -> u64 {
-    value as u64
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::whole::whole;
 use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller, Signal};
 
 /// The constants of the function, and what follows from them.
@@ -20,7 +21,7 @@ struct Law {
 
 impl Law {
     fn new(c: f64, beta: f64) -> Self {
-        let thousandths = whole_bytes(libm::round(beta * 1000.0));
+        let thousandths = whole(libm::round(beta * 1000.0));
         Self {
             c,
             beta: thousandths,
@@ -155,7 +156,7 @@ impl CongestionControl for Cubic {
             let target = self.window_at(t + seconds(ack.srtt), mss);
             window + (target.clamp(window, window * MAX_TARGET) - window) * share
         };
-        let whole = whole_bytes(grown);
+        let whole = whole(grown);
         self.fraction = grown - bytes(whole);
         whole
     }
@@ -206,16 +207,6 @@ fn seconds(span: Duration) -> f64 {
 #[inline]
 fn bytes(count: u64) -> f64 {
     count as f64
-}
-
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates at 0 and u64::MAX"
-)]
-fn whole_bytes(count: f64) -> u64 {
-    count as u64
 }
 
 #[cfg(test)]

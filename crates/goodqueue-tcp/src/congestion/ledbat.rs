@@ -3,6 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
@@ -165,15 +166,6 @@ impl Controller for Ledbat {
 /// The least of delays whose clock may have wrapped.
 fn least(delays: impl Iterator<Item = Option<u32>>) -> Option<u32> {
     delays.flatten().reduce(|low, delay| if delay.wrapping_sub(low).cast_signed() < 0 { delay } else { low })
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates at 0 and u64::MAX"
-)]
-pub(crate) fn whole(value: f64) -> u64 {
-    value as u64
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::ledbat::{Delays, TARGET, whole};
+use crate::congestion::ledbat::{Delays, TARGET};
+use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
     Window,

@@ -5,6 +5,7 @@ use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::vegas::Rounds;
+use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, Window,
 };
@@ -195,15 +196,6 @@ impl<const NS2: bool> Controller for Nice<NS2> {
             _ => self.fraction = value.as_number(),
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates at 0 and u64::MAX"
-)]
-fn whole(value: f64) -> u64 {
-    value as u64
 }
 
 #[cfg(test)]

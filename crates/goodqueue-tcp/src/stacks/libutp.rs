@@ -22,9 +22,11 @@ use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::clock::ticks;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
+use crate::intake::{Held, InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
 use crate::scoreboard::Scoreboard;
@@ -382,4 +384,58 @@ fn within_mask(segment: &Segment, mss: u64) -> SackBlocks {
         told.push(segment.ack, start, end.min(end_of_mask));
     }
     told
+}
+
+/// Bytes in order beyond which an ACK goes at once (`DELAYED_ACK_BYTE_THRESHOLD`).
+const ENOUGH_BYTES: u64 = 2400;
+/// Milliseconds after which an ACK has waited long enough (`DELAYED_ACK_TIME_THRESHOLD`): usually, with something missing,
+/// and after an old packet.
+const PATIENCE: u64 = 5;
+const PATIENCE_AT_GAPS: u64 = 1;
+const PATIENCE_WITH_OLD: u64 = 50;
+
+/// libutp's receiver. Its program looks when a packet comes, or 50 ms later, and acknowledges then what has waited long
+/// enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LibutpReceiver {
+    /// When an ACK is due, if the program looks, in milliseconds.
+    ack_by: Option<u64>,
+}
+
+impl Answer for LibutpReceiver {
+    fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment) {
+        intake.stats.duplicates += 1;
+        self.answer(intake, now, PATIENCE_WITH_OLD);
+    }
+
+    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, _arrival: &InOrder) {
+        self.answer(intake, now, PATIENCE);
+    }
+
+    fn on_early(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, held: Held) {
+        if held.is_duplicate {
+            self.look(intake, now);
+        } else {
+            self.answer(intake, now, PATIENCE_AT_GAPS);
+        }
+    }
+
+    fn on_acknowledged(&mut self) {
+        self.ack_by = None;
+    }
+}
+
+impl LibutpReceiver {
+    fn answer(&mut self, intake: &mut Intake, now: Instant, patience: u64) {
+        let by = ticks(now) + patience;
+        self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
+        self.look(intake, now);
+    }
+
+    fn look(&self, intake: &mut Intake, now: Instant) {
+        let Some(by) = self.ack_by else { return };
+        let is_enough = intake.rcv_nxt - intake.acknowledged > ENOUGH_BYTES || intake.fin_received;
+        intake.ack_due = is_enough || ticks(now) >= by;
+        intake.timer = Some(now + intake.config.delayed_ack.timeout);
+    }
 }

@@ -6,12 +6,17 @@
 //! segment, and every timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the agent's
 //! own.
 
+use alloc::sync::Arc;
+
 use goodqueue::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
+use crate::intake::{InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
+use crate::reassembly::Reassembly;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::Stack;
@@ -323,5 +328,35 @@ impl Ns2 {
             return Some(self.retransmit(core, now, position, record));
         }
         if core.has_new() { self.new_data(core, now, 0) } else { None }
+    }
+}
+
+/// ns-2's sinks (tcp-sink.cc): no SACK but of the last three ranges, no FIN, and the SYN/ACK waits for the SYN to come
+/// again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ns2Sink;
+
+impl Answer for Ns2Sink {
+    fn intake(config: Arc<Config>) -> Intake {
+        let mut intake = Intake::new(config, Reassembly::forgetful());
+        intake.repeats_syn_ack = false;
+        intake.reports_duplicates = false;
+        intake
+    }
+
+    /// The ACK echoes the stamp of the duplicate. The last segment received in order counts as in order when it comes
+    /// again.
+    fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        intake.ts_recent = segment.ts_val;
+        intake.stats.duplicates += 1;
+        if segment.end() == intake.rcv_nxt && intake.reassembly.is_empty() {
+            intake.delay(now);
+        } else {
+            intake.ack_due = true;
+        }
+    }
+
+    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+        intake.answer(now, segment, arrival, false);
     }
 }

@@ -8,13 +8,18 @@
 //! the application wrote, if it is no full segment, waits until all else is acknowledged (Nagle). An idle time longer than the
 //! unbounded timeout sets the window to the initial one.
 
+use alloc::sync::Arc;
+
 use goodqueue::{Duration, Instant};
 
+use crate::answer::Answer;
 use crate::clock::sent_at;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
+use crate::intake::{InOrder, Intake, State};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, Phase};
+use crate::reassembly::Reassembly;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::Stack;
@@ -237,5 +242,55 @@ impl Ns2Full {
 
     fn mss_as_i64<C: CongestionControl>(core: &Core<C>) -> i64 {
         i64::try_from(core.mss).unwrap_or(i64::MAX)
+    }
+}
+
+/// The receiving half of FullTcp: no DSACK, and SACKs in the order in which ranges began (rq.cc).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ns2FullReceiver;
+
+impl Answer for Ns2FullReceiver {
+    fn intake(config: Arc<Config>) -> Intake {
+        let mut intake = Intake::new(config, Reassembly::in_order_of_creation());
+        intake.reports_duplicates = false;
+        intake
+    }
+
+    /// The SYN/ACK has a timer of its own, so that a repeated SYN is not answered.
+    fn on_syn(&mut self, intake: &mut Intake, segment: &Segment) {
+        if intake.state != State::SynReceived {
+            intake.on_syn(segment);
+        }
+    }
+
+    /// The ACK echoes the stamp of the duplicate.
+    fn on_duplicate(&mut self, intake: &mut Intake, _now: Instant, segment: &Segment) {
+        intake.ts_recent = segment.ts_val;
+        intake.stats.duplicates += 1;
+        intake.ack_due = true;
+    }
+
+    /// A segment's worth is acknowledged at once, and so is a filled gap and a FIN. Less waits for data the other way, or
+    /// for the timer, which runs out at multiples of its interval.
+    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+        let at_once = arrival.filled_gap || segment.len == 0;
+        let worth = u64::from(intake.config.payload()) * u64::from(intake.config.delayed_ack.every);
+        if at_once || intake.rcv_nxt - intake.acknowledged >= worth {
+            intake.ack_due = true;
+        } else if intake.timer.is_none() {
+            let interval = intake.config.delayed_ack.timeout.as_nanos().max(1);
+            intake.timer = Some(Instant::from_nanos((now.as_nanos() / interval + 1) * interval));
+        }
+    }
+
+    fn carry(&mut self, intake: &mut Intake) -> Option<(u64, u32)> {
+        if intake.state != State::Established || !intake.reassembly.is_empty() {
+            return None;
+        }
+        intake.ack_due = false;
+        intake.timer = None;
+        intake.unacknowledged = 0;
+        intake.acknowledged = intake.rcv_nxt;
+        Some((intake.rcv_nxt, intake.ts_recent))
     }
 }

@@ -9,11 +9,16 @@
 //! (`ts_resetRTO_`). The receiver offers no window: `window_`, here the receive window of
 //! the settings, is what the congestion window does not grow beyond.
 
+use alloc::sync::Arc;
+
 use goodqueue::Instant;
 
+use super::ns2::Ns2Sink;
+use crate::answer::Answer;
 use crate::clock::sent_at;
-use crate::config::Config;
+use crate::config::{Config, MAX_WINDOW};
 use crate::congestion::{CongestionControl, Signal};
+use crate::intake::{self, InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, Phase, State};
 use crate::scoreboard::Scoreboard;
@@ -298,5 +303,48 @@ impl Ns2Linux {
         let segment = self.new_data(core, now, 0)?;
         self.timed.get_or_insert((core.scoreboard.next_position() - 1, now));
         Some(segment)
+    }
+}
+
+/// ns-2's sink without a handshake and without a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ns2LinuxSink;
+
+impl Answer for Ns2LinuxSink {
+    fn intake(config: Arc<Config>) -> Intake {
+        let mut intake = Ns2Sink::intake(config);
+        intake.edge = u64::from(MAX_WINDOW);
+        intake.window = MAX_WINDOW;
+        intake
+    }
+
+    /// The SYN is the first segment, whatever came before it.
+    fn on_syn(&mut self, intake: &mut Intake, segment: &Segment) {
+        if intake.state == intake::State::Listen {
+            intake.state = intake::State::Established;
+            intake.ecn = intake.config.ecn;
+            intake.ts_recent = segment.ts_val;
+            intake.rcv_nxt = intake.reassembly.advance(1);
+        }
+        intake.ack_due = true;
+    }
+
+    fn takes_data(&mut self, intake: &mut Intake, _now: Instant, segment: &Segment) -> bool {
+        if intake.state == intake::State::Listen
+            && segment.seq == 1
+            && intake.rcv_nxt == 0
+            && intake.ts_recent == 0
+        {
+            intake.ts_recent = segment.ts_val;
+        }
+        true
+    }
+
+    fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        Ns2Sink.on_duplicate(intake, now, segment);
+    }
+
+    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+        Ns2Sink.on_in_order(intake, now, segment, arrival);
     }
 }

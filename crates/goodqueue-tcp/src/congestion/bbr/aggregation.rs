@@ -2,7 +2,7 @@
 
 use goodqueue::Instant;
 
-use super::whole;
+use crate::congestion::whole::whole;
 
 /// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring (Linux from 5.1 on).
 const AGGREGATION_ROUNDS: u32 = 5;

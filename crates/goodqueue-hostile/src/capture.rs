@@ -1,15 +1,15 @@
-//! Recordings of packets: pcap and pcapng.
+//! Packet captures: pcap and pcapng.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use goodqueue::Duration;
 use goodqueue_scenario::capture::PacketCapture;
 
-/// A recording of packets: either a sentence says what is wrong with it, or its packets are in order and can be sent again
-/// and again. Those of one address are among those of all.
+/// Reads a capture. Either an error explains what is wrong with it, or its packets are in order and
+/// can be sent repeatedly. The packets of one address are a subset of all.
 ///
 /// # Panics
-/// None of it.
+/// If one of these does not hold.
 pub fn capture(bytes: &[u8]) {
     let all = match PacketCapture::read("fuzz", bytes, None) {
         Ok(all) => all,

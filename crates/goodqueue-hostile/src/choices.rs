@@ -1,6 +1,6 @@
-//! Bytes as decisions: how an input of a fuzzer becomes a story.
+//! Bytes as decisions: turns an input of a fuzzer into a sequence of operations.
 
-/// Bytes as a source of choices; zeros follow the last one.
+/// Bytes as a source of choices. Zeros follow the last byte.
 pub(crate) struct Choices<'a> {
     bytes: &'a [u8],
 }
@@ -20,7 +20,7 @@ impl<'a> Choices<'a> {
         *first
     }
 
-    /// The next `length` bytes; fewer at the end.
+    /// Returns the next `length` bytes, or fewer at the end.
     pub(crate) fn take(&mut self, length: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(length.min(self.bytes.len()));
         self.bytes = rest;
@@ -31,7 +31,7 @@ impl<'a> Choices<'a> {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// Small numbers, any number, and some of the largest, each often.
+    /// Returns a number. Small numbers, arbitrary ones and some of the largest are all frequent.
     pub(crate) fn number(&mut self) -> u64 {
         match self.byte() {
             small @ 0..=191 => u64::from(small),

@@ -1,4 +1,4 @@
-//! Claims of papers: expressions, and the files that hold them.
+//! Claims of papers: expressions, and the files that contain them.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use goodqueue_scenario::run::Unwatched;
 use goodqueue_scenario::scenario::Scenario;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-/// An expression, a check, or a whole `claims.toml`: either a sentence says what is wrong with it, or its claims are judged
-/// by what its runs come to, if these are few and short, and drawn.
+/// Reads an expression, a check and a `claims.toml`. Either an error explains what is wrong, or the
+/// claims of the file are judged and drawn, if their runs are few and short.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn claims(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Expression::parse(&text) {
@@ -32,8 +32,8 @@ pub fn claims(bytes: &[u8]) {
     }
 }
 
-/// The page of a paper with this `claims.toml`: its claims judged, its metrics and its figures. `None` if it asks for more than a
-/// few short runs.
+/// Returns the page of a paper with this `claims.toml`: its judged claims, its metrics and its
+/// figures. Returns `None` if that needs more than a few short runs.
 fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     let files = [("claims.toml", text), ("x.toml", SCENARIO)];
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
@@ -47,7 +47,7 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     if plan.runs() > MOST_RUNS {
         return Ok(None);
     }
-    let evidence = plan.run(1, None, &Unwatched)?.expect("nobody cancels");
+    let evidence = plan.run(1, None, &Unwatched)?.expect("not cancelled");
     let claims = plan.judge(&evidence)?;
     let metrics = plan.metrics(&evidence);
     let pictures: Result<Vec<_>, _> =
@@ -57,7 +57,7 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     Ok(Some(papers_html(&[results], "goodqueue")))
 }
 
-/// True if the experiments take a moment, which they do as long as they do not set what takes long.
+/// True if the experiments take only a moment.
 fn is_short(paper: &Paper) -> Result<bool, Diagnostic> {
     let short = |scenario: &Scenario| {
         scenario.duration <= Duration::from_secs(1)
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_committed_papers_are_judged_and_drawn() {
         for name in ["paper", "tables_and_metrics", "figures"] {
-            let text = std::fs::read_to_string(crate::seeds_of("claims").join(name)).unwrap();
+            let text = std::fs::read_to_string(crate::seeds::seeds_of("claims").join(name)).unwrap();
             let page = page(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
             let page = page.unwrap_or_else(|| panic!("{name} asks for too much"));
             assert!(page.contains("reproduced"), "{name}: {page}");

@@ -1,4 +1,4 @@
-//! Lines that a control socket takes.
+//! Lines of the control socket.
 
 use goodqueue::{AnyConfig, Duration, Instant, Qdisc, Rate};
 use goodqueue_live::buffer::Pool;
@@ -12,13 +12,14 @@ use goodqueue_testkit::edge;
 
 use crate::operations::sorted_kinds;
 
-/// Lines to a bottleneck that carries packets: either a sentence says what is wrong with a line, or the change is made. Packets
-/// neither vanish nor stay, and what is in force can be written as a line of tc.
+/// Sends lines to a bottleneck that carries packets. Either an error explains what is wrong with a
+/// line, or its changes are made. Packets neither disappear nor stay for ever, and the current
+/// configuration can be written as a tc line.
 ///
 /// # Panics
-/// Neither.
+/// If one of these does not hold.
 pub fn control_line(bytes: &[u8]) {
-    /// A client that has more to say connects again.
+    /// Lines of one client.
     const MOST_LINES: usize = 30;
     let text = String::from_utf8_lossy(bytes);
     let pool = Pool::new(1 << 20);
@@ -43,20 +44,20 @@ pub fn control_line(bytes: &[u8]) {
         links.iter_mut().for_each(|link| link.carry(&pool));
     }
     drop(links);
-    assert_eq!(pool.in_use(), 0, "packets are gone and their memory is not back");
+    assert_eq!(pool.in_use(), 0, "memory of packets is lost");
 }
 
-/// A direction with packets in it.
+/// One direction with packets in it.
 struct Running {
     link: Link,
     now: Instant,
     arrived: u64,
 }
 
-/// Nobody looks on.
-struct Nobody;
+/// Observes nothing.
+struct Unobserved;
 
-impl Observer for Nobody {}
+impl Observer for Unobserved {}
 
 impl Running {
     fn new(direction: Direction) -> Self {
@@ -77,29 +78,29 @@ impl Running {
     }
 
     fn change_qdisc(&mut self, config: AnyConfig) {
-        self.link.reconfigure(self.now, config, &mut Nobody);
+        self.link.reconfigure(self.now, config, &mut Unobserved);
         let written = tc::to_tc(&self.link.qdisc().config());
         assert!(!written.is_empty());
     }
 
     fn change_rate(&mut self, capacity: Capacity) {
-        self.link.set_capacity(self.now, capacity, &mut Nobody);
+        self.link.set_capacity(self.now, capacity, &mut Unobserved);
     }
 
-    /// Some packets of three flows, and a while in which those that can leave do.
+    /// Sends some packets of three flows, and lets time pass in which packets leave.
     fn carry(&mut self, pool: &Pool) {
         for number in 0..20_u8 {
             let Some(buffer) = pool.copy(&udp(number % 3)) else { continue };
             let packet = IpPacket::new(buffer, Framing::Ip { counted: 14 }, self.arrived, self.now);
             self.arrived += 1;
-            self.link.arrive(self.now, packet, &mut Nobody);
+            self.link.arrive(self.now, packet, &mut Unobserved);
             self.now += Duration::from_micros(200);
-            while self.link.poll(self.now, &mut Nobody).is_some() {}
+            while self.link.poll(self.now, &mut Unobserved).is_some() {}
         }
     }
 }
 
-/// A UDP datagram of one of some flows.
+/// Returns a UDP datagram of one of several flows.
 fn udp(port: u8) -> Vec<u8> {
     let header = [0x45, 1, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     [&header[..], &[0, port, 0, 53, 0, 8, 0, 0]].concat()

@@ -1,11 +1,10 @@
-//! Hostile inputs: what is done with the bytes of each kind, by the fuzz targets in `fuzz/`, by the test that tries the
-//! committed inputs in `fuzz/seeds` on the stable toolchain, and by the one that tries mutations of them.
+//! Hostile inputs: one function for each kind of input. The fuzz targets in `fuzz/`, the test of
+//! the committed inputs in `fuzz/seeds` (on the stable toolchain) and the test of their mutations
+//! all call it.
 //!
-//! Each kind is one function in one file. It panics if something is wrong, and else returns nothing.
+//! Each function has its own file. It panics if something is wrong, and returns nothing otherwise.
 
 #![forbid(unsafe_code)]
-
-use std::path::{Path, PathBuf};
 
 mod capture;
 mod choices;
@@ -19,6 +18,7 @@ mod netem_table;
 mod operations;
 mod recording;
 mod scenario;
+mod seeds;
 mod tc_line;
 mod tcp_segments;
 mod trace;
@@ -36,6 +36,7 @@ pub use netem_table::netem_table;
 pub use operations::{operations, sorted_kinds};
 pub use recording::recording;
 pub use scenario::scenario;
+pub use seeds::{inputs_of, seeds_of};
 pub use tc_line::tc_line;
 pub use tcp_segments::tcp_segments;
 pub use trace::trace;
@@ -46,18 +47,18 @@ pub use verdicts::verdicts;
 /// A kind of input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name: that of its function, its fuzz target and its folder of inputs.
+    /// Name of its function, its fuzz target and its folder of inputs.
     pub name: &'static str,
-    /// Bytes of an input that are tried, at most.
+    /// Longest input in bytes.
     pub longest: usize,
-    /// What is done with an input.
+    /// Function that tests an input.
     pub run: fn(&[u8]),
 }
 
-/// Lists functions by their names, with the longest input of each.
+/// Lists functions by name, with the longest input of each.
 macro_rules! targets {
     ($($(#[$attribute:meta])* $name:ident: $longest:expr),+ $(,)?) => {
-        /// Every kind.
+        /// All kinds of inputs.
         pub const TARGETS: &[Target] =
             &[$($(#[$attribute])* Target { name: stringify!($name), longest: $longest, run: $name }),+];
     };
@@ -82,33 +83,7 @@ targets! {
     live_packets: FILE,
 }
 
-/// More than any limit of nesting or of names, and read in a moment.
+/// Exceeds every limit on nesting and names, and is read in a moment.
 const FILE: usize = 256 << 10;
-/// Each few bytes are a step, after which everything is checked.
+/// Every few bytes are an operation, after which everything is checked.
 const STORY: usize = 1 << 10;
-
-/// Where the committed inputs of a target are.
-#[must_use]
-pub fn seeds_of(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
-}
-
-/// The committed inputs of a target, by name.
-///
-/// # Panics
-/// They cannot be read, or there is none.
-#[must_use]
-pub fn inputs_of(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = seeds_of(target);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-    let mut inputs: Vec<(String, Vec<u8>)> = entries
-        .map(|entry| {
-            let entry = entry.unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-            let bytes = std::fs::read(entry.path()).unwrap_or_else(|error| panic!("{entry:?}: {error}"));
-            (entry.file_name().to_string_lossy().into_owned(), bytes)
-        })
-        .collect();
-    inputs.sort();
-    assert!(!inputs.is_empty(), "{folder:?} holds no input");
-    inputs
-}

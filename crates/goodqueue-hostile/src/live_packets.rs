@@ -1,4 +1,4 @@
-//! Packets as a TUN device or an interface hands them over, through a live link.
+//! Packets of a TUN device or an interface, through a live link.
 
 use goodqueue::{AnyConfig, DropReason, Duration, Ecn, Instant, Packet, Rate};
 use goodqueue_live::buffer::Pool;
@@ -14,14 +14,15 @@ use goodqueue_testkit::edge;
 use crate::choices::Choices;
 use crate::operations::sorted_kinds;
 
-/// Packets of any content: cut, queued, marked, dropped, put together again and handed over. None gains or loses an ECN
-/// field that it must keep, each meets one fate, and all memory comes back.
+/// Cuts, queues, marks, drops, joins and hands over packets of any content. No packet gains or
+/// loses an ECN field that it must keep, each has one fate, and all memory is returned.
 ///
-/// The first byte chooses the discipline, the second what else differs. Frames follow: two bytes of length, two of time in
-/// microseconds, and so many bytes, of which the first ten are the kernel's description of the packet.
+/// The first byte selects the discipline, the second one other options. Frames follow: two bytes of
+/// length, two of time in microseconds, and that many bytes, of which the first ten are the
+/// kernel's offload header.
 ///
 /// # Panics
-/// One of these does not hold.
+/// If one of these does not hold.
 pub fn live_packets(bytes: &[u8]) {
     const MEMORY: usize = 8 << 20;
     let mut choices = Choices::new(bytes);
@@ -75,11 +76,11 @@ pub fn live_packets(bytes: &[u8]) {
     let _ = observers.flows.of(Direction::Down, usize::MAX);
     train.clear();
     drop(link);
-    assert_eq!(pool.in_use(), 0, "packets are gone and their memory is not back");
-    assert_eq!(number, came, "each packet that is handed to the link is shown to who looks on");
+    assert_eq!(pool.in_use(), 0, "memory of packets is lost");
+    assert_eq!(number, came, "the observer sees each packet that the link gets");
 }
 
-/// Hands over what has come through, as the loop of a bottleneck does.
+/// Hands over the packets that have reached the other side, as the loop of a bottleneck does.
 fn hand_out(link: &mut Link, train: &mut Train, now: Instant, observers: &mut Witness) {
     while let Some(packet) = link.poll(now, observers) {
         if let Err(packet) = train.push(packet) {
@@ -93,20 +94,20 @@ fn hand_out(link: &mut Link, train: &mut Train, now: Instant, observers: &mut Wi
 fn depart(train: &mut Train) {
     let (offload, pieces) = train.couple();
     let frame: Vec<u8> = pieces.flatten().copied().collect();
-    // What the kernel is told of a train must make sense to who reads it.
+    // The header of a train must be readable.
     let header = offload.write();
     assert_eq!(Offload::read(header).write(), header);
     assert!(train.len() < 2 || frame.len() <= LARGEST_TRAIN, "a train of {} bytes", frame.len());
     train.clear();
 }
 
-/// Packets that are duplicated, damaged, lost and overtaken.
+/// A path that duplicates, damages, loses and reorders packets.
 fn lossy() -> AnyConfig {
     let line = "netem delay 1ms 1ms loss 10% duplicate 10% corrupt 10% reorder 10%";
-    tc::parse(line, &goodqueue::Link::default()).expect("a line that the tests of tc have, too")
+    tc::parse(line, &goodqueue::Link::default()).expect("a valid line")
 }
 
-/// Looks on at what must hold of every packet, beside the table of flows.
+/// Checks what must hold of every packet, and feeds the table of flows.
 #[derive(Default)]
 struct Witness {
     flows: Flows,
@@ -114,7 +115,7 @@ struct Witness {
 }
 
 impl Witness {
-    /// A mark is for packets that may be marked, and the checksum of an IPv4 header follows it.
+    /// Checks that the packet and its headers agree.
     fn check(packet: &IpPacket) {
         let (headers, bytes) = (packet.headers(), packet.bytes());
         assert_eq!(packet.ecn(), Ecn::from_bits(headers.tos), "the packet and its headers differ");
@@ -145,5 +146,5 @@ impl Observer for Witness {
     }
 }
 
-/// An IP packet of the greatest length behind an Ethernet header with two tags.
+/// Bytes of the largest IP packet behind an Ethernet header with two VLAN tags.
 const LARGEST_TRAIN: usize = 65_535 + 14 + 8;

@@ -1,11 +1,12 @@
-//! Mutations of inputs: what becomes of a good file when bits flip, pieces are lost, doubled or mixed up, and numbers, lengths and
-//! depths are the worst that fit in the form.
+//! Mutations of inputs: flipped bits, lost, doubled and shuffled pieces, and the worst numbers,
+//! lengths and depths that fit the form.
 //!
-//! A mutant is known by its number: the same inputs and the same number give the same bytes on every machine.
+//! A mutant is identified by its number: the same inputs and number give the same bytes on every
+//! machine.
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 
-/// Makes mutants of some inputs.
+/// Makes mutants of inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutator<'s> {
     seeds: &'s [Vec<u8>],
@@ -13,13 +14,14 @@ pub struct Mutator<'s> {
 }
 
 impl<'s> Mutator<'s> {
-    /// Of these inputs, of which there must be one; mutants are cut at `longest` bytes.
+    /// Creates a mutator of these inputs, of which there must be at least one. Mutants are cut at
+    /// `longest` bytes.
     #[must_use]
     pub const fn new(seeds: &'s [Vec<u8>], longest: usize) -> Self {
         Self { seeds, longest }
     }
 
-    /// Mutant number `number`: an input after one to eight mutations.
+    /// Returns mutant `number`: an input after one to eight mutations.
     #[must_use]
     pub fn mutant(&self, number: u64) -> Vec<u8> {
         let mut dice = Dice(Xoshiro256PlusPlus::stream(SEED, number));
@@ -58,7 +60,7 @@ impl<'s> Mutator<'s> {
             }
             12 => insert(bytes, dice.one_of(WORDS).as_bytes(), dice),
             13 => nest(bytes, dice),
-            // Numbers are where most goes wrong.
+            // Numbers cause most failures, so they are replaced most often.
             _ => replace_a_number(bytes, dice),
         }
     }
@@ -78,7 +80,8 @@ fn overwrite_a_byte(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// A binary field of 2, 4 or 8 bytes in either order, near a power of two.
+/// Overwrites a binary field of 2, 4 or 8 bytes, in either byte order, with a value near a power of
+/// two.
 fn overwrite_a_field(bytes: &mut [u8], dice: &mut Dice) {
     let width = *dice.one_of(&[2, 4, 8]);
     let near = 1_u64.checked_shl(*dice.one_of(&[0, 7, 8, 15, 16, 31, 32, 63, 64])).unwrap_or(0);
@@ -99,7 +102,7 @@ fn double_a_piece(bytes: &mut Vec<u8>, dice: &mut Dice) {
     bytes.splice(piece.end..piece.end, copy);
 }
 
-/// Up to as many times as an input may be long.
+/// Repeats a piece, up to the length limit of an input.
 fn repeat_a_piece(bytes: &mut Vec<u8>, longest: usize, dice: &mut Dice) {
     let piece = dice.piece(bytes.len().min(64));
     let most = longest / piece.len().max(1);
@@ -116,7 +119,7 @@ fn change_the_lines(bytes: &mut Vec<u8>, dice: &mut Dice, change: impl FnOnce(&m
     }
 }
 
-/// The beginning of one and the end of the other.
+/// Joins the beginning of one input and the end of another.
 fn splice(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
     bytes.truncate(dice.below(bytes.len() + 1));
     bytes.extend_from_slice(&other[dice.below(other.len() + 1)..]);
@@ -127,7 +130,7 @@ fn insert(bytes: &mut Vec<u8>, piece: &[u8], dice: &mut Dice) {
     bytes.splice(at..at, piece.iter().copied());
 }
 
-/// Brackets around a piece, or open ones only, up to a depth that no reader expects.
+/// Puts brackets around a piece, or only opening ones, up to a depth that no parser expects.
 fn nest(bytes: &mut Vec<u8>, dice: &mut Dice) {
     const PAIRS: &[(&str, &str)] = &[
         ("(", ")"),
@@ -151,7 +154,7 @@ fn nest(bytes: &mut Vec<u8>, dice: &mut Dice) {
     bytes.splice(piece.start..piece.start, open.repeat(depth).bytes());
 }
 
-/// A run of digits with its sign, fraction and exponent, by one from the edge of some type.
+/// Replaces a number, with its fraction, by one from the edge of some type's range.
 fn replace_a_number(bytes: &mut Vec<u8>, dice: &mut Dice) {
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let mut numbers = Vec::new();
@@ -168,11 +171,11 @@ fn replace_a_number(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Decisions.
+/// Random decisions.
 struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// A number below `bound`; 0 if there is none.
+    /// Returns a number below `bound`, or 0 for a bound of 0.
     fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX);
         usize::try_from(self.0.next_u64().checked_rem(bound).unwrap_or(0)).unwrap_or(0)
@@ -182,7 +185,7 @@ impl Dice {
         &from[self.below(from.len())]
     }
 
-    /// A piece of so many bytes, more often a short one.
+    /// Returns a range within this number of bytes. Short ranges are more frequent.
     fn piece(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length);
         let most = length - start;
@@ -191,7 +194,7 @@ impl Dice {
     }
 }
 
-/// Any number.
+/// An arbitrary seed.
 const SEED: u64 = 0x6d75_7461_6e74;
 
 const NUMBERS: &[&str] = &[
@@ -271,7 +274,7 @@ mod tests {
     const LONGEST: usize = 20_000;
 
     #[test]
-    fn a_mutant_is_known_by_its_number() {
+    fn a_mutant_is_identified_by_its_number() {
         let seeds = [b"qdiscs = [\"codel\", \"pie\"]\nseeds = 2\nduration = \"60s\"\n[link]\ndown = \"10mbit\"\nrtt = \"30ms\"\n".to_vec(), b"limit 1000".to_vec()];
         let mutator = Mutator::new(&seeds, LONGEST);
         let mutants: Vec<_> = (0..500).map(|number| mutator.mutant(number)).collect();
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn even_nothing_has_mutants() {
+    fn even_an_empty_input_has_mutants() {
         let seeds = [Vec::new()];
         let mutator = Mutator::new(&seeds, LONGEST);
         assert!((0..500).any(|number| !mutator.mutant(number).is_empty()));

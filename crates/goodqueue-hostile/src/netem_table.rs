@@ -1,4 +1,4 @@
-//! Tables of distributions for `netem`.
+//! Tables of delay distributions for `netem`.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use goodqueue::{AnyConfig, AnyQdisc, Duration, Ecn, Instant, Link, Qdisc, Settin
 use goodqueue_tc as tc;
 use goodqueue_testkit::operation::TestPacket;
 
-/// A table: either a sentence says what is wrong with it, or packets are delayed by it and come out again.
+/// Reads a table. Either an error explains what is wrong with it, or packets are delayed by it and
+/// come out again.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn netem_table(bytes: &[u8]) {
     let entries = match tc::table::entries("fuzz.dist", bytes) {
         Ok(entries) => entries,

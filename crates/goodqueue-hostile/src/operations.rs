@@ -9,12 +9,13 @@ use goodqueue_testkit::operation::{Operation, Step};
 
 use crate::choices::Choices;
 
-/// A discipline, its configuration, and what is done to it: the invariants of [`Checked`] hold.
+/// Applies operations to a configured discipline. The invariants of [`Checked`] must hold.
 ///
-/// The first byte chooses the discipline by its place among the [names in alphabetical order](sorted_kinds).
+/// The first byte selects the discipline by its place among the [names in alphabetical
+/// order](sorted_kinds).
 ///
 /// # Panics
-/// An invariant does not hold.
+/// If an invariant does not hold.
 pub fn operations(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let kind = choices.of(&sorted_kinds());
@@ -36,7 +37,7 @@ pub fn operations(bytes: &[u8]) {
     }
 }
 
-/// The disciplines, such that a new one moves only those behind it in the alphabet.
+/// Returns the disciplines in alphabetical order, so that a new one moves only those behind it.
 #[must_use]
 pub fn sorted_kinds() -> Vec<Kind> {
     let mut kinds = KINDS.to_vec();
@@ -44,10 +45,11 @@ pub fn sorted_kinds() -> Vec<Kind> {
     kinds
 }
 
-/// Disciplines within disciplines, at most.
+/// Deepest nesting of disciplines.
 const DEPTH: u32 = 4;
 
-/// As many of the chosen values as the discipline accepts together; other disciplines inside, if it can hold some.
+/// Returns a configuration with as many of the selected values as the discipline accepts together,
+/// and with inner disciplines if it can contain any.
 fn configuration(choices: &mut Choices<'_>, kind: &Kind) -> AnyConfig {
     let settings = settings(choices, kind, DEPTH);
     edge::accepted(kind, &settings).unwrap_or_else(|| edge::default_config(kind))
@@ -129,7 +131,7 @@ fn operation(choices: &mut Choices<'_>, kind: &Kind) -> Operation {
             Operation::Advance(match choice >> 4 {
                 15 => Step::End,
                 13 | 14 => Step::Back(span),
-                // Larger steps are rare, or every run would end at the end of time.
+                // Large steps are rare, because otherwise every run would reach the end of time.
                 0..=9 => Step::Forward(Duration::from_nanos(u64::from(choices.word()) * 1_000)),
                 _ => Step::Forward(span),
             })

@@ -5,13 +5,13 @@ use std::io::Cursor;
 use goodqueue_tc::recording::{Recording, Row};
 use goodqueue_testkit::kernel;
 
-/// A recording, plain or compressed: it ends, or a sentence says where it is wrong; rows are written as they were read, and
-/// what they say is replayed.
+/// Reads a recording, plain or compressed. Either it can be read to its end, or an error names the
+/// place that is wrong. Rows are written as they were read, and the recording can be replayed.
 ///
 /// # Panics
-/// Neither.
+/// If one of these does not hold.
 pub fn recording(bytes: &[u8]) {
-    /// A few bytes of gzip can be a million rows.
+    /// Rows that are read. A few bytes of gzip can be a million rows.
     const MOST: usize = 2_000;
     let mut recording = match Recording::read("fuzz", Cursor::new(bytes.to_vec())) {
         Ok(recording) => recording,
@@ -38,7 +38,7 @@ pub fn recording(bytes: &[u8]) {
     }
 }
 
-/// What a discipline makes of the recording's packets; differences from what it says are no defect.
+/// Replays the recording's packets. Differences from the recorded fates are not errors.
 fn replay(bytes: &[u8]) {
     let again = Recording::read("fuzz", Cursor::new(bytes.to_vec())).expect("it was read before");
     if let Ok(recording) = kernel::Recording::of(again)

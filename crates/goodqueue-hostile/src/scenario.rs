@@ -10,12 +10,13 @@ use goodqueue_scenario::{measure, run};
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::run_observed;
 
-/// A scenario file: either a sentence says what is wrong, or its result form reads back as the same scenario, and it runs.
+/// Reads a scenario file. Either an error explains what is wrong, or its JSON form reads back as
+/// the same scenario, and the scenario runs.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn scenario(bytes: &[u8]) {
-    /// Points of a sweep that are tried: it may have thousands.
+    /// Points of a sweep that are tried, of perhaps thousands.
     const POINTS: usize = 3;
     let text = String::from_utf8_lossy(bytes);
     let document = match Document::parse("fuzz.toml", &text, Path::new("/nonexistent")) {
@@ -45,7 +46,7 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// The first second of one discipline with one seed, or as much of it as some thousand packets take.
+/// Runs the first second of one discipline with one seed, or a few thousand packets of it.
 fn run_a_little(mut scenario: Scenario) {
     scenario.qdiscs.truncate(1);
     scenario.seeds = 1;
@@ -64,7 +65,7 @@ fn run_a_little(mut scenario: Scenario) {
     }
 }
 
-/// Counts packets, and has enough at some time.
+/// Counts packets, and ends the run after a certain number.
 #[derive(Default)]
 struct Patience {
     packets: u64,

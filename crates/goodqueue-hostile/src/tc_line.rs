@@ -1,12 +1,13 @@
-//! Lines of tc.
+//! Lines in tc's grammar.
 
 use goodqueue::Link;
 use goodqueue_tc as tc;
 
-/// A line in tc's grammar: either a sentence says what is wrong, or writing what was read gives it again.
+/// Reads a tc line. Either an error explains what is wrong, or writing the configuration and
+/// reading it again gives the same one.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn tc_line(bytes: &[u8]) {
     let line = String::from_utf8_lossy(bytes);
     let link = Link::default();

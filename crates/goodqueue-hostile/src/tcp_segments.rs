@@ -1,4 +1,4 @@
-//! Segments of a TCP peer.
+//! Segments from a TCP peer.
 
 use goodqueue::{Duration, Ecn, Instant};
 use goodqueue_tcp::{
@@ -7,15 +7,12 @@ use goodqueue_tcp::{
 
 use crate::choices::Choices;
 
-/// A peer that says anything, to a sender and to a receiver: nothing sent without end, and the books stay right.
+/// Feeds arbitrary segments of a peer to a sender and a receiver. Neither may send without end, and
+/// their accounting must stay correct.
 ///
 /// # Panics
-/// They do not.
+/// If one of these does not hold.
 pub fn tcp_segments(bytes: &[u8]) {
-    /// Segments sent at one instant: windows are at most [`MOST_WINDOW`] bytes, of segments of [`LEAST_MSS`] or more.
-    const BURST: u32 = 70_000;
-    const LEAST_MSS: u32 = 13;
-    const MOST_WINDOW: u32 = 200_000;
     let mut choices = Choices::new(bytes);
     let switches = choices.byte();
     let on = |bit: u8| switches & 1 << bit != 0;
@@ -39,7 +36,7 @@ pub fn tcp_segments(bytes: &[u8]) {
     let mut receiver = Receiver::new(config).expect("in range");
     let mut now = Instant::ZERO;
     sender.open(now);
-    // What both ends sent: true copies of it are the most harmful lies.
+    // Segments that both ends sent. Copies of true segments are the most harmful lies.
     let mut said: Vec<Segment> = Vec::new();
     let mut written = 0_u64;
     while !choices.is_empty() {
@@ -71,20 +68,7 @@ pub fn tcp_segments(bytes: &[u8]) {
             220..=239 => receiver.on_segment(now, &segment(&mut choices, MOST_WINDOW)),
             _ => sender.on_segment(now, &segment(&mut choices, MOST_WINDOW)),
         }
-        let mut burst = 0;
-        while let Some(segment) = sender.poll_transmit(now) {
-            burst += 1;
-            assert!(burst < BURST, "the sender does not stop at {now:?}");
-            assert!(segment.len <= config.payload(), "{segment:?} is longer than the MSS allows");
-            said.push(segment);
-        }
-        burst = 0;
-        while let Some(segment) = receiver.poll_transmit(now) {
-            burst += 1;
-            assert!(burst < 100, "the receiver does not stop at {now:?}");
-            assert_eq!(segment.len, 0, "a receiver has no data");
-            said.push(segment);
-        }
+        transmit(&mut sender, &mut receiver, now, config.payload(), &mut said);
         if said.len() > 2_000 {
             said.drain(..1_000);
         }
@@ -97,7 +81,38 @@ pub fn tcp_segments(bytes: &[u8]) {
     }
 }
 
-/// Any segment: numbers near zero, near each other, or anywhere.
+/// Collects the segments that both ends send at `now`. Neither may send without end.
+fn transmit(
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+    now: Instant,
+    payload: u32,
+    said: &mut Vec<Segment>,
+) {
+    let mut burst = 0;
+    while let Some(segment) = sender.poll_transmit(now) {
+        burst += 1;
+        assert!(burst < BURST, "the sender does not stop at {now:?}");
+        assert!(segment.len <= payload, "{segment:?} is longer than the MSS allows");
+        said.push(segment);
+    }
+    burst = 0;
+    while let Some(segment) = receiver.poll_transmit(now) {
+        burst += 1;
+        assert!(burst < 100, "the receiver does not stop at {now:?}");
+        assert_eq!(segment.len, 0, "a receiver has no data");
+        said.push(segment);
+    }
+}
+
+/// Smallest MSS in bytes.
+const LEAST_MSS: u32 = 13;
+/// Largest window in bytes.
+const MOST_WINDOW: u32 = 200_000;
+/// More segments than the largest window has room for.
+const BURST: u32 = 70_000;
+
+/// Returns any segment. Its numbers are near zero, near each other, or anywhere.
 fn segment(choices: &mut Choices<'_>, most_window: u32) -> Segment {
     let mut flags = Flags::NONE;
     let bits = choices.byte();

@@ -4,10 +4,10 @@ use goodqueue::Instant;
 use goodqueue_scenario::trace::Trace;
 use goodqueue_sim::Opportunities;
 
-/// A link trace: either a sentence says what is wrong, or the link can be simulated.
+/// Reads a link trace. Either an error explains what is wrong, or the link can be simulated.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn trace(bytes: &[u8]) {
     match Trace::read("fuzz", bytes) {
         Ok(trace) => {

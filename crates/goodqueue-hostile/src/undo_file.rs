@@ -2,11 +2,11 @@
 
 use goodqueue_live::undo::Undo;
 
-/// An undo file: either a sentence says what is wrong with it, or it does nothing but undo, and is written as it was read.
-/// Nothing is undone here.
+/// Reads an undo file. Either an error explains what is wrong with it, or it contains nothing but
+/// an undo, and is written as it was read. Nothing is undone here.
 ///
 /// # Panics
-/// None of it.
+/// If one of these does not hold.
 pub fn undo_file(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let undo = match Undo::parse(&text) {

@@ -1,13 +1,13 @@
-//! Verdicts that `goodqueue reproduce --json` wrote.
+//! Files of verdicts, as written by `goodqueue reproduce --json`.
 
 use goodqueue_papers::reproduce::{ClaimResult, score, verdicts as file};
 use goodqueue_report::{PaperResults, papers_html};
 
-/// A file of verdicts: either a sentence says what is wrong with it, or it has a score, can be shown, and is written as it was
-/// read.
+/// Reads a file of verdicts. Either an error explains what is wrong with it, or it has a score, can
+/// be shown, and is written as it was read.
 ///
 /// # Panics
-/// Neither.
+/// If neither happens.
 pub fn verdicts(bytes: &[u8]) {
     let claims = match file::read("fuzz.json", bytes) {
         Ok(claims) => claims,

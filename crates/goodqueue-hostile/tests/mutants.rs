@@ -1,7 +1,8 @@
-//! Mutations of the committed inputs of every kind: no panic, no overflow of the stack, at most 1 GiB of memory, and an end.
+//! Mutations of the committed inputs of every kind: no panic, no stack overflow, at most 1 GiB of
+//! memory, and no endless loop.
 //!
-//! Each kind is tried in a process of its own, so that whatever it dies of is told with the number of the mutant and its
-//! bytes. `MUTANTS=10000` tries more of each; `make mutants` does, with a release build.
+//! Each kind is tested in its own process, so that even a crash is reported with the number of the
+//! mutant and its bytes. `MUTANTS=10000` tests more mutants of each; `make mutants` does so.
 
 use std::alloc::System;
 use std::process::{Command, Stdio};
@@ -13,15 +14,15 @@ use goodqueue_hostile::{TARGETS, Target, inputs_of, seeds_of};
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What an input may take. A request for more fails, which ends the process.
+/// Memory limit of an input in bytes. A larger request fails, which ends the process.
 const MOST_MEMORY: usize = 1 << 30;
-/// CPU time that no input needs, in seconds: a loop without end is found by it.
+/// CPU time limit of an input in seconds, which finds endless loops.
 const MOST_SECONDS: u64 = 60;
-/// Mutants of each kind that every test run tries.
+/// Mutants of each kind in every test run.
 const FEW: u64 = 100;
-/// After so many finds the rest of a kind is left for the next time.
+/// Finds of one kind after which its test ends.
 const MOST_FINDS: usize = 10;
-/// Says which kind the process is to try, and from which number to which.
+/// Variable that tells the process which kind to test, and the range of mutants.
 const ORDER: &str = "GOODQUEUE_MUTANTS";
 
 macro_rules! kinds {
@@ -95,7 +96,7 @@ fn try_kind(name: &str) {
     assert!(finds.is_empty(), "{}", finds.join("\n"));
 }
 
-/// What happened, with the input in `fuzz/artifacts`.
+/// Describes a find, and keeps its input in `fuzz/artifacts`.
 fn describe(name: &str, number: u64, output: &std::process::Output) -> String {
     let folder = seeds_of("../artifacts").join(name);
     let path = folder.join(format!("mutant_{number}"));
@@ -140,12 +141,12 @@ fn cpu_time() -> std::time::Duration {
     cpu_time::ProcessTime::now().as_duration()
 }
 
-/// The process ends when it has had so much CPU time in all.
+/// Limits the CPU time of the process in seconds.
 #[cfg(unix)]
 fn limit_seconds(seconds: u64) {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, hard) = getrlimit(Resource::RLIMIT_CPU).expect("a limit that every system has");
     setrlimit(Resource::RLIMIT_CPU, seconds.min(hard), hard).expect("a limit may be lowered");
-    // No core file for each find.
+    // A find must not leave a core file.
     setrlimit(Resource::RLIMIT_CORE, 0, 0).expect("a limit may be lowered");
 }

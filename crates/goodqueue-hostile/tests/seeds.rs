@@ -1,4 +1,4 @@
-//! Every committed fuzz input once more, without a fuzzer: inputs that once found something stay found.
+//! Runs every committed fuzz input without a fuzzer, so that old finds stay fixed.
 
 use goodqueue_hostile::{TARGETS, inputs_of, seeds_of};
 
@@ -6,7 +6,7 @@ use goodqueue_hostile::{TARGETS, inputs_of, seeds_of};
 fn the_committed_inputs_of_every_target_find_nothing_any_more() {
     for target in TARGETS {
         for (name, bytes) in inputs_of(target.name) {
-            // A failing test shows what was printed last: this is how the input is known.
+            // A failing test shows the last printed line, which names the input.
             println!("fuzz/seeds/{}/{name}", target.name);
             (target.run)(&bytes);
         }

@@ -1,4 +1,5 @@
-//! Where dependencies come from, on every machine: the part of `make supply-chain` that needs neither cargo-deny nor a network.
+//! Sources of the dependencies, checked on every machine: the part of `make supply-chain` that
+//! needs neither cargo-deny nor a network.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! Takes the page of the scenario format and of each discipline, the documentation at the top of its file, into the command: the file is the only
-//! place where it is written, and a new discipline's page is there without being listed.
+//! Copies documentation into the command: the scenario format, and the page of each discipline,
+//! from the top of its source file. That file is the only place where the text is written, and the
+//! page of a new discipline is found automatically.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +20,7 @@ fn main() {
     for file in files {
         let source = fs::read_to_string(&file).expect("a text file");
         let page = page(&source);
-        // A large discipline has its table in a room of its own.
+        // A large discipline has its parameter table in config.rs in its own folder.
         let tables = fs::read_to_string(file.with_extension("").join("config.rs")).unwrap_or_default();
         for name in disciplines(&source).into_iter().chain(disciplines(&tables)) {
             // Writing to a string cannot fail.
@@ -36,8 +37,8 @@ fn main() {
         .expect("cargo's folder can be written");
 }
 
-/// The section on the format of scenario files, as a page of its own; links into the library's documentation become plain
-/// text.
+/// Returns the section on the format of scenario files as a page. Links into the documentation of
+/// the library become plain text.
 fn scenario_page(documentation: &str) -> String {
     let section = documentation.split("# The format\n").nth(1).expect("scenario.rs tells the format");
     let section = section.split("\n# ").next().unwrap_or(section);
@@ -45,14 +46,14 @@ fn scenario_page(documentation: &str) -> String {
     format!("# Scenario files\n{}\n", plain.trim_end())
 }
 
-/// The inner documentation at the top of a file, without its comment marks.
+/// Returns the inner documentation at the top of a file, without comment markers.
 fn page(source: &str) -> String {
     let lines = source.lines().take_while(|line| line.starts_with("//!"));
     let text: Vec<&str> = lines.map(|line| line.strip_prefix("//! ").unwrap_or("")).collect();
     text.join("\n")
 }
 
-/// The names of the disciplines that a file describes in its `Kind` tables.
+/// Returns the names of the disciplines that a file describes in its `Kind` tables.
 fn disciplines(source: &str) -> Vec<String> {
     source
         .split("Kind = Kind {")

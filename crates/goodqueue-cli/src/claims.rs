@@ -6,7 +6,8 @@ use goodqueue_papers::reproduce::{
     ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score, three_figures,
 };
 
-/// The claims of one paper, a line each; what came out of checks in words goes below.
+/// Formats the claims of one paper, one line for each number. Results of checks in words follow
+/// below.
 pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     let width = results.iter().map(|result| result.id.chars().count()).max().unwrap_or(0);
     let mut text = format!("{}: {}\n", paper.name, paper.title);
@@ -57,7 +58,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     text
 }
 
-/// Metrics of a paper, a line for each discipline in each experiment.
+/// Formats the metrics of a paper, one line for each discipline in each experiment.
 pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     let mut rows = vec![vec![String::new(), String::new()], vec![String::new(), String::new()]];
     rows[0].extend(table.metrics.iter().map(|metric| metric.0.clone()));
@@ -80,7 +81,7 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     text
 }
 
-/// How many claims of each paper reproduce.
+/// Formats the number of reproduced claims of each paper.
 pub(crate) fn render_score(results: &[ClaimResult]) -> String {
     let mut text = String::new();
     for (paper, reproduced, tried, all) in score(results) {

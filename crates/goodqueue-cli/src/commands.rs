@@ -1,4 +1,4 @@
-//! One file per command.
+//! The commands, one file each.
 
 pub(crate) mod compare;
 pub(crate) mod explain;
@@ -18,25 +18,25 @@ pub(crate) mod validate;
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
-/// How a command ended, if it did not fail.
+/// The end of a command without an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// Done.
+    /// Success.
     Done,
-    /// Something was checked and is not as it should be.
+    /// A check failed.
     CheckFailed,
-    /// The user interrupted it; what was finished is kept.
+    /// The user interrupted it. Finished results are kept.
     Interrupted,
-    /// A program was run and ended with this exit code.
+    /// A program was run. This is its exit code.
     #[cfg(target_os = "linux")]
     Program(u8),
 }
 
-/// What a command returns.
+/// The result of a command.
 pub(crate) type Outcome = Result<Ending, Diagnostic>;
 
-/// A value that may begin with a minus, so that it is the reader of rates and times that says what is wrong with it; not an
-/// option behind one whose value was forgotten.
+/// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
+/// is wrong with them. Refuses an option name, which means that the value was forgotten.
 fn signed(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
         return Err(format!("its value is missing: `{text}` is the next option"));

@@ -1,4 +1,4 @@
-//! What the live commands share: from scenarios to live links, from live links to results.
+//! Shared by the live commands: from scenarios to live links, and from live links to results.
 
 pub(crate) mod answers;
 pub(crate) mod clerk;
@@ -23,7 +23,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-/// A message about the system is one like any other.
+/// Turns an error of the live path into a diagnostic.
 pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
     let message = Diagnostic::new(error.problem());
     match error.advice() {
@@ -32,8 +32,8 @@ pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
     }
 }
 
-/// Refuses root that somebody took on for this, as nothing here needs it. A machine that knows no other user (a container, a
-/// CI job) is another matter: there root is given up before anything else is done.
+/// Refuses sudo, which is not needed. A machine without another user (a container, a CI job) is
+/// different: there, root is given up before anything else is done.
 pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), Diagnostic> {
     let user = std::env::var("SUDO_UID").ok().filter(|user| user != "0");
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
@@ -41,12 +41,12 @@ pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), D
         return Ok(());
     }
     Err(Diagnostic::new(format!(
-        "`{command}` needs no root, and files of root would be within reach of what runs in it"
+        "`{command}` needs no root, and with sudo its programs could access root's files"
     ))
-    .help("run it without sudo; or add --allow-root, if that is what you want"))
+    .help("run it without sudo, or add --allow-root if you intend this"))
 }
 
-/// The bottleneck of a scenario under one of its choices of disciplines.
+/// Returns the bottleneck of a scenario under one of its disciplines.
 pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> BottleneckConfig {
     let link = &scenario.link;
     let up = goodqueue::Duration::from_nanos(link.rtt.as_nanos() / 2);
@@ -81,7 +81,8 @@ pub(crate) fn capacity(rate: &LinkRate) -> Capacity {
     }
 }
 
-/// What one direction has done since it was made (or its measurement began anew), until `now`.
+/// Returns the results of one direction until `now`, since its start or since its measurement was
+/// restarted.
 pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
     let (meter, stats) = (&link.meter, link.stats());
     let span = seconds(now);
@@ -106,7 +107,7 @@ pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
     }
 }
 
-/// Dropped packets by reason; only reasons that occurred.
+/// Returns the dropped packets by reason, without reasons that did not occur.
 pub(crate) fn drops(link: &Link) -> BTreeMap<String, u64> {
     DropReason::ALL
         .iter()
@@ -115,7 +116,7 @@ pub(crate) fn drops(link: &Link) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// All that a running bottleneck can tell, for `--json` and `stats`.
+/// Returns all statistics of a running bottleneck, for `--json` and `stats`.
 pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
     let now = bottleneck.now();
     let kernel = bottleneck.kernel_counters();
@@ -157,7 +158,7 @@ pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
     })
 }
 
-/// Parts of a sentence for people: what one direction did.
+/// Summarizes one direction in a line.
 pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
     let result = link_result(link, now);
     let ms = |seconds: Option<f64>| seconds.map_or_else(|| "–".to_owned(), |s| format!("{:.1}", s * 1e3));
@@ -173,7 +174,7 @@ pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
     )
 }
 
-/// `run.jsonl` for the direction `down` is `run.down.jsonl`.
+/// Returns the path of one direction: `run.jsonl` becomes `run.down.jsonl`.
 pub(crate) fn with_direction(path: &Path, direction: Direction) -> PathBuf {
     match path.extension() {
         Some(extension) => path.with_extension(format!("{}.{}", direction.name(), extension.display())),
@@ -181,7 +182,7 @@ pub(crate) fn with_direction(path: &Path, direction: Direction) -> PathBuf {
     }
 }
 
-/// Seconds since the start.
+/// Converts to seconds since the start.
 pub(crate) fn seconds(at: Instant) -> f64 {
     float(at.as_nanos()) / 1e9
 }

@@ -22,23 +22,24 @@ use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, va
 use crate::commands::{shape, shell, stats, top};
 use crate::messages::say;
 
-/// What does a queue discipline do on your link, with your traffic?
+/// Compare queue disciplines on your link with your traffic.
 ///
-/// goodqueue simulates one bottleneck and one traffic mix under several queue disciplines, packet by packet, and shows
-/// latency, throughput, loss and fairness side by side. Disciplines are given as in tc: paste a line from your router.
+/// goodqueue simulates one bottleneck with one traffic mix under several queue disciplines, packet
+/// by packet. It shows latency, throughput, loss and fairness side by side. Disciplines are given
+/// in tc's grammar, so you can paste a line from your router.
 #[derive(Parser, Debug)]
 #[command(name = "goodqueue", version, propagate_version = true, max_term_width = 110)]
 #[command(after_help = "Examples:
-  goodqueue compare                                        the default: RRUL load on a 10/1 Mbit/s line
-  goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your line
+  goodqueue compare                                        RRUL load on a 10/1 Mbit/s line (default)
+  goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your own line
   goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
   goodqueue compare --trace-down lte.down --report lte.html
-  goodqueue run codel-dynamic-link
-  goodqueue reproduce jk
-  goodqueue list qdiscs
-  goodqueue explain codel
+  goodqueue run codel-dynamic-link                         a built-in scenario
+  goodqueue reproduce jk                                   the claims of a paper
+  goodqueue list qdiscs                                    disciplines and their parameters
+  goodqueue explain codel                                  the documentation of a discipline
 
-Exit codes: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted (128 and the number of the signal).")]
+Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 130 interrupted (128 plus the number of the signal).")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version go to standard output, what is wrong with the arguments to standard error.
+/// Prints help and version to standard output, and errors in the arguments to standard error.
 fn tell_usage(instead: &clap::Error) -> ExitCode {
     let outcome = instead.print().and_then(|()| std::io::stdout().flush());
     match output::printed(outcome) {

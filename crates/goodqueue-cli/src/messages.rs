@@ -1,10 +1,11 @@
-//! Messages to the user on standard error: the one place that writes there.
+//! Messages to the user. This is the only place that writes to standard error.
 
 use std::fmt::Display;
 use std::io::Write;
 
-/// Says one thing to the user, with a newline behind it. That nobody can read it (a closed pipe, a full disk) stops nothing.
+/// Prints a message and a newline to standard error. A failed write (closed pipe, full disk) is
+/// ignored, because it must not stop any work.
 pub(crate) fn say(message: impl Display) {
-    // At once, so that messages of several processes do not mix.
+    // A single write keeps messages of several processes apart.
     let _ = std::io::stderr().write_all(format!("{message}\n").as_bytes());
 }

@@ -1,4 +1,5 @@
-//! Writing results: an output file appears whole or not at all, and standard output may be closed at any time.
+//! Output of results. An output file appears completely or not at all, and standard output may be
+//! closed at any time.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,7 +9,7 @@ use goodqueue_scenario::files::{self, Identity};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 
-/// Where a result goes.
+/// The destination of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// Standard output, given as `-`.
@@ -18,16 +19,16 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// What `argument` stands for.
+    /// Reads the value of an option.
     pub(crate) fn from_argument(argument: &Path) -> Self {
         if argument.as_os_str() == "-" { Self::Stdout } else { Self::File(argument.to_owned()) }
     }
 }
 
-/// What a command will write, checked before any work: each to a place that can be written, and no two to the same.
+/// The outputs of a command, checked before any work: each can be written, and no two share a file.
 #[derive(Default, Debug)]
 pub(crate) struct Outputs {
-    /// The place, and who writes there.
+    /// The files in use, and the option that writes each.
     taken: BTreeMap<Place, String>,
 }
 
@@ -38,7 +39,7 @@ enum Place {
 }
 
 impl Outputs {
-    /// What `argument` names, or `-` for standard output.
+    /// Adds the output of an option: a file, or `-` for standard output.
     pub(crate) fn add(&mut self, argument: &str, target: &Path) -> Result<(), Diagnostic> {
         match Target::from_argument(target) {
             Target::Stdout => self.take(argument, (argument, APART), target, Place::Stdout),
@@ -49,24 +50,25 @@ impl Outputs {
         }
     }
 
-    /// A report, which is HTML by its name as well.
+    /// Adds a report, whose name must end with .html or .htm.
     pub(crate) fn add_report(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
         let is_html =
             path.extension().is_some_and(|end| REPORT_ENDS.iter().any(|html| end.eq_ignore_ascii_case(html)));
-        // A device or a FIFO has no name to choose.
+        // The names of devices and FIFOs cannot be chosen.
         if !is_html && !Identity::of(path).is_ok_and(|file| file.is_none()) {
             let path = path.display().to_string();
-            return Err(Diagnostic::new(format!("a report is HTML, and `{path}` is no name for that"))
+            return Err(Diagnostic::new(format!("a report is HTML, but `{path}` does not end with .html"))
                 .allowed("a name that ends with .html or .htm")
-                .help("a browser prints it as PDF")
+                .help("a browser can print it as PDF")
                 .in_argument(argument, &path));
         }
-        // `-` is no report's name: it has no end.
+        // `-` never reaches this point, because it has no suffix.
         files::check_writable(path).map_err(|error| unwritable(argument, path, &error))?;
         self.reserve(argument, path)
     }
 
-    /// What a scenario names: `key` says where. Nobody typed that name now, so nothing is replaced but earlier results.
+    /// Adds an output that a scenario names with `key`. The user did not type this name now, so
+    /// only earlier results may be replaced.
     pub(crate) fn add_named_in_scenario(&mut self, key: &str, path: &Path) -> Result<(), Diagnostic> {
         let outside = |error| unwritable(key, path, &error);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -80,7 +82,7 @@ impl Outputs {
         self.reserve(key, path)
     }
 
-    /// The results of a scenario in the folder for results, which may be yet to be made.
+    /// Adds the results of a scenario in the folder for results, which may not exist yet.
     pub(crate) fn add_results(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
         check_result(argument, path)?;
         if path.parent().is_some_and(Path::is_dir) {
@@ -92,17 +94,17 @@ impl Outputs {
         file.map_or(Ok(()), |file| self.take(argument, of_scenario, path, Place::File(file)))
     }
 
-    /// A file that is checked elsewhere.
+    /// Adds a file that is checked elsewhere.
     pub(crate) fn reserve(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
         match Identity::of(path) {
             Ok(Some(file)) => self.take(argument, (argument, APART), path, Place::File(file)),
-            // Several may write to a device.
+            // Several outputs may share a device.
             Ok(None) => Ok(()),
             Err(error) => Err(unwritable(argument, path, &error)),
         }
     }
 
-    /// `who` says for later messages who writes there, and `advice` what to do if somebody else does.
+    /// Takes a place. If a later output wants it, the error names `who` and gives `advice`.
     fn take(
         &mut self,
         argument: &str,
@@ -122,7 +124,7 @@ impl Outputs {
     }
 }
 
-/// Writes `contents` to a file, whole or not at all.
+/// Writes `contents` to a file, completely or not at all.
 pub(crate) fn write_file(argument: &str, path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
     files::write_whole(path, contents).map_err(|error| cannot_write(argument, path, &error))
 }
@@ -138,13 +140,13 @@ pub(crate) fn write_json(argument: &str, target: &Path, value: &impl Serialize) 
     }
 }
 
-/// Prints to standard output. That nobody reads it any more (`| head`) is no error.
+/// Prints to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Diagnostic> {
     let mut stdout = io::stdout().lock();
     printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 
-/// What came of printing to standard output.
+/// Returns the result of printing to standard output. A closed pipe is not an error.
 pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -154,13 +156,13 @@ pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
     }
 }
 
-/// Fails if a result would replace anything but an earlier one.
+/// Checks that a result would replace only an earlier result.
 fn check_result(argument: &str, path: &Path) -> Result<(), Diagnostic> {
     files::check_result(path).map_err(|problem| {
         let path = path.display().to_string();
         Diagnostic::new(format!("`{path}` {problem}"))
             .allowed("a new file, or an earlier result of goodqueue, which is replaced")
-            .help("move it away, or give the scenario another name for its results")
+            .help("move it away, or set another name for the results in the scenario")
             .in_argument(argument, &path)
     })
 }

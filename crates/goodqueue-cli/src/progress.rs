@@ -1,4 +1,4 @@
-//! A progress bar for work that takes longer than a moment, signals that end it, and the clock that times runs.
+//! A progress bar, the signals that end a command, and the clock that times runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
@@ -11,19 +11,20 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// Looks on while jobs run.
+/// Shows the progress of jobs.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Thousandths of each job that the bar has been told of.
+    /// Thousandths of each job that the bar has counted.
     told: Vec<AtomicU64>,
     stored: AtomicU64,
     timing: bool,
 }
 
 impl Progress {
-    /// For so many jobs. The bar shows on a terminal only, and only once the work has taken half a second.
+    /// Creates a bar for this number of jobs. It appears only on a terminal, and only after half a
+    /// second.
     pub(crate) fn new(jobs: usize, timing: bool) -> Self {
-        // Work that comes in several parts has the first part's.
+        // A command may show several bars, but signals are handled once.
         static WATCHED: Once = Once::new();
         WATCHED.call_once(watch_signals);
         let bar = ProgressBar::with_draw_target(Some(jobs as u64 * JOB), ProgressDrawTarget::hidden());
@@ -40,12 +41,12 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// True once a signal asked for the end.
+    /// True once a signal has asked for the end.
     pub(crate) fn was_interrupted(&self) -> bool {
         SIGNAL.load(Ordering::SeqCst) != 0
     }
 
-    /// Runs whose results were there already.
+    /// Returns the number of runs that had been finished before.
     pub(crate) fn stored(&self) -> u64 {
         self.stored.load(Ordering::Relaxed)
     }
@@ -81,15 +82,15 @@ impl Watch for Progress {
     }
 }
 
-/// The signal that asked for the end; 0: none.
+/// The signal that asked for the end, or 0.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// The exit code of a command that a signal ended, as shells give it.
+/// Returns the exit code that shells use for a command ended by a signal.
 pub(crate) fn interrupted_code() -> u8 {
     u8::try_from(128 + SIGNAL.load(Ordering::SeqCst)).unwrap_or(130)
 }
 
-/// The first signal asks for a tidy end, the second ends at once. Without a handler the first ends at once anyway.
+/// Handles signals: the first asks for a tidy end, the second ends the process at once.
 fn watch_signals() {
     let again = Arc::new(AtomicBool::new(false));
     for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
@@ -99,7 +100,7 @@ fn watch_signals() {
     }
 }
 
-/// True of the signal of a closed terminal under `nohup`.
+/// True of SIGHUP under `nohup`.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -118,8 +119,8 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[cfg(not(unix))]
 const ENDING: [i32; 2] = [SIGINT, SIGTERM];
 
-/// What the bar counts per job.
+/// Units of the bar per job.
 const JOB: u64 = 1000;
 
-/// Nobody wants to see a bar for less.
+/// Time before the bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);

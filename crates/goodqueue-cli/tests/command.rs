@@ -1,4 +1,5 @@
-//! The command as its users meet it: results that repeat to the byte, errors that say what to do, files that appear whole.
+//! The command as its users meet it: results that repeat to the byte, errors that say what to do,
+//! files that appear whole.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -411,7 +412,7 @@ fn a_sweep_that_was_run_before_is_not_run_again() {
         .expect("readable");
     std::fs::remove_file(lost.path()).expect("removed");
     let again = run();
-    assert!(String::from_utf8_lossy(&again.stderr).contains("3 of 4 runs were there already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("3 of 4 runs had been finished before"));
     assert_eq!(stdout(&again), stdout(&first));
     assert!(std::fs::read(folder.path().join("out/small.json")).expect("written") == results);
 }

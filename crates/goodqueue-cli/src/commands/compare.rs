@@ -1,4 +1,4 @@
-//! `goodqueue compare`: one bottleneck, one traffic mix, several disciplines side by side.
+//! `goodqueue compare`: several disciplines on one bottleneck with one traffic mix.
 
 use std::path::PathBuf;
 
@@ -19,67 +19,72 @@ use crate::messages::say;
 use crate::output::{self, Outputs};
 use crate::table;
 
-/// Compare queue disciplines on one bottleneck under one traffic mix: the main job.
+/// Compare queue disciplines on one bottleneck with one traffic mix.
 ///
-/// Without arguments: the RRUL load (4 CUBIC downloads, 4 uploads, a ping every 200 ms) on a 10/1 Mbit/s line with a base
-/// round-trip time of 50 ms, for 60 simulated seconds.
+/// This is the main command. Without arguments it simulates the RRUL load (4 CUBIC downloads, 4
+/// uploads, a ping every 200 ms) on a 10/1 Mbit/s line with a base round-trip time of 50 ms, for 60
+/// seconds.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rates are as in tc (10mbit, 1gbit, 500kbit) or as people write them (10 Mbit/s); times as in 50ms, 2s.
+    after_help = "Rates are given as in tc (10mbit, 1gbit, 500kbit) or with usual units (10 Mbit/s), times as in 50ms or 2s.
 
 Examples:
   goodqueue compare --rate 50mbit --up 10mbit --rtt 20ms --report report.html
-  goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms interval 100ms ecn' --qdisc pie
+  goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms ecn' --qdisc pie
   goodqueue compare --trace-down lte.down --trace-up lte.up --time 2min
   goodqueue compare --seeds 10 --json results.json
   goodqueue compare rtt-fairness --qdisc sfq --qdisc fq_codel
-  goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel      the kernel's TCP, without root
-  goodqueue compare --both --rate 10mbit --report both.html               ... beside the simulated one"
+  goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel   real packets, without root
+  goodqueue compare --both --rate 10mbit --report both.html            real and simulated packets"
 )]
 pub(crate) struct CompareArgs {
-    /// A scenario file (or the name of one that comes with goodqueue) to start from instead of the default.
+    /// Scenario to start from instead of the default: a file, or a built-in name (see `goodqueue
+    /// list scenarios`).
     scenario: Option<String>,
-    /// A discipline in tc's grammar; may be given several times [default: six of them].
+    /// Discipline in tc's grammar, such as 'fq_codel target 13ms'; repeat for several [default:
+    /// pfifo, red, pie, codel, sfq, fq_codel].
     #[arg(long, value_name = "TC")]
     qdisc: Vec<String>,
-    /// Rate towards the client [default: 10mbit].
+    /// Rate towards the client, such as 50mbit [default: 10mbit].
     #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
-    /// Rate from the client [default: 1mbit; the rate down if that is given].
+    /// Rate from the client, such as 10mbit [default: 1mbit, or the value of --rate].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
-    /// Base round-trip time [default: 50ms].
+    /// Round-trip time without queueing, such as 20ms [default: 50ms].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     rtt: Option<String>,
-    /// TCP flows in each direction [default: 4].
+    /// Number of TCP flows in each direction [default: 4].
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     flows: Option<String>,
-    /// Simulated time [default: 60s].
+    /// Duration of each run [default: 60s, or 20s with --live or --both].
     #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     time: Option<String>,
     /// Seed of the first run [default: 1].
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     seed: Option<String>,
-    /// Number of repetitions, with seeds that follow each other [default: 1].
+    /// Number of repetitions, with consecutive seeds [default: 1].
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
     seeds: Option<String>,
-    /// A Mahimahi trace that is the link towards the client.
+    /// Mahimahi trace to use as the link towards the client.
     #[arg(long, value_name = "FILE")]
     trace_down: Option<String>,
-    /// A Mahimahi trace that is the link from the client.
+    /// Mahimahi trace to use as the link from the client.
     #[arg(long, value_name = "FILE")]
     trace_up: Option<String>,
-    /// Set any key of the scenario, as in `--set tcp.ecn=true`; may be given several times.
+    /// Set a key of the scenario, as in `--set tcp.ecn=true`; repeat for several. `goodqueue
+    /// explain scenario` lists all keys.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Do it with real packets and the kernel's TCP, through the live bottleneck (Linux): --time defaults to 20s, each
-    /// discipline takes so long.
+    /// Send real packets with the kernel's TCP through a live bottleneck instead of simulating
+    /// (Linux only). The runs take real time, one after another.
     #[arg(long)]
     live: bool,
-    /// Do both, and show how far they are apart; the simulated TCP is then Linux's unless the scenario says otherwise.
+    /// Run both the simulation and the live test, and print the differences. The simulation then
+    /// uses Linux's TCP unless the scenario sets another.
     #[arg(long, conflicts_with = "live")]
     both: bool,
-    /// With --live or --both: run although sudo was used and nothing needs it.
+    /// With --live or --both: allow sudo, although it is not needed.
     #[arg(long)]
     allow_root: bool,
     #[command(flatten)]
@@ -115,7 +120,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
         say("interrupted");
         return Ok(ending);
     }
-    // With JSON on standard output, the table would be in its way.
+    // A table would garble JSON on standard output.
     if !args.how.takes_stdout() {
         output::print(&format!("{}\n{}", headline(&results.scenario, "simulated"), table::render(&results)))?;
     }
@@ -125,7 +130,7 @@ pub(crate) fn main(args: &CompareArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Refuses options that would change nothing.
+/// Refuses options that would have no effect.
 fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), Diagnostic> {
     let how = &args.how;
     let is_live = args.live || args.both;
@@ -134,17 +139,17 @@ fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), 
         (
             "--timing",
             how.timing && !prepared.writes_json(),
-            "the CPU time of runs is shown in the JSON only",
+            "CPU times appear in the JSON only",
             "add `--json FILE`",
         ),
         (
             "--series",
             how.series.is_some() && !writes_series,
-            "time series are shown in the JSON, the report and exports only",
+            "time series appear in the JSON, the report and exports only",
             "add `--json FILE`, `--report FILE.html` or `--export FILE`",
         ),
-        ("--jobs", how.jobs.is_some() && args.live, "live runs are made one after the other", "leave it out"),
-        ("--allow-root", args.allow_root && !is_live, "nothing is done live", "leave it out"),
+        ("--jobs", how.jobs.is_some() && args.live, "live runs are made one after another", "omit it"),
+        ("--allow-root", args.allow_root && !is_live, "it applies to --live and --both only", "omit it"),
     ] {
         if is_idle {
             return Err(Diagnostic::new(format!("`{option}` has no effect: {why}")).help(help));
@@ -153,14 +158,14 @@ fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), 
     Ok(())
 }
 
-/// Real time passes in real time: nobody should wait for six minutes who has not asked to.
+/// Returns the duration. Live runs default to a shorter one, because they take real time.
 fn time(args: &CompareArgs) -> Option<String> {
     let is_set = args.scenario.is_some() || args.set.iter().any(|setting| key(setting) == "duration");
     let live = args.live || args.both;
     args.time.clone().or_else(|| (live && !is_set).then(|| "20s".to_owned()))
 }
 
-/// What is compared with Linux is simulated as Linux.
+/// Returns the settings of the scenario. With --both, the simulation imitates Linux by default.
 fn settings(args: &CompareArgs) -> Vec<String> {
     let of_tcp = |setting: &String| ["tcp", "tcp.profile"].contains(&key(setting));
     let is_set = args.scenario.is_some() || args.set.iter().any(of_tcp);
@@ -171,7 +176,7 @@ fn settings(args: &CompareArgs) -> Vec<String> {
     settings
 }
 
-/// The key of `--set KEY=VALUE`.
+/// Returns the key of `--set KEY=VALUE`.
 fn key(setting: &str) -> &str {
     setting.split('=').next().unwrap_or_default().trim()
 }
@@ -181,12 +186,12 @@ fn live(_: &CompareArgs, _: &Document) -> Outcome {
     Err(Diagnostic::new("a live bottleneck needs Linux"))
 }
 
-/// With real packets, one job after the other; with `--both` simulated as well.
+/// Runs the jobs live, one after another. With --both, simulates them as well.
 #[cfg(target_os = "linux")]
 fn live(args: &CompareArgs, document: &Document) -> Outcome {
     if let Some(target) = args.how.packets.first() {
-        return Err(Diagnostic::new("packets are written of simulated runs only")
-            .help("`goodqueue shell --pcap FILE --record FILE` writes those of a live one")
+        return Err(Diagnostic::new("packets can be written of simulated runs only")
+            .help("`goodqueue shell --pcap FILE --record FILE` writes the packets of a live bottleneck")
             .in_argument("--packets", &target.display().to_string()));
     }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
@@ -195,7 +200,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.runs().count();
     let mut live = Vec::new();
-    // Before any simulation: a process with several threads cannot make namespaces.
+    // The live runs come first: a process with several threads cannot create namespaces.
     for number in 0..count {
         let job = &*prepared.runs().job(number)?;
         let time = units::show_time(job.config.duration);
@@ -213,7 +218,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         }
         return Ok(Ending::Done);
     }
-    // The same jobs, so that both halves have the time series that a report or an export needs.
+    // Simulates the same jobs, so that both have the time series for a report or an export.
     let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
         say("interrupted");
@@ -237,7 +242,7 @@ fn report_path(args: &CompareArgs) -> Option<&PathBuf> {
     args.how.report.as_ref()
 }
 
-/// The scenario in one line.
+/// Describes the scenario in one line.
 fn headline(scenario: &serde_json::Value, means: &str) -> String {
     let link = &scenario["link"];
     let rate = |side: &serde_json::Value| match side {
@@ -266,7 +271,7 @@ fn headline(scenario: &serde_json::Value, means: &str) -> String {
     )
 }
 
-/// The base round-trip time of the flows, from the shortest to the longest.
+/// Returns the range of the flows' base round-trip times.
 fn base_rtt(scenario: &serde_json::Value) -> String {
     let time = |value: &serde_json::Value| units::time(value.as_str()?).ok();
     let flows = scenario["flows"].as_array().map_or(&[][..], Vec::as_slice);

@@ -1,4 +1,5 @@
-//! `goodqueue explain`: the page of a discipline or of the scenario format, as it stands at the top of its file.
+//! `goodqueue explain`: the documentation of a discipline or of the scenario format, as written at
+//! the top of its source file.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,20 +12,21 @@ use serde_json::json;
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// Explain a queue discipline (what it does, its state, parameters, deviations, cost) or the format of scenario files.
+/// Print the documentation of a queue discipline or of the scenario format.
 ///
-/// The text is Markdown, and the same as in the library's documentation.
+/// A discipline's page describes its behaviour, state, parameters, deviations from its RFC and from
+/// Linux, and cost. The text is Markdown, and the same as in the documentation of the library.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue explain codel
-  goodqueue explain fq_nocodel      a preset: the page of the discipline it stands for
+  goodqueue explain fq_nocodel      a preset: its settings, and the page of its discipline
   goodqueue explain scenario        every key of a scenario file, with its default
-  goodqueue explain --deviations    how every discipline differs from its RFC and from Linux")]
+  goodqueue explain --deviations    differences of every discipline from its RFC and from Linux")]
 pub(crate) struct ExplainArgs {
-    /// A discipline, a preset, or `scenario`.
+    /// Name of a discipline or a preset, or `scenario`.
     #[arg(required_unless_present = "deviations")]
     name: Option<String>,
-    /// The deviations of all disciplines, as docs/DEVIATIONS.md has them.
+    /// Print the deviations of all disciplines from their RFCs and from Linux.
     #[arg(long, conflicts_with = "name")]
     deviations: bool,
     /// Write the page as JSON to a file, or to standard output (-).
@@ -47,10 +49,11 @@ pub(crate) fn main(args: &ExplainArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Every discipline's page, by its name; made by the build script from the library's files.
+/// The pages of all disciplines, by name. The build script takes them from the library's source
+/// files.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The name under which the scenario format is explained, and its page, from the library that reads it.
+/// The name of the page of the scenario format.
 const SCENARIO: &str = "scenario";
 const SCENARIO_PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/scenario.md"));
 
@@ -84,7 +87,7 @@ fn page(kind: &str) -> Option<&'static str> {
     PAGES.iter().find(|page| page.0 == kind).map(|page| page.1)
 }
 
-/// The section "Deviations" of every page.
+/// Returns the section "Deviations" of every page.
 fn deviations() -> String {
     let mut text = String::from(
         "# Deviations\n\nHow each discipline differs from its RFC or paper, and from Linux. Taken from the pages of the \
@@ -92,7 +95,7 @@ fn deviations() -> String {
     );
     let mut written: Vec<&str> = Vec::new();
     for &(_, page) in PAGES {
-        // Disciplines of one file share its page.
+        // Disciplines in one file share its page.
         if written.contains(&page) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! `goodqueue list`: what there is, with defaults and where they come from.
+//! `goodqueue list`: disciplines, congestion controls, profiles, scenarios and claims, with
+//! defaults and sources.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,20 +22,20 @@ use super::run::scenario_names;
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// List disciplines, congestion controls, TCP profiles, scenarios or the claims of papers, with defaults and their
-/// sources.
+/// List disciplines, congestion controls, TCP profiles, scenarios or the claims of papers, with
+/// defaults and their sources.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  goodqueue list                    what there is to list, and how much of it
+  goodqueue list                    an overview of all kinds
   goodqueue list qdiscs
   goodqueue list qdiscs codel
   goodqueue list profiles linux
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
-    /// What to list [default: how much there is of each].
+    /// Kind of entries to list [default: an overview of all kinds].
     #[arg(value_name = "qdiscs|tcps|profiles|scenarios|claims")]
     what: Option<What>,
-    /// Only the one of this name.
+    /// Show only the entry with this name.
     name: Option<String>,
     /// Write the list as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
@@ -47,11 +48,11 @@ enum What {
     Qdiscs,
     /// Congestion controls.
     Tcps,
-    /// Stack profiles: whose TCP it is, with its settings.
+    /// TCP profiles: settings that imitate a TCP implementation.
     Profiles,
-    /// Scenario files that come with goodqueue.
+    /// Built-in scenarios.
     Scenarios,
-    /// What the papers claim that `goodqueue reproduce` tries.
+    /// Claims of papers that `goodqueue reproduce` checks.
     Claims,
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// A line for each sort of things: how many there are, and their names if these fit.
+/// Lists all kinds: the number of entries, and the names if they fit.
 fn overview() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     let mut rows = (Vec::new(), Vec::new());
     for what in What::value_variants() {
@@ -113,7 +114,7 @@ fn overview() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     Ok(rows)
 }
 
-/// So many names are shown one by one in the overview.
+/// Longest list of names in the overview.
 const MOST_NAMES: usize = 40;
 
 fn qdiscs() -> (Vec<Value>, Vec<String>) {
@@ -121,7 +122,7 @@ fn qdiscs() -> (Vec<Value>, Vec<String>) {
     kinds.chain(registry::PRESETS.iter().map(preset)).unzip()
 }
 
-/// A name for a discipline with certain settings: an entry of its own, with the discipline it stands for.
+/// Returns the entry of a preset: a name for a discipline with certain settings.
 fn preset(preset: &Preset) -> (Value, String) {
     let settings: Vec<String> =
         preset.settings.iter().map(|(parameter, value)| format!("{parameter} {value}")).collect();
@@ -177,10 +178,12 @@ fn qdisc_text(kind: &Kind) -> String {
         let _ = writeln!(text, "  {:21}  {}", keyword.name, keyword.doc);
     }
     match kind.children {
-        Children::One => text.push_str("  [QDISC] holds another discipline\n"),
-        Children::Bands => text.push_str("  [BAND: QDISC] holds a discipline for each band, from 1\n"),
+        Children::One => text.push_str("  [QDISC] contains another discipline\n"),
+        Children::Bands => {
+            text.push_str("  [BAND: QDISC] contains a discipline for each band, numbered from 1\n")
+        }
         Children::Classes(parameters) => {
-            text.push_str("  [CLASS PARAMETERS: QDISC] holds classes, each with a discipline\n");
+            text.push_str("  [CLASS PARAMETERS: QDISC] contains classes, each with a discipline\n");
             text.push_str(&parameters_text("    ", parameters));
         }
         _ => {}
@@ -290,7 +293,7 @@ fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
             let _ = writeln!(text, "  {key:18}  {value}");
         }
         for (plain, variant) in profile.controllers {
-            let _ = writeln!(text, "  cc {plain:15}  stands for {variant}");
+            let _ = writeln!(text, "  cc {plain:15}  selects {variant}");
         }
         for source in profile.sources {
             let _ = writeln!(text, "  [{source}]");
@@ -300,7 +303,7 @@ fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     Ok(rows)
 }
 
-/// What a flow of a scenario has under this profile if it says nothing else; first what `[tcp]` can set.
+/// Returns the settings of a flow under this profile, first those that `[tcp]` can change.
 fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic> {
     let mut document = Document::default();
     let set = vec![format!("tcp.profile={}", profile.name)];

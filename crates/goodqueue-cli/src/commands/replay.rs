@@ -1,4 +1,5 @@
-//! `goodqueue replay`: recorded arrivals in, each packet's fate out, or the difference from the recorded fates.
+//! `goodqueue replay`: recorded arrivals through a discipline, and a comparison with the recorded
+//! fates.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,37 +22,39 @@ use crate::output::{self, Outputs};
 
 /// Feed recorded arrivals to a discipline, packet by packet.
 ///
-/// A recording holds arrivals (and, if it was made on a real kernel, what the kernel did with them). Without --compare
-/// the fate of every packet is printed as JSON lines: ["X", t_ns, seq, bytes, tos] when it leaves, ["D", t_ns, seq,
-/// reason] when it is dropped. With --compare our fates are compared with the recorded ones.
+/// A recording contains arrivals. If it was made on a real kernel, it also contains the kernel's
+/// decisions. Without --compare, the fate of every packet is printed as JSON lines: ["X", t_ns,
+/// seq, bytes, tos] when it leaves, ["D", t_ns, seq, reason] when it is dropped. With --compare,
+/// our fates are compared with the recorded ones.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue replay codel_default.jsonl.gz
   goodqueue replay *.jsonl.gz --compare
   goodqueue replay codel_default.jsonl.gz --qdisc 'pie target 15ms' --rate 5mbit")]
 pub(crate) struct ReplayArgs {
-    /// Recordings: JSON lines, gzip or not.
+    /// Recordings as JSON lines, plain or compressed with gzip.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The discipline, in tc's grammar [default: the recording's, `variant linux` where there is one].
+    /// Discipline in tc's grammar [default: the recording's, in its `variant linux` if there is
+    /// one].
     #[arg(long, value_name = "TC")]
     qdisc: Option<String>,
     /// Rate of the link [default: the recording's].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
-    /// Compare with the recorded fates; exit code 1 if they differ.
+    /// Compare with the recorded fates. The exit code is 1 if they differ.
     #[arg(long)]
     compare: bool,
     /// Write the result as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the statistics of each recording's discipline at the end to a file, or to standard output (-), as
-    /// `tc -s -j qdisc show` prints them.
+    /// Write the final statistics of each recording's discipline to a file, or to standard output
+    /// (-), in the format of `tc -s -j qdisc show`.
     #[arg(long, value_name = "FILE")]
     tc_stats: Option<PathBuf>,
 }
 
-/// One line of the comparison.
+/// The comparison of one recording.
 #[derive(Serialize)]
 struct Comparison {
     file: String,
@@ -103,7 +106,7 @@ fn answer(args: &ReplayArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Compares every file with its own record.
+/// Compares every file with its recorded fates.
 fn compare(args: &ReplayArgs) -> Outcome {
     let mut comparisons = Vec::new();
     let mut statistics = Vec::new();
@@ -129,13 +132,13 @@ fn compare(args: &ReplayArgs) -> Outcome {
         output::print(&table(&comparisons))?;
     }
     match refused {
-        Some(_) => Err(Diagnostic::new("some recordings could not be compared; the messages above say why")),
+        Some(_) => Err(Diagnostic::new("some recordings could not be compared; see the messages above")),
         None if comparisons.iter().all(|comparison| comparison.equal) => Ok(Ending::Done),
         None => Ok(Ending::CheckFailed),
     }
 }
 
-/// A discipline's statistics, with the name of its recording.
+/// Adds the name of the recording to a discipline's statistics.
 fn tc_stats(name: &str, mut left: Vec<Value>) -> Vec<Value> {
     for qdisc in &mut left {
         qdisc["goodqueue"]["recording"] = Value::from(name);
@@ -166,15 +169,15 @@ fn table(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// A recording, read whole, and the discipline that it goes through.
+/// A complete recording, and the discipline for the replay.
 struct Input {
     name: String,
     header: Header,
     config: AnyConfig,
-    /// What the recording's discipline was changed to, change by change.
+    /// Configurations to which the recorded discipline was changed, in order.
     changes: Vec<AnyConfig>,
     rate: Rate,
-    /// What the header says of all packets.
+    /// Fields of the header that apply to all packets.
     arrivals: Arrivals,
     rows: Vec<Row>,
 }
@@ -187,25 +190,25 @@ impl Input {
         let rate = match &args.rate {
             Some(text) => units::rate(text).map_err(|error| error.in_argument("--rate", text))?,
             None => header.rate().ok_or_else(|| {
-                Diagnostic::new("the recording does not say the rate of its link")
+                Diagnostic::new("the recording does not contain the rate of its link")
                     .help("give one, as in `--rate 10mbit`")
                     .in_file(&name)
             })?,
         };
         if rate.as_bps() == 0 {
-            return Err(Diagnostic::new("a link of rate 0 carries nothing").in_argument("--rate", "0"));
+            return Err(Diagnostic::new("a link with a rate of 0 carries nothing").in_argument("--rate", "0"));
         }
         let link = Link { rate, ..Link::default() };
         let rows: Vec<Row> = recording.take(MOST_ROWS + 1).collect::<Result<_, _>>()?;
         if rows.len() > MOST_ROWS {
             return Err(Diagnostic::new(format!("the recording has more than {MOST_ROWS} rows"))
-                .help("cut it: the rows of its first minutes are a recording, too")
+                .help("shorten it: its first minutes are a valid recording, too")
                 .in_file(&name));
         }
         let (config, changes) = match (&args.qdisc, &header.qdisc) {
             (Some(line), _) => {
                 let config = tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?;
-                // What changed the recorded discipline is not for another one.
+                // The recorded changes do not apply to another discipline.
                 (config, Vec::new())
             }
             (None, Some(_)) => recording::configs(&header.commands(), &rows, &link, Some("linux"))
@@ -220,7 +223,7 @@ impl Input {
         Ok(Self { name, header, config, changes, rate, arrivals, rows })
     }
 
-    /// Reports the fate of every packet; returns the statistics at the end.
+    /// Replays the recording and reports the fate of every packet. Returns the final statistics.
     fn replay(&self, mut report: impl FnMut(Fate)) -> Vec<Value> {
         let mut draws = Recorded::default();
         for row in &self.rows {
@@ -228,11 +231,12 @@ impl Input {
                 draws.push(*value);
             }
         }
-        // A recording of our own names the seed instead of every draw.
+        // Our own recordings contain the seed instead of every random number.
         let seed = self.header.other.get("qdisc_seed").and_then(Value::as_u64).unwrap_or(0);
         let (salt, random) = match self.header.other.get("qdisc_stream").and_then(Value::as_u64) {
             _ if draws.remaining() > 0 => (0, Source::Recorded(draws)),
-            // Of a simulated run: its queues draw from streams of its seed, first what gives the salt of their hashes.
+            // The queues of a simulated run draw from numbered streams of its seed, first for the
+            // salt of their hashes.
             Some(stream) => {
                 let mut generator = Xoshiro256PlusPlus::stream(seed, stream);
                 let key = self.header.other.get("qdisc_hash_key").and_then(Value::as_u64).unwrap_or(0);
@@ -252,8 +256,8 @@ impl Input {
         let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {
             if let Some(arrival) = arrivals.next(row) {
-                // Recordings are in the order of events: a packet that left at this instant left before this
-                // arrival.
+                // Recordings are in order of events, so a packet that left at this instant left
+                // before this arrival.
                 if served_at == Some(arrival.at) {
                     link.run_until(&mut qdisc, arrival.at + Duration::from_nanos(1), &mut report);
                 }
@@ -278,15 +282,15 @@ impl Input {
         let recorded: Vec<&Row> =
             self.rows.iter().filter(|row| matches!(row, Row::Exit { .. } | Row::Drop { .. })).collect();
         if recorded.is_empty() {
-            return Err(Diagnostic::new("the recording holds no fates to compare with").in_file(&name));
+            return Err(Diagnostic::new("the recording contains no fates to compare with").in_file(&name));
         }
         let mut ours = Vec::new();
-        // A recording that says where it ends has no fates of the packets that were queued then.
+        // A recording with an explicit end lacks the fates of packets that were queued then.
         let stated = self.header.other.get("t_end_ns").and_then(Value::as_u64).map(Instant::from_nanos);
         let ended = self.rows.iter().find_map(|row| if let Row::End { t } = row { Some(*t) } else { None });
         let end = stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX);
         let left = self.replay(|fate| {
-            // What happened at the very end may have happened before it or after it.
+            // An event at exactly the end may belong to either side of it.
             if fate.at() < end || fate.at() == end && ours.len() < recorded.len() {
                 ours.push(fate);
             }
@@ -315,7 +319,7 @@ fn row_of(fate: &Fate) -> Row {
     }
 }
 
-/// A fate without what a recording need not know: why a packet was dropped.
+/// Describes a fate without the reason of a drop, which a recording may lack.
 fn in_words(row: &Row) -> String {
     match row {
         Row::Exit { t, seq, bytes, tos } => {
@@ -327,5 +331,5 @@ fn in_words(row: &Row) -> String {
     }
 }
 
-/// Rows of a recording are held until it was compared. A few bytes of gzip may stand for millions.
+/// Rows of a recording, which are kept in memory. A few bytes of gzip may stand for millions.
 const MOST_ROWS: usize = 20_000_000;

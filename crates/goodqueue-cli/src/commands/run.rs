@@ -1,4 +1,4 @@
-//! `goodqueue run`: scenario files, sweeps included; goes on where it was stopped.
+//! `goodqueue run`: scenario files, including sweeps. An interrupted sweep resumes.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -24,69 +24,71 @@ use crate::table;
 
 /// Run scenario files: every discipline, every point of the sweep, every seed.
 ///
-/// Each finished run is kept in the folder given with --out, so a sweep that was stopped goes on where it was. The results
-/// of a scenario are written there as NAME.json, and NAME.html with --report.
+/// Each finished run is kept in the folder given with --out, so an interrupted sweep resumes. The
+/// results of a scenario are written there as NAME.json, and with --report also as an HTML report.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue run rrul-10-1
-  goodqueue run rrul-100-100                       a scenario that comes with goodqueue (see `list scenarios`)
-  goodqueue run sweep.toml --out results --jobs 8  ... interrupted, and the same again: goes on
+  goodqueue run rrul-100-100                       a built-in scenario
+  goodqueue run sweep.toml --out results --jobs 8  repeat the command to resume an interrupted sweep
   goodqueue run rrul-10-1 --seeds 30 --set link.rtt=20ms --report rrul.html")]
 pub(crate) struct RunArgs {
-    /// Scenario files, or names of scenarios that come with goodqueue.
+    /// Scenario files, or names of built-in scenarios (see `goodqueue list scenarios`).
     #[arg(required = true, value_name = "SCENARIO")]
     scenarios: Vec<String>,
-    /// Folder for results.
+    /// Folder for results and finished runs.
     #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
     out: PathBuf,
-    /// Simulated time [default: as the scenario says].
+    /// Simulated time of each run, such as 30s [default: from the scenario].
     #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     time: Option<String>,
-    /// Number of repetitions, with seeds that follow each other.
+    /// Number of repetitions, with consecutive seeds [default: from the scenario].
     #[arg(long, value_name = "N")]
     seeds: Option<String>,
-    /// Set a key of the scenario, as in `--set link.up=1mbit`; may be given several times.
+    /// Set a key of the scenario, as in `--set link.up=1mbit`; repeat for several. `goodqueue
+    /// explain scenario` lists all keys.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
     how: How,
 }
 
-/// How to run and what to write: the same for every command that simulates.
+/// Options that all simulating commands share.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct How {
-    /// Runs at the same time, at most 1024 [default: the number of processors].
+    /// Number of parallel runs, at most 1024 [default: the number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     pub(crate) jobs: Option<u16>,
     /// Write the results as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a report to look at: one HTML file that needs nothing else.
+    /// Write a report: one self-contained HTML file.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Put time series with this step into the JSON, as in `--series 100ms`.
+    /// Add time series with this step to the JSON, as in `--series 100ms`.
     #[arg(long, value_name = "STEP", allow_hyphen_values = true, value_parser = signed)]
     pub(crate) series: Option<String>,
-    /// Write the time series for other programs, by the end of the name: .flent.gz (Flent), .parquet or .csv; may be given
-    /// several times. Several runs make several files for Flent.
+    /// Write the time series for other programs; repeat for several. The format follows from the
+    /// file name: .flent.gz (Flent), .parquet or .csv. For Flent, each run becomes a file.
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Vec<PathBuf>,
-    /// Write every packet of the bottleneck, when it came, when it left and what became of it, by the end of the name: .csv or
-    /// .parquet (a table), .pcapng (Wireshark), .jsonl or .jsonl.gz (`goodqueue replay`); may be given several times.
-    /// Several runs make several files.
+    /// Write every packet of the bottleneck with its arrival, departure and fate; repeat for
+    /// several. The format follows from the file name: .csv or .parquet (a table), .pcapng
+    /// (Wireshark), .jsonl or .jsonl.gz (`goodqueue replay`). Each run becomes a file.
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Vec<PathBuf>,
-    /// Write the queues' statistics at the end of each run to a file, or to standard output (-), as `tc -s -j qdisc show`
-    /// prints them.
+    /// Write the final statistics of the queues of each run to a file, or to standard output (-),
+    /// in the format of `tc -s -j qdisc show`.
     #[arg(long, value_name = "FILE")]
     pub(crate) tc_stats: Option<PathBuf>,
-    /// Put the CPU time of each run into the JSON; it differs from run to run, all else never does.
+    /// Add the CPU time of each run to the JSON. CPU time varies between runs; everything else is
+    /// reproducible.
     #[arg(long)]
     pub(crate) timing: bool,
 }
 
 impl How {
-    /// The options given that stand for keys of the scenario, with these keys.
+    /// Returns the given options that set keys of the scenario, with these keys.
     pub(crate) fn keys(&self) -> Vec<(&'static str, &'static str)> {
         [
             ("--json", "output.json", self.json.is_some()),
@@ -98,7 +100,7 @@ impl How {
         .collect()
     }
 
-    /// True if something is written to standard output in whose way a table would be.
+    /// True if standard output is taken by an output that a table would garble.
     pub(crate) fn takes_stdout(&self) -> bool {
         [&self.json, &self.tc_stats].into_iter().flatten().any(|target| target.as_os_str() == "-")
     }
@@ -124,7 +126,7 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
         {
             if let Some(target) = target {
                 return Err(Diagnostic::new("one file cannot hold the results of several scenarios")
-                    .help("leave it out: each scenario's results go to the folder given with --out")
+                    .help("omit the option: each scenario's results go to the folder given with --out")
                     .in_argument(argument, &target.display().to_string()));
             }
         }
@@ -136,14 +138,14 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
         outputs.add_results("--out", &scenario.results_in(&args.out))?;
         prepared.push(scenario);
     }
-    // Only now that all of the input is known to be good is anything written.
+    // Nothing is written before all input is known to be valid.
     let store = Store::open(&args.out.join("runs"))?;
     for scenario in &prepared {
         let (results, ending) = simulate(scenario, &args.how, Some(&store))?;
         let json = scenario.results_in(&args.out);
         if ending == Ending::Interrupted {
             say(format_args!(
-                "interrupted: {} runs are kept in {}; the same command goes on from there",
+                "interrupted: {} finished runs are kept in {}; repeat the command to resume",
                 results.runs.len(),
                 args.out.display()
             ));
@@ -157,14 +159,14 @@ pub(crate) fn main(args: &RunArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// A scenario that is known to be good, and where its results go.
+/// A valid scenario, and the destinations of its results.
 pub(crate) struct Prepared {
     runs: Runs<'static>,
-    /// The resolved scenario; of a sweep, its first point.
+    /// The resolved scenario; for a sweep, its first point.
     scenario: Scenario,
     json: Option<PathBuf>,
     report: Option<PathBuf>,
-    /// The time series are for the report only.
+    /// True if time series are needed for the report only.
     drop_series: bool,
 }
 
@@ -199,7 +201,7 @@ pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> 
         Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
         None => first.output.series,
     };
-    // Flent's own step, so that its plots of runs and of measurements are alike.
+    // Flent's own step makes its plots of runs and of measurements alike.
     let step = asked.or(flent.then_some(FLENT_STEP)).or_else(|| {
         let wanted = report.is_some() || !how.export.is_empty();
         wanted.then(|| report_step(first.duration))
@@ -220,7 +222,7 @@ pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> 
     Ok(Prepared { runs, json, report, drop_series: asked.is_none(), scenario: first })
 }
 
-/// Runs a scenario and writes what was asked for.
+/// Runs a scenario and writes the requested outputs.
 pub(crate) fn simulate(
     scenario: &Prepared,
     how: &How,
@@ -233,7 +235,7 @@ pub(crate) fn simulate(
     Ok((finish(scenario, how, runs)?, ending))
 }
 
-/// Runs a scenario and writes nothing. After an interruption only the finished runs are returned.
+/// Runs a scenario and writes nothing. After an interruption, returns the finished runs.
 pub(crate) fn simulate_runs(
     scenario: &Prepared,
     how: &How,
@@ -245,13 +247,13 @@ pub(crate) fn simulate_runs(
     progress.clear();
     let runs: Vec<_> = outcome?.into_iter().flatten().collect();
     if progress.stored() > 0 {
-        say(format_args!("{} of {} runs were there already", progress.stored(), count));
+        say(format_args!("{} of {} runs had been finished before", progress.stored(), count));
     }
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
     Ok((runs, ending))
 }
 
-/// Makes results of the runs of a scenario, and writes what was asked for.
+/// Computes the results of a scenario's runs and writes the requested outputs.
 pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
     let mut results = results(scenario.to_json(), runs);
     let statistics = tc_stats(&mut results);
@@ -290,34 +292,35 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
 }
 
 impl Prepared {
-    /// Where the results are in the folder for results.
+    /// Returns the path of the results in the folder for results.
     fn results_in(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.json", self.scenario.name))
     }
 
-    /// What is to be run.
+    /// Returns the runs to make.
     #[cfg(target_os = "linux")]
     pub(crate) const fn runs(&self) -> &Runs<'static> {
         &self.runs
     }
 
-    /// The resolved scenario; of a sweep, its first point.
+    /// The resolved scenario; for a sweep, its first point.
     #[cfg(target_os = "linux")]
     pub(crate) const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// True if results are written as JSON beside those that `run` keeps.
+    /// True if results are written as JSON in addition to those that `run` keeps.
     pub(crate) const fn writes_json(&self) -> bool {
         self.json.is_some()
     }
 
-    /// True if time series go anywhere.
+    /// True if any output contains time series.
     pub(crate) const fn writes_series(&self) -> bool {
         self.json.is_some() || self.report.is_some()
     }
 
-    /// The scenario as resolved: the first point's, and beside it the values of each swept key.
+    /// Returns the resolved scenario; for a sweep, its first point and the values of each swept
+    /// key.
     fn to_json(&self) -> Value {
         let mut scenario = self.scenario.to_json();
         let swept = self.runs.sweep().values();
@@ -328,7 +331,7 @@ impl Prepared {
     }
 }
 
-/// Takes the statistics of all queues out of the results: one array, in which each tells which run it was in.
+/// Moves the statistics of all queues out of the results into one array. Each entry names its run.
 fn tc_stats(results: &mut Results) -> Vec<Value> {
     let mut all = Vec::new();
     for run in &mut results.runs {
@@ -341,7 +344,8 @@ fn tc_stats(results: &mut Results) -> Vec<Value> {
     all
 }
 
-/// The names that scenarios may use: those of the congestion controls are theirs to know.
+/// Returns the names that scenarios may use. Only the TCP crate knows those of the congestion
+/// controls.
 pub(crate) fn scenario_names() -> Names<'static> {
     static CONTROLS: LazyLock<Vec<&str>> = LazyLock::new(|| goodqueue_tcp::registry::names().collect());
     Names { cc: &CONTROLS, ..Names::default() }
@@ -350,13 +354,14 @@ pub(crate) fn scenario_names() -> Names<'static> {
 fn series_step(text: &str) -> Result<Duration, Diagnostic> {
     let step = goodqueue_tc::units::time(text)?;
     if step < SHORTEST_STEP {
-        return Err(Diagnostic::new(format!("a step of {step} makes more points than anybody can look at"))
-            .allowed("1ms or more"));
+        return Err(
+            Diagnostic::new(format!("a step of {step} would make too many points")).allowed("1ms or more")
+        );
     }
     Ok(step)
 }
 
-/// The command as it was typed, for whoever looks at the report later.
+/// Returns the command as it was typed, for readers of the report.
 pub(crate) fn command_line() -> String {
     let quoted = std::env::args().skip(1).map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
@@ -369,7 +374,7 @@ pub(crate) fn command_line() -> String {
     std::iter::once("goodqueue".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// 600 steps show what there is to see.
+/// Returns the step of a report's time series: about 600 steps per run.
 fn report_step(duration: Duration) -> Duration {
     let step = Duration::from_nanos(duration.as_nanos() / 600);
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
@@ -379,10 +384,10 @@ fn report_step(duration: Duration) -> Duration {
         .unwrap_or(step)
 }
 
-/// Each run at the same time has a thread of its own.
+/// Largest number of parallel runs: each has its own thread.
 pub(crate) const MOST_JOBS: i64 = 1024;
 
 const FLENT_STEP: Duration = Duration::from_millis(200);
 
-/// Finer than a millisecond there is one packet per step at most, on most links.
+/// Shortest step: on most links a shorter one would contain at most one packet.
 const SHORTEST_STEP: Duration = Duration::from_millis(1);

@@ -22,67 +22,73 @@ use crate::live::{self, diagnostic};
 use crate::messages::say;
 use crate::output;
 
-/// Put a bottleneck between two interfaces of this host: for a box that should manage its queue although its kernel has no
-/// AQM modules.
+/// Put a bottleneck between two interfaces of this host, for example on a router whose kernel has
+/// no AQM.
 ///
-/// Frames that come in at one interface go out at the other, through the discipline; a rate slightly below that of the line
-/// keeps the queue here. The host's addresses, routes and settings are not touched, so there is nothing to undo: everything
-/// ends with this process, however it ends. Only --take-over moves addresses and routes; it writes an undo file first, and a
-/// second process puts everything back when this one ends, be it killed. Needs CAP_NET_ADMIN and CAP_NET_RAW, which are given
-/// up once the interfaces are open.
+/// Frames that arrive at one interface pass through the discipline and leave at the other. A rate
+/// slightly below that of the line keeps the queue in this process. Everything ends with this
+/// process, however it ends: without --take-over the host's addresses, routes and settings are not
+/// touched, so nothing has to be undone. --take-over moves addresses and routes; it writes an undo
+/// file first, and a second process restores everything when this one ends, even after `kill -9`.
+/// Needs CAP_NET_ADMIN and CAP_NET_RAW, and gives them up once the interfaces are open.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The host itself should have no address on the two interfaces (or, with --before, have it on the one that is made, as --take-over sees to): it would answer, or forward, beside the bottleneck.
+    after_help = "The host itself should have no address on the two interfaces, because it would answer or forward packets past the bottleneck. With --before, its address belongs on the new interface, to which --take-over moves it.
 
-SIGHUP reads --config again: lines such as `qdisc down fq_codel target 10ms` and `rate up 19mbit`. A line that is wrong changes nothing. Packets that are queued stay queued.
+The file of --config has one change per line, such as `qdisc down fq_codel target 10ms` or `rate up 19mbit`. If a line is invalid, nothing is changed. Queued packets stay queued.
 
 Examples:
-  goodqueue shape --between lan0 wan0 --rate 95mbit --up 19mbit --qdisc fq_codel --control /run/gq.sock
-  goodqueue shape --before wan0 --take-over --rate 50mbit --up 10mbit --qdisc cake --metrics 127.0.0.1:9817
-  goodqueue shape --before wan0 --take-over --rate 50mbit --control gq.sock --confirm-within 60s     over ssh: then confirm
-  goodqueue stats --control gq.sock confirm
-  goodqueue shape --undo /run/goodqueue-wan0.undo                 after both processes were killed
+  goodqueue shape --between lan0 wan0 --rate 95mbit --up 19mbit --control /run/gq.sock
   goodqueue top --control /run/gq.sock
-  goodqueue stats --control /run/gq.sock qdisc down pie"
+  goodqueue stats --control /run/gq.sock qdisc down pie
+  # this host's own traffic
+  goodqueue shape --before wan0 --take-over --rate 50mbit --up 10mbit --metrics 127.0.0.1:9817
+  # the same over ssh: undone unless it is confirmed in time
+  goodqueue shape --before wan0 --take-over --rate 50mbit --control gq.sock --confirm-within 60s
+  goodqueue stats --control gq.sock confirm
+  # if both processes were killed
+  goodqueue shape --undo /run/goodqueue-wan0.undo"
 )]
 pub(crate) struct ShapeArgs {
-    /// The interface of the clients and that of the servers.
+    /// Interface towards the clients, and interface towards the servers.
     #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with = "before")]
     between: Option<Vec<String>>,
-    /// The interface of the servers; one for this host is made.
+    /// Interface towards the servers. A new interface is created for this host itself.
     #[arg(long, value_name = "SERVERS")]
     before: Option<String>,
-    /// The name of the interface that is made.
+    /// Name of the new interface.
     #[arg(long, value_name = "NAME", default_value = "goodqueue0", requires = "before")]
     made: String,
-    /// The interface that is made gets the addresses and routes of the other: this host's own traffic goes through the
-    /// bottleneck at once. Undone at the end, however that comes about.
+    /// Move the addresses and routes of SERVERS to the new interface, so that this host's own
+    /// traffic passes through the bottleneck at once. Undone at the end, in whatever way this
+    /// process ends.
     #[arg(long, requires = "before")]
     take_over: bool,
-    /// With --take-over: end, and undo it, unless `goodqueue stats --control SOCKET confirm` comes within this time. For
-    /// those who are logged in through that interface.
+    /// With --take-over: end and undo it unless `goodqueue stats --control SOCKET confirm` is run
+    /// within this time, such as 60s. Use it when you are logged in through that interface.
     #[arg(long, value_name = "TIME", requires = "take_over", requires = "control")]
     confirm_within: Option<String>,
-    /// Where --take-over writes down what it changes [default: /run/goodqueue-SERVERS.undo].
+    /// Undo file of --take-over, with the previous state of the host [default:
+    /// /run/goodqueue-SERVERS.undo].
     #[arg(long, value_name = "FILE", requires = "take_over")]
     undo_file: Option<PathBuf>,
-    /// Restore what an undo file says, remove it, and do nothing else: only needed when both this process and the one that
-    /// watches it were killed.
+    /// Restore the host from an undo file, remove the file, and do nothing else. Needed only if
+    /// both this process and its second process were killed.
     #[arg(long, value_name = "FILE", exclusive = true)]
     undo: Option<PathBuf>,
-    /// Rate towards the clients [default: no limit].
+    /// Rate towards the clients, such as 95mbit [default: no limit].
     #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
-    /// Rate from the clients [default: as --rate].
+    /// Rate from the clients, such as 19mbit [default: the value of --rate].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
-    /// The discipline, in tc's grammar.
+    /// Discipline in tc's grammar, such as cake.
     #[arg(long, value_name = "TC", default_value = "fq_codel")]
     qdisc: String,
-    /// The discipline from the clients [default: as --qdisc].
+    /// Discipline from the clients [default: the value of --qdisc].
     #[arg(long, value_name = "TC")]
     qdisc_up: Option<String>,
-    /// A file of changes, made at the start and again at SIGHUP.
+    /// File with changes, read at the start and at each SIGHUP.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -130,8 +136,8 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
             Place::Before { interface: interface.clone(), made: args.made.clone(), take_over }
         }
         (None, None) => {
-            return Err(Diagnostic::new("it is not said what to shape")
-                .allowed("`--between CLIENTS SERVERS`, two interfaces; or `--before SERVERS`, what this host itself sends there")
+            return Err(Diagnostic::new("the interfaces are missing")
+                .allowed("`--between CLIENTS SERVERS` for traffic between two interfaces, or `--before SERVERS` for this host's own traffic")
                 .help("`goodqueue shape --help` has examples"));
         }
     };
@@ -143,7 +149,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
         && !args.watch.quiet
     {
         let file = undo_file.display();
-        say(format_args!("goodqueue: what `{interface}` was like is written in {file}"));
+        say(format_args!("goodqueue: the undo file for `{interface}` is {file}"));
     }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
@@ -153,23 +159,24 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     let (_control, clerk) = args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut desk)?;
     let reload = args.config.as_ref().map(|path| reload(path.clone(), clerk)).transpose()?;
     let ended = shape.run(&mut desk, &mut || {
-        // While one is waiting, a second SIGHUP asks for the same.
+        // A second SIGHUP while one waits asks for the same.
         let _ = reload.as_ref().map(|reload| reload.try_send(()));
     });
-    // What it had to say comes before the summary.
+    // Waits for its messages, which must come before the summary.
     drop(desk);
     args.watch.end(&mut shape.bottleneck)?;
     ended.map_err(diagnostic)?;
     Ok(Ending::Done)
 }
 
-/// Makes the changes of a file whenever it is told to, in a thread of its own: the file may be slow to read.
+/// Makes the changes of a file at each request, in its own thread, because the file may be slow to
+/// read.
 fn reload(path: PathBuf, clerk: Clerk) -> Result<SyncSender<()>, Diagnostic> {
     let (tell, told) = sync_channel(1);
     let work = move || {
         for () in told {
             if let Err(error) = clerk.change_all(&path) {
-                say(format_args!("goodqueue: nothing is changed: {error}"));
+                say(format_args!("goodqueue: nothing was changed: {error}"));
             }
         }
     };
@@ -179,5 +186,5 @@ fn reload(path: PathBuf, clerk: Clerk) -> Result<SyncSender<()>, Diagnostic> {
     Ok(tell)
 }
 
-/// Disciplines that draw random numbers draw the same each time: nothing depends on their secrecy (flows are hashed with a key).
+/// Seed of random numbers. It need not be secret, because flows are hashed with a random key.
 const SEED: u64 = 1;

@@ -29,99 +29,113 @@ use crate::output::{self, Outputs};
 
 /// Run a real program behind the bottleneck, without root.
 ///
-/// The program runs in network namespaces of its own. Its packets pass through this process - discipline, rate, delay,
-/// loss - to a server in a second namespace, which the program knows as `server`: that of --serve, or the built-in one
-/// (HTTP on port 80: `curl server/10M`; echo 7, discard 9). Nothing of the host is touched, nothing is left behind, and
-/// the exit code is the program's.
+/// The program runs in its own network namespace. Its packets pass through this process
+/// (discipline, rate, delay, loss) to a server in a second namespace, which the program knows as
+/// `server`. The server is the command of --serve, or the built-in server: HTTP on port 80 (`curl
+/// server/10M`), echo on 7, discard on 9. Nothing on the host is changed, and nothing is left
+/// behind. The exit code is the program's.
 ///
-/// With --nat there is no such server: behind the bottleneck is this host, as `server`, and all that it reaches. That takes
-/// privileges, which are given up once the way is open; what is changed about the host is undone at the end, however that
-/// comes about.
+/// With --nat, this host itself is the `server`, and the program also reaches the host's networks.
+/// This needs privileges, which are given up once the connection exists. Changes to the host are
+/// undone at the end, in whatever way this process ends.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --rate the link has no limit. Rates, times and disciplines are as in `goodqueue compare`.
+    after_help = "Without --rate the link has no limit. Rates, times and disciplines are given as in `goodqueue compare`.
 
 Examples:
-  goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms --qdisc fq_codel -- curl -o /dev/null http://server/10M
+  goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms -- curl -o /dev/null http://server/10M
   goodqueue shell --rate 10mbit --serve 'iperf3 -s -1' -- iperf3 -c server
   goodqueue shell --trace-down lte.down --rtt 40ms --qdisc 'codel target 10ms' -- ping -c 20 server
-  goodqueue shell --rate 20mbit --loss 1% --record run.jsonl -- ./my-test     then: goodqueue replay run.*.jsonl --compare
-  goodqueue shell --rate 5mbit --control q.sock                               your shell; elsewhere: goodqueue top --control q.sock
-  goodqueue shell --scenario codel-dynamic-link -- ping server                a rate that changes, as in the scenario
-  sudo goodqueue shell --nat --rate 20mbit --up 2mbit --rtt 30ms -- firefox   the real Internet, on a worse line"
+  # record a run, then replay it
+  goodqueue shell --rate 20mbit --loss 1% --record run.jsonl -- ./my-test
+  goodqueue replay run.*.jsonl --compare
+  # a shell of your own, watched from another terminal
+  goodqueue shell --rate 5mbit --control q.sock
+  goodqueue top --control q.sock
+  # the changing rate of a scenario
+  goodqueue shell --scenario codel-dynamic-link -- ping server
+  # the Internet through a slower line
+  sudo goodqueue shell --nat --rate 20mbit --up 2mbit --rtt 30ms -- firefox"
 )]
 pub(crate) struct ShellArgs {
-    /// Rate towards the program [default: no limit].
+    /// Rate towards the program, such as 10mbit [default: no limit].
     #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
-    /// Rate from the program [default: as --rate].
+    /// Rate from the program, such as 1mbit [default: the value of --rate].
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     up: Option<String>,
-    /// Base round-trip time [default: 0].
+    /// Round-trip time without queueing, such as 50ms [default: 0].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     rtt: Option<String>,
-    /// The discipline, in tc's grammar [default: fq_codel, as systemd sets it].
+    /// Discipline in tc's grammar, such as 'codel target 10ms' [default: fq_codel, as systemd sets
+    /// it].
     #[arg(long, value_name = "TC")]
     qdisc: Option<String>,
-    /// The discipline from the program [default: as --qdisc].
+    /// Discipline from the program [default: the value of --qdisc].
     #[arg(long, value_name = "TC")]
     qdisc_up: Option<String>,
-    /// A Mahimahi trace that is the link towards the program.
+    /// Mahimahi trace to use as the link towards the program.
     #[arg(long, value_name = "FILE")]
     trace_down: Option<String>,
-    /// A Mahimahi trace that is the link from the program.
+    /// Mahimahi trace to use as the link from the program.
     #[arg(long, value_name = "FILE")]
     trace_up: Option<String>,
-    /// Packets lost on the path behind the queue, each way: `1%`, or what netem takes, as in `gemodel 1% 10%`.
+    /// Packet loss on the path behind the queue, in each direction: `1%`, or a loss model of netem,
+    /// as in `gemodel 1% 10%` [default: none].
     #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
     loss: Option<String>,
-    /// Take the link from a scenario; the options above change it.
+    /// Take the link from a scenario, a file or a built-in name. The options above override it.
     #[arg(long, value_name = "SCENARIO")]
     scenario: Option<String>,
-    /// Set any key of the scenario, as in `--set link.mtu=9000`; may be given several times.
+    /// Set a key of the scenario, as in `--set link.mtu=9000`; repeat for several.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Seed of disciplines and paths that draw random numbers.
+    /// Seed of the random numbers of disciplines and of losses.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// A shell command that serves, in the namespace of the server [default: a built-in server].
+    /// Shell command that serves, in the server's namespace, as in `--serve 'iperf3 -s'` [default:
+    /// the built-in server].
     #[arg(long, value_name = "CMD")]
     serve: Option<String>,
-    /// Behind the bottleneck is the network of this host, and what it reaches, by IPv4; needs CAP_NET_ADMIN.
+    /// Connect the program to this host and its networks, with IPv4, instead of to a server. Needs
+    /// CAP_NET_ADMIN.
     #[arg(long, conflicts_with = "serve")]
     nat: bool,
-    /// Where --nat writes down what it changed about the host, if anything [default: /run/goodqueue-NAME.undo].
+    /// Undo file of --nat, if it changes the host [default: /run/goodqueue-NAME.undo].
     #[arg(long, value_name = "FILE", requires = "nat")]
     undo_file: Option<PathBuf>,
-    /// Run although sudo was used and nothing needs it.
+    /// Allow sudo, although it is not needed.
     #[arg(long)]
     allow_root: bool,
     #[command(flatten)]
     watch: Watching,
-    /// The program and its arguments [default: your shell].
+    /// Program to run, with its arguments [default: your shell].
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
-/// What to write, and where to ask.
+/// Options for outputs and for questions to a running bottleneck.
 #[derive(Args, Debug)]
 pub(crate) struct Watching {
-    /// Write the statistics as JSON to a file, or to standard output (-).
+    /// Write the final statistics as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Record arrivals and fates: FILE.down.jsonl and FILE.up.jsonl of FILE.jsonl, for `goodqueue replay`.
+    /// Record arrivals and fates for `goodqueue replay`: FILE.jsonl stands for FILE.down.jsonl and
+    /// FILE.up.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Write the packets as pcapng with what became of them, for Wireshark.
+    /// Write all packets and their fates as pcapng, for Wireshark.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Listen at this socket for `goodqueue top`, `goodqueue stats` and changes.
+    /// Create a socket for `goodqueue top`, `goodqueue stats` and changes. Only the same user can
+    /// connect.
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
-    /// Serve figures for Prometheus at this address (`127.0.0.1:9817`) or socket (`/run/goodqueue.metrics`).
+    /// Serve metrics for Prometheus at an address (`127.0.0.1:9817`) or a socket
+    /// (`/run/goodqueue.metrics`, for the same user only).
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
-    /// Say nothing on standard error.
+    /// Print no messages to standard error.
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -130,10 +144,10 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     let scenario = scenario(args)?;
     let Some(choice) = scenario.qdiscs.first() else {
-        return Err(Diagnostic::new("the scenario names no discipline").help("give one with --qdisc"));
+        return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
     };
     let mut bottleneck = live::bottleneck(&scenario, choice, args.seed);
-    // Of the scenario that nothing was said about, only the form is used, not its 10 Mbit/s.
+    // The default scenario's rates are not used, because without options the link has no limit.
     let said = args.scenario.is_some() || args.set.iter().any(|key| key.starts_with("link."));
     if !said {
         let unlimited = |given: &[&Option<String>]| given.iter().all(|option| option.is_none());
@@ -153,7 +167,8 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
         }
     }
     args.watch.check()?;
-    // Outside sockets are bound before we go inside.
+    // The sockets of --metrics belong to the host's network, so they are bound before the
+    // namespaces are entered.
     let metrics = args.watch.metrics_listener()?;
     let config = ShellConfig {
         bottleneck,
@@ -174,7 +189,7 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
     let (_control, _) =
         args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &mut desk)?;
     let ended = shell.run(&mut desk).map_err(diagnostic);
-    // What it had to say comes before the summary.
+    // Waits for its messages, which must come before the summary.
     drop(desk);
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
@@ -210,7 +225,7 @@ fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
 }
 
 impl Watching {
-    /// Fails now, before any work, if something could not be written at the end.
+    /// Checks before any work that all outputs can be written.
     pub(crate) fn check(&self) -> Result<(), Diagnostic> {
         let mut outputs = Outputs::default();
         if let Some(json) = &self.json {
@@ -242,7 +257,8 @@ impl Watching {
         listener.map(Some).map_err(|error| diagnostic(error).in_argument("--metrics", address))
     }
 
-    /// Begins to record and to listen. Returns the sockets, which last as long as it is kept, and who answers there.
+    /// Begins to record and to listen. Returns the sockets, which exist as long as the value is
+    /// kept, and the clerk who answers there.
     pub(crate) fn begin(
         &self,
         bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
@@ -274,7 +290,7 @@ impl Watching {
         Ok((control, clerk))
     }
 
-    /// Writes what was asked for, and says in two lines what happened.
+    /// Writes the requested outputs and prints a summary of two lines.
     pub(crate) fn end(
         &self,
         bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
@@ -297,5 +313,6 @@ impl Watching {
     }
 }
 
-/// The default queue discipline of most distributions: `net.core.default_qdisc` in systemd's `sysctl.d/50-default.conf`.
+/// The default queue discipline of most distributions: `net.core.default_qdisc` in systemd's
+/// `sysctl.d/50-default.conf`.
 const DEFAULT_QDISC: &str = "fq_codel";

@@ -1,4 +1,4 @@
-//! `goodqueue stats`: what a running bottleneck has done so far.
+//! `goodqueue stats`: statistics of a running bottleneck, and changes to it.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,37 @@ use super::{Ending, Outcome};
 use crate::live::diagnostic;
 use crate::output;
 
-/// Ask a running bottleneck what it has done so far, or change it.
+/// Print the statistics of a running bottleneck, or change it.
 ///
-/// The bottleneck is one of `goodqueue shell` or `goodqueue shape` that was started with --control.
+/// The bottleneck is a `goodqueue shell` or `goodqueue shape` that was started with --control.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  goodqueue stats --control q.sock                          everything, as JSON
-  goodqueue stats --control q.sock --format tc-json         as `tc -s -j qdisc show` prints it
-  goodqueue stats --control q.sock qdisc down codel target 10ms      another discipline; what is queued stays queued
-  goodqueue stats --control q.sock rate 20mbit")]
+  goodqueue stats --control q.sock                    all statistics as JSON
+  goodqueue stats --control q.sock --format tc-json   in the format of `tc -s -j qdisc show`
+  goodqueue stats --control q.sock rate 20mbit        another rate in both directions
+  # another discipline; queued packets stay queued
+  goodqueue stats --control q.sock qdisc down codel target 10ms")]
 pub(crate) struct StatsArgs {
-    /// The socket of the bottleneck.
+    /// Socket of the bottleneck: the value of its --control.
     #[arg(long, value_name = "SOCKET")]
     control: PathBuf,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// Change it first: `qdisc [down|up] TC`, `rate [down|up] RATE`, or `confirm` for `shape --confirm-within`.
+    /// Change to make first: `qdisc [down|up] TC`, `rate [down|up] RATE`, or `confirm` for `shape
+    /// --confirm-within`.
     #[arg(trailing_var_arg = true, value_name = "CHANGE")]
     change: Vec<String>,
 }
 
-/// How statistics are printed.
+/// Output formats of statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
-    /// All there is to know.
+    /// All statistics as JSON.
     Json,
-    /// As `tc -s -j qdisc show`.
+    /// The format of `tc -s -j qdisc show`.
     TcJson,
-    /// As Prometheus reads it.
+    /// The text format of Prometheus.
     Metrics,
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn main(args: &StatsArgs) -> Outcome {
         Format::Json => print(&ask(args, "stats")?),
         Format::TcJson => print(&ask(args, "tc-json")?),
         Format::Metrics => {
-            // Many lines do not fit the protocol of one: they come as a string of JSON.
+            // An answer is one line, so the lines of the metrics come as a string in JSON.
             let answer = ask(args, "metrics-json")?;
             output::print(answer["metrics"].as_str().unwrap_or_default())?;
             Ok(Ending::Done)
@@ -66,11 +68,11 @@ fn ask(args: &StatsArgs, line: &str) -> Result<Value, Diagnostic> {
     request(&args.control, line)
 }
 
-/// Asks the bottleneck at `socket`.
+/// Sends a line to the bottleneck at `socket` and returns its answer.
 pub(crate) fn request(socket: &std::path::Path, line: &str) -> Result<Value, Diagnostic> {
     let answer = control::request(socket, line).map_err(diagnostic)?;
     let answer: Value = serde_json::from_str(&answer)
-        .map_err(|error| Diagnostic::new(format!("the answer makes no sense: {error}")))?;
+        .map_err(|error| Diagnostic::new(format!("the answer cannot be read: {error}")))?;
     match answer["error"].as_str() {
         Some(error) => Err(Diagnostic::rendered(error)),
         None => Ok(answer),

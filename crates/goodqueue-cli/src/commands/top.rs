@@ -1,4 +1,4 @@
-//! `goodqueue top`: a running bottleneck, to look at.
+//! `goodqueue top`: a live view of a running bottleneck.
 
 mod numbers;
 mod screen;
@@ -19,19 +19,20 @@ use crate::output;
 
 /// Watch a running bottleneck: queues, flows, sojourn times, drops by reason.
 ///
-/// The bottleneck is one of `goodqueue shell` or `goodqueue shape` that was started with --control. q ends the watching, not
-/// the bottleneck. Where standard output is no terminal, it is shown once as plain text.
+/// The bottleneck is a `goodqueue shell` or `goodqueue shape` that was started with --control. The
+/// key q leaves the view; the bottleneck keeps running. If standard output is not a terminal, the
+/// statistics are printed once as plain text.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, in two terminals:
-  goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms --qdisc pfifo --control q.sock -- curl -o /dev/null http://server/1G
+  goodqueue shell --rate 10mbit --qdisc pfifo --control q.sock -- curl -o /dev/null server/1G
   goodqueue top --control q.sock
-and in a third, watch the latency fall:
+In a third terminal, change the discipline and watch the latency fall:
   goodqueue stats --control q.sock qdisc fq_codel")]
 pub(crate) struct TopArgs {
-    /// The socket of the bottleneck.
+    /// Socket of the bottleneck: the value of its --control.
     #[arg(long, value_name = "SOCKET")]
     control: PathBuf,
-    /// Show it once and end; the default where standard output is no terminal.
+    /// Print the statistics once as plain text; the default if standard output is not a terminal.
     #[arg(long)]
     once: bool,
 }
@@ -45,7 +46,7 @@ pub(crate) fn main(args: &TopArgs) -> Outcome {
     screen::watch(&args.control, stats)
 }
 
-/// One look at it.
+/// Formats the statistics as plain text.
 fn page(stats: &Value) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -70,7 +71,7 @@ fn page(stats: &Value) -> String {
     let process = &stats["process"];
     let _ = writeln!(
         text,
-        "late wake-ups (over 1 ms) {}, worst {} ms; memory for packets {}; dropped by the kernel before us {}",
+        "late wake-ups (over 1 ms) {}, worst {} ms; memory for packets {}; dropped by the kernel before the bottleneck {}",
         process["late_wakeups"],
         milliseconds(&process["latest_s"]),
         units::show_size(process["memory_bytes"].as_u64().unwrap_or(0)),
@@ -113,12 +114,11 @@ fn direction(name: &str, link: &Value, history: &Value) -> String {
         link["packets"]["dequeued"],
         link["packets"]["marked"],
         link["packets"]["dropped"],
-        if drops.is_empty() { "no reason to".to_owned() } else { drops.join(", ") },
+        if drops.is_empty() { "none".to_owned() } else { drops.join(", ") },
     )
 }
 
-/// Numbers; what is absent is 0.
-/// Flows of a page, those with most in the queue first.
+/// Flows shown in each direction, those with the longest queues first.
 const FLOWS: usize = 10;
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_made_of_whatever_comes() {
+    fn a_page_can_be_made_of_any_value() {
         assert!(page(&Value::Null).contains("down"));
     }
 }

@@ -1,4 +1,5 @@
-//! `goodqueue validate`: set-ups that were run on the Linux kernel, on ns-2 and on ns-3, simulated, side by side.
+//! `goodqueue validate`: simulations of set-ups that were run on the Linux kernel, on ns-2 and on
+//! ns-3.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,16 +11,16 @@ use goodqueue_papers::validate::{self, Row};
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// Compare with what the Linux kernel, ns-2 and ns-3 did on the same set-ups.
+/// Compare simulations with runs of the Linux kernel, ns-2 and ns-3.
 ///
-/// Every set-up of the references is simulated, and each of its figures shown beside the recorded one: goodput and induced
-/// latency of RRUL loads under seven disciplines and of 82 lines that no article has, loss of voice packets,
-/// round-trip-time fairness, TCP-LP, single flows every 20 ms, two articles' experiments in ns-2, and WiFi channels in
-/// ns-3. A figure agrees
-/// within two standard deviations of the reference's seeds or 5 % (goodput, bytes, shares) or 10 % (all else), whichever
-/// is wider.
+/// Simulates every set-up of the reference data and shows each value beside the recorded one:
+/// goodput and induced latency of RRUL loads under seven disciplines and on 82 other lines, loss of
+/// voice packets, round-trip-time fairness, TCP-LP, single flows every 20 ms, experiments of two
+/// articles in ns-2, and WiFi channels in ns-3. A value agrees within two standard deviations of
+/// the reference's seeds, or within 5 % (goodput, bytes, shares) or 10 % (all others), whichever is
+/// wider.
 ///
-/// All of them take some minutes.
+/// The complete comparison takes some minutes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue validate --set-up flow
@@ -28,15 +29,16 @@ use crate::output::{self, Outputs};
   goodqueue validate --set-up rrul-10-1 --set-up transients/codel_B
   goodqueue validate --json validation.json
 
-Exit codes: 0 all figures agree, 1 some do not.")]
+Exit codes: 0 all values agree, 1 some do not.")]
 pub(crate) struct ValidateArgs {
-    /// A set-up, or the first part of some names: rrul-10-1, rrul-10-1/codel. Several may be given [default: all].
+    /// Set-up, or prefix of set-ups, such as rrul-10-1 or rrul-10-1/codel; repeat for several
+    /// [default: all].
     #[arg(long, value_name = "NAME")]
     set_up: Vec<String>,
-    /// Show only figures that do not agree.
+    /// Show only values that do not agree.
     #[arg(long)]
     differing: bool,
-    /// Write all figures as JSON to a file, or to standard output (-).
+    /// Write all values as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -51,7 +53,7 @@ pub(crate) fn main(args: &ValidateArgs) -> Outcome {
     for set_up in validate::chosen(&args.set_up)? {
         let of_this = set_up.compare()?;
         if !silent {
-            // Shown as they come: all of them take minutes.
+            // Printed as soon as they are known, because all of them take minutes.
             if sources.insert(set_up.source().to_owned(), ()).is_none() {
                 output::print(&heading(set_up.source()))?;
             }
@@ -98,7 +100,7 @@ fn table<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     text
 }
 
-/// Four significant figures or so.
+/// Formats a number with about four significant digits.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,6 +1,7 @@
-//! What a running bottleneck answers, and what it does between packets.
+//! Answers of a running bottleneck, and its work between packets.
 //!
-//! Everything here happens in the loop that carries packets: it opens no file, writes to no terminal and waits for nobody.
+//! All of this runs in the loop that carries packets. It opens no file, writes to no terminal and
+//! never waits.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -21,44 +22,44 @@ use serde_json::{Value, json};
 use super::voice::Voice;
 use super::{float, link_result, seconds, statistics};
 
-/// Answers requests, keeps the recent past, and tells of troubles.
+/// Answers requests, keeps the recent history, and reports troubles.
 #[derive(Default)]
 pub(crate) struct Desk {
     history: [VecDeque<Step>; 2],
-    /// Drops by the kernel in front of us that the user has been told of.
+    /// Drops by the kernel in front of the bottleneck that have been reported.
     kernel_drops: u64,
     told_late: bool,
     ticks: u64,
     flows: Flows,
-    /// When to end unless somebody confirms.
+    /// Time at which to end unless the user confirms.
     confirm_by: Option<Instant>,
-    /// `None`: nothing is said on standard error.
+    /// Writes messages; `None` if they are switched off.
     voice: Option<Voice>,
     requests: Option<Requests<Order>>,
 }
 
 impl Desk {
-    /// `quiet`: nothing is said on standard error.
+    /// Creates a desk. `quiet` switches messages off.
     pub(crate) fn new(quiet: bool) -> Self {
         Self { voice: (!quiet).then(Voice::default), ..Self::default() }
     }
 
-    /// Answers what is asked here from now on.
+    /// Sets the mailbox whose requests are answered.
     pub(crate) fn attend(&mut self, requests: Requests<Order>) {
         self.requests = Some(requests);
     }
 
-    /// Looks on at the flows, for those who ask.
+    /// Observes the flows, for requests about them.
     pub(crate) fn watch_flows(&self, bottleneck: &mut Bottleneck) {
         bottleneck.observers.push(Box::new(self.flows.clone()));
     }
 
-    /// Ends what runs at this time, unless a request says `confirm` before.
+    /// Ends the run at this time, unless it is confirmed before.
     pub(crate) fn confirm_within(&mut self, by: Option<Instant>) {
         self.confirm_by = by;
     }
 
-    /// The answer to one order.
+    /// Returns the answer to one order.
     fn answer(&mut self, bottleneck: &mut Bottleneck, order: Order) -> String {
         match order {
             Order::Stats => {
@@ -82,7 +83,7 @@ impl Desk {
         }
     }
 
-    /// The recent past of both queues, oldest first.
+    /// Returns the recent history of both queues, oldest first.
     fn history(&self) -> Value {
         let of = |direction: Direction| -> Value {
             let steps = &self.history[direction.index()];
@@ -98,7 +99,7 @@ impl Desk {
         json!({"step_s": seconds(Instant::ZERO + STEP), "down": of(Direction::Down), "up": of(Direction::Up)})
     }
 
-    /// The flows of both directions that were seen last.
+    /// Returns the flows of both directions that were seen last.
     fn flows(&self) -> Value {
         let of = |direction: Direction| -> Value {
             let flows = self.flows.of(direction, MOST_FLOWS);
@@ -121,7 +122,7 @@ impl Desk {
         json!({"down": of(Direction::Down), "up": of(Direction::Up)})
     }
 
-    /// What the user should know, once each.
+    /// Reports each trouble once.
     fn tell_troubles(&mut self, bottleneck: &mut Bottleneck) {
         while let Some(trouble) = bottleneck.observers.trouble() {
             self.say(&trouble);
@@ -130,11 +131,11 @@ impl Desk {
         if latest > VERY_LATE && !self.told_late {
             self.told_late = true;
             self.say(&format!(
-                "this process ran {} late: delays are that much too long at times; the machine is busy",
+                "this process woke up {} late, because the machine is busy; some delays are too long by that much",
                 units::show_time(latest)
             ));
         }
-        // A question to the kernel now and then is enough.
+        // The kernel is asked at every 20th tick only.
         if !self.ticks.is_multiple_of(20) {
             return;
         }
@@ -142,7 +143,7 @@ impl Desk {
         if dropped > self.kernel_drops {
             if self.kernel_drops == 0 {
                 self.say(&format!(
-                    "the kernel dropped {dropped} packets in front of the bottleneck, which came faster than they were read"
+                    "the kernel dropped {dropped} packets in front of the bottleneck, because they arrived faster than they were read"
                 ));
             }
             self.kernel_drops = dropped;
@@ -183,7 +184,7 @@ impl Attendant for Desk {
     fn is_over(&mut self, now: Instant) -> bool {
         let is_over = self.confirm_by.is_some_and(|by| by <= now);
         if is_over {
-            self.say("nobody has confirmed: everything is undone");
+            self.say("not confirmed in time: everything is undone");
         }
         is_over
     }
@@ -198,7 +199,7 @@ fn in_force(bottleneck: &Bottleneck) -> String {
     json!({"down": side(Direction::Down), "up": side(Direction::Up)}).to_string()
 }
 
-/// Both disciplines as `tc -s -j qdisc show` would print them.
+/// Returns the statistics of both disciplines in the format of `tc -s -j qdisc show`.
 fn tc_json(bottleneck: &Bottleneck) -> Value {
     let now = bottleneck.now();
     let mut all = Vec::new();
@@ -207,7 +208,7 @@ fn tc_json(bottleneck: &Bottleneck) -> Value {
         let measured = link_result(link, now);
         for mut qdisc in tc::statistics(link.qdisc(), now, Some(&serde_json::json!(measured.sojourn_s))) {
             if let Some(fields) = qdisc.as_object_mut() {
-                // Behind kind and handle, as in tc.
+                // The device follows kind and handle, as in tc.
                 fields.shift_insert(fields.len().min(2), "dev".to_owned(), direction.name().into());
             }
             all.push(qdisc);
@@ -216,7 +217,8 @@ fn tc_json(bottleneck: &Bottleneck) -> Value {
     Value::Array(all)
 }
 
-/// The text format of Prometheus; names follow those of node_exporter's qdisc collector.
+/// Returns the metrics in the text format of Prometheus. Names follow those of node_exporter's
+/// qdisc collector.
 fn metrics(bottleneck: &mut Bottleneck) -> String {
     let now = bottleneck.now();
     let sides: Vec<(Direction, LinkResult, u64, u64)> = Direction::BOTH
@@ -248,7 +250,7 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
         ("qdisc_ecn_marks_total", "counter", "Packets marked CE.", |side| float(side.1.packets.marked)),
         ("qdisc_current_queue_length", "gauge", "Packets queued.", |side| float(side.2)),
         ("qdisc_backlog", "gauge", "Bytes queued.", |side| float(side.3)),
-        ("link_rate_bits_per_second", "gauge", "Rate of the link; 0: without limit.", |side| side.1.rate_bps),
+        ("link_rate_bits_per_second", "gauge", "Rate of the link; 0 means no limit.", |side| side.1.rate_bps),
     ];
     for (name, kind, help, value) in simple {
         let samples: Vec<_> = sides.iter().map(|side| (label(side), value(side))).collect();
@@ -271,17 +273,18 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
     family(
         "late_wakeups_total",
         "counter",
-        "Times this process ran over 1 ms late.",
+        "Wake-ups that came more than 1 ms late.",
         &[(String::new(), float(counters.late))],
     );
     text
 }
 
-/// What a long screen shows.
+/// Flows of an answer: as many as a long screen shows.
 const MOST_FLOWS: usize = 100;
-/// Four points a second make a lively display.
+/// Step of the history. Four points per second make a lively display.
 const STEP: Duration = Duration::from_millis(250);
-/// A minute.
+/// Steps of the history: one minute.
 const REMEMBERED: usize = 240;
-/// A fifth of what people notice; a busy machine is a few milliseconds late all the time.
+/// Lateness that is reported: a fifth of a noticeable delay. A busy machine is always a few
+/// milliseconds late.
 const VERY_LATE: Duration = Duration::from_millis(20);

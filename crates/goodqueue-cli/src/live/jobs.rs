@@ -1,7 +1,7 @@
-//! `compare --live`: the jobs that are otherwise simulated, with the kernel's TCP over a live bottleneck.
+//! `compare --live`: runs the jobs of a simulation with the kernel's TCP over a live bottleneck.
 //!
-//! A job is turned into a live session, and what the session measured into the outcome of a simulation: from there on the
-//! figures are made by the same code.
+//! A job becomes a live session, and the session's measurements take the form of a simulation's
+//! outcome. From there on the same code computes the results.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -30,18 +30,18 @@ use serde_json::{Value, json};
 
 use super::seconds;
 
-/// What came of one job.
+/// The results of one live job.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
-    /// The figures.
+    /// The results.
     pub(crate) run: Run,
-    /// What the user should know of it.
+    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Runs one job in a process of its own, which takes everything along when it ends. `mtu` is that of the link.
+/// Runs one job in its own process, which ends all its programs with itself. `mtu` is the link's.
 pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
-    // Whatever cannot be done is said before anything is done.
+    // Unsupported jobs are refused before any work.
     let (session, remarks) = session(job, mtu)?;
     let failed = |error: std::io::Error| Diagnostic::new(format!("a live run cannot be started: {error}"));
     let (read, write) = std::io::pipe().map_err(failed)?;
@@ -66,7 +66,7 @@ pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
 
 fn understand(answer: &[u8], mut remarks: Vec<String>) -> Result<LiveRun, Diagnostic> {
     let mut answer: Value = serde_json::from_slice(answer)
-        .map_err(|_| Diagnostic::new("the process of a live run ended before it was done"))?;
+        .map_err(|_| Diagnostic::new("the process of a live run ended too early"))?;
     if let Some(problem) = answer["error"].as_str() {
         let message = Diagnostic::new(problem);
         return Err(match answer["help"].as_str() {
@@ -77,24 +77,28 @@ fn understand(answer: &[u8], mut remarks: Vec<String>) -> Result<LiveRun, Diagno
     let told = answer["remarks"].as_array().into_iter().flatten();
     remarks.extend(told.filter_map(|remark| remark.as_str().map(str::to_owned)));
     let run = serde_json::from_value(answer["run"].take())
-        .map_err(|error| Diagnostic::new(format!("the figures of a live run make no sense: {error}")))?;
+        .map_err(|error| Diagnostic::new(format!("the results of a live run cannot be read: {error}")))?;
     Ok(LiveRun { run, remarks })
 }
 
-/// The job as a live session, and what of it the kernel does in its own way.
+/// Returns the job as a live session, and remarks on differences caused by the kernel.
 fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
     let config = &job.config;
     if !config.before.is_empty() || !config.after.is_empty() {
-        return Err(Diagnostic::new("a live run has one bottleneck, this scenario has further links")
-            .help("leave `hops` out, or simulate it"));
+        return Err(Diagnostic::new(
+            "a live run has a single bottleneck, but this scenario has further links",
+        )
+        .help("omit `hops`, or simulate the scenario"));
     }
     if config.wifi.is_some() {
-        return Err(Diagnostic::new("a live run has one bottleneck, this scenario has a WiFi channel too")
-            .help("leave `wifi` out, or simulate it"));
+        return Err(Diagnostic::new(
+            "a live run has a single bottleneck, but this scenario also has a WiFi channel",
+        )
+        .help("omit `wifi`, or simulate the scenario"));
     }
     if config.links.iter().any(|link| link.driver.is_some()) {
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
-            .help("leave `driver` out, or simulate it"));
+            .help("omit `driver`, or simulate the scenario"));
     }
     let mut wishes = Wishes::default();
     let end = Instant::ZERO + config.duration;
@@ -116,8 +120,9 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
     let (sysctls, tcp, remarks) = wishes.granted();
-    // As measurements of AQMs advise (bufferbloat.net, "Best practices for benchmarking CoDel and FQ CoDel"): bursts that the
-    // sender's kernel makes are not what is compared.
+    // Follows the advice for measurements of AQMs (bufferbloat.net, "Best practices for
+    // benchmarking CoDel and FQ CoDel"): bursts that the sender's kernel makes are not part of the
+    // comparison.
     let ends =
         default_ends(mtu).map(|end| End { tcp, segment_at_sender: true, sysctls: sysctls.clone(), ..end });
     let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None, couple: false };
@@ -132,7 +137,7 @@ fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
     Ok((session, remarks))
 }
 
-/// What scenarios ask of TCP connections; the kernel has some of it per namespace only.
+/// TCP settings of a scenario. The kernel has some of them per namespace only.
 #[derive(Default)]
 struct Wishes {
     configs: Vec<goodqueue_tcp::Config>,
@@ -150,13 +155,12 @@ impl Wishes {
                 == (first.ecn, first.sack, first.iw, first.min_rto)
         }) {
             remarks.push(
-                "ecn, sack, iw and min_rto hold for all live flows alike: those of the first are used"
-                    .to_owned(),
+                "all live flows share ecn, sack, iw and min_rto: those of the first flow are used".to_owned(),
             );
         }
         sysctls.push(("ipv4/tcp_ecn".to_owned(), if first.ecn { "1" } else { "0" }.to_owned()));
         sysctls.push(("ipv4/tcp_sack".to_owned(), if first.sack { "1" } else { "0" }.to_owned()));
-        // The kernel's own defaults are left alone (`TCP_INIT_CWND`, `TCP_RTO_MIN`).
+        // The kernel's own defaults are not set (`TCP_INIT_CWND`, `TCP_RTO_MIN`).
         tcp.initial_window = Some(first.iw).filter(|iw| *iw != 10);
         tcp.min_rto_ms = u32::try_from(first.min_rto.as_nanos() / 1_000_000).ok().filter(|ms| *ms != 200);
         (sysctls, tcp, remarks)
@@ -211,7 +215,7 @@ fn kind(
         }
         sim::Traffic::Web(WebSettings { direction: Direction::Up, .. }) => {
             return Err(Diagnostic::new(
-                "pages that are fetched from a server behind the line can only be simulated",
+                "page fetches from a server at the client's side can only be simulated",
             )
             .allowed("direction = \"down\" in a live run"));
         }
@@ -232,7 +236,7 @@ fn kind(
     })
 }
 
-/// What the kernel calls a congestion control.
+/// Returns the kernel's name of a congestion control.
 fn kernel_name(name: &str) -> &str {
     match name {
         "newreno" => "reno",
@@ -251,7 +255,7 @@ fn capacity(of: &sim::Capacity) -> Capacity {
     }
 }
 
-/// The session's outcome as that of a simulation, in figures.
+/// Computes the results from the session's outcome, given the form of a simulation's.
 fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
     let config = &job.config;
     let begin = Instant::ZERO + config.warmup;
@@ -270,7 +274,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
             capacity: config.links[direction.index()].capacity.between(begin, outcome.end),
             queue_mean: meter.length_mean(outcome.end),
             queue_max: meter.length_most() as u64,
-            // Not watched in a live run.
+            // Not measured in a live run.
             backlog_mean: None,
             spikes: Vec::new(),
         }
@@ -296,7 +300,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         bottleneck_packets,
         in_flight: Count::default(),
         synchronization: [None; 2],
-        // Not watched in a live run.
+        // Not measured in a live run.
         shared_queues: Vec::new(),
     };
     measure::run(job.labels.clone(), config, &outcome)
@@ -364,12 +368,12 @@ fn bin(step: &Step) -> sim::Bin {
     }
 }
 
-/// What went on beside the measurement that may have changed it.
+/// Returns remarks on events that may have influenced the results.
 fn told(outcome: &SessionOutcome) -> Vec<String> {
     let mut remarks = Vec::new();
     if outcome.kernel_drops > 0 {
         remarks.push(format!(
-            "the kernel dropped {} packets in front of the bottleneck: it came too late to read them",
+            "the kernel dropped {} packets in front of the bottleneck, because they were read too late",
             outcome.kernel_drops
         ));
     }
@@ -377,7 +381,7 @@ fn told(outcome: &SessionOutcome) -> Vec<String> {
     if latest > NOTEWORTHY {
         let milliseconds = seconds(Instant::ZERO + latest) * 1e3;
         remarks.push(format!(
-            "the bottleneck ran {milliseconds:.1} ms late at worst, and over 1 ms late {} times: the machine is busy",
+            "the bottleneck woke up as much as {milliseconds:.1} ms late, and more than 1 ms late {} times, because the machine is busy",
             outcome.counters.late
         ));
     }
@@ -387,11 +391,11 @@ fn told(outcome: &SessionOutcome) -> Vec<String> {
     remarks
 }
 
-/// A delay that shows in the figures.
+/// A delay that is visible in the results.
 const NOTEWORTHY: Duration = Duration::from_millis(5);
-/// The largest segment on Ethernet: 1500 bytes less 40 of headers.
+/// The maximum segment size on Ethernet: 1500 bytes less 40 of headers.
 const DEFAULT_MSS: u32 = 1460;
-/// More pieces than anybody waits for.
+/// Largest number of transfers.
 const MOST_PIECES: u64 = 100_000;
-/// Keeps what is drawn here apart from all else that comes of the seed.
+/// Keeps these random numbers apart from all others of the seed.
 const PIECES: u64 = 0x7069_6563_6573;

@@ -1,4 +1,5 @@
-//! `--record`: what came to each queue and what became of it, as `goodqueue replay` reads it.
+//! `--record`: recordings of a live run for `goodqueue replay`: the arrivals at each queue and
+//! their fates.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -18,18 +19,18 @@ use serde_json::json;
 /// Writes one file for each direction.
 pub(crate) struct Recorder {
     files: [Sink; 2],
-    /// True once the rate or the discipline has changed, of which a replay could not know.
+    /// True once the rate or the discipline has changed, which a replay could not follow.
     over: [bool; 2],
     troubles: VecDeque<String>,
 }
 
 impl Recorder {
-    /// Begins the files of `path`, one with `.down` and one with `.up` in its name.
+    /// Creates the files of `path`, with `.down` and `.up` in their names.
     pub(crate) fn create(path: &Path, links: &[LinkConfig; 2]) -> Result<Self, Diagnostic> {
         let file = |direction: Direction| {
             let path = super::with_direction(path, direction);
             let mut sink = Sink::create(&path).map_err(super::diagnostic)?;
-            // What cannot be written is told later, as for the rest of the file.
+            // The sink reports errors later, as for the rest of the file.
             let _ = header(direction, &links[direction.index()]).write(&mut sink);
             Ok(sink)
         };
@@ -55,7 +56,7 @@ fn header(direction: Direction, link: &LinkConfig) -> Header {
         _ => None,
     };
     let mut other = serde_json::Map::new();
-    // Flows are told apart by their number, not by a class; bands by the TOS byte.
+    // Bands are chosen by the TOS byte, because live packets have no class.
     other.insert("priority".to_owned(), json!("tos"));
     other.insert("qdisc_seed".to_owned(), json!(link.seed));
     other.insert("direction".to_owned(), json!(direction.name()));
@@ -99,7 +100,7 @@ impl Observer for Recorder {
         self.write(direction, &Row::End { t: now });
         if !std::mem::replace(&mut self.over[direction.index()], true) {
             self.troubles.push_back(format!(
-                "the recording {} ends at {:.3} s: a replay has one rate and one discipline, whose settings alone may change",
+                "the recording of `{}` ends at {:.3} s: a replay has one rate and one discipline, of which only the settings may change",
                 direction.name(),
                 super::seconds(now)
             ));
@@ -117,5 +118,5 @@ impl Observer for Recorder {
     }
 }
 
-/// What stands for the device in the commands of a recording.
+/// Name of the device in the commands of a recording.
 const DEVICE: &str = "goodqueue";

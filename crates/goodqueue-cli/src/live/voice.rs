@@ -1,12 +1,12 @@
-//! What the user is told while packets are carried.
+//! Messages to the user while packets are carried.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::messages::say;
 
-/// Writes to standard error from a thread of its own: it may be a pipe that nobody reads any more, and the loop goes on.
-/// Dropping it waits until everything is written.
+/// Writes to standard error from its own thread, because a pipe that nobody reads must not stop the
+/// packets. Dropping it waits until all messages are written.
 pub(crate) struct Voice {
     sentences: Option<SyncSender<String>>,
     speaker: Option<JoinHandle<()>>,
@@ -26,7 +26,7 @@ impl Default for Voice {
 }
 
 impl Voice {
-    /// Says something, unless too much is waiting to be said already.
+    /// Queues a message. Drops it if too many wait.
     pub(crate) fn say(&self, sentence: String) {
         if let Some(sentences) = &self.sentences {
             let _ = sentences.try_send(sentence);
@@ -43,5 +43,5 @@ impl Drop for Voice {
     }
 }
 
-/// More than are ever said: each is said once.
+/// Messages that may wait: more than there are, because each is reported once.
 const MOST_WAITING: usize = 64;

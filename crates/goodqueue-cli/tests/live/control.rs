@@ -130,7 +130,7 @@ fn a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference() {
         let output = child.wait_with_output().unwrap();
         good(&output);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("the recording down ends at") && said.contains(end), "{said}");
+        assert!(said.contains("the recording of `down` ends at") && said.contains(end), "{said}");
         let files = ["down", "up"].map(|side| folder.path().join(format!("run.{side}.jsonl")));
         let compared = goodqueue().arg("replay").args(&files).arg("--compare").output().unwrap();
         let text = String::from_utf8_lossy(&compared.stdout).into_owned();

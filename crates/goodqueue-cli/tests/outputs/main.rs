@@ -1,4 +1,5 @@
-//! Where results go, and where they must not: files of the user, devices, pipes, and what a killed command leaves behind.
+//! Where results go, and where they must not: files of the user, devices, pipes, and what a killed
+//! command leaves behind.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

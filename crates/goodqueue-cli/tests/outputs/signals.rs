@@ -24,7 +24,7 @@ fn a_signal_ends_a_sweep_tidily_and_nothing_is_left_of_unfinished_files() {
         kill(process, signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", said(&output));
-        assert!(said(&output).contains("the same command goes on from there"), "{}", said(&output));
+        assert!(said(&output).contains("repeat the command to resume"), "{}", said(&output));
         assert!(names(folder.path()).iter().all(|name| !name.starts_with('.')), "{:?}", names(folder.path()));
     }
 }

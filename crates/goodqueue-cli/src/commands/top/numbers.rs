@@ -1,12 +1,13 @@
-//! Numbers of the statistics as text.
+//! Values of the JSON statistics as text.
 
 use serde_json::Value;
 
+/// Returns the numbers of a list; 0 for an absent value.
 pub(super) fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().into_iter().flatten().map(|value| value.as_f64().unwrap_or(0.0)).collect()
 }
 
-/// Eight heights of blocks, the newest at the right.
+/// Draws values as blocks of eight heights, the newest at the right.
 pub(super) fn sparkline(values: &[f64], most: f64) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &values[values.len().saturating_sub(WIDTH)..];
@@ -17,6 +18,7 @@ pub(super) fn sparkline(values: &[f64], most: f64) -> String {
     shown.iter().map(block).collect()
 }
 
+/// Formats seconds as milliseconds.
 pub(super) fn milliseconds(seconds: &Value) -> String {
     seconds.as_f64().map_or_else(|| "–".to_owned(), |seconds| format!("{:.1}", seconds * 1e3))
 }
@@ -26,7 +28,7 @@ pub(super) const fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// What fits beside the rest on a terminal of 80 columns.
+/// Columns of the sparkline, to fit a terminal of 80 columns.
 const WIDTH: usize = 50;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The screen of `goodqueue top`: two queues, the last minute of each, and who is in them.
+//! The screen of `goodqueue top`: both queues, the last minute of each, and their flows.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use super::numbers::{milliseconds, numbers, whole};
 use crate::commands::stats::request;
 use crate::commands::{Ending, Outcome};
 
-/// What is on the screen, and what was chosen with keys.
+/// Contents of the screen, and the choices made with keys.
 #[derive(Debug)]
 pub(super) struct Screen {
     stats: Value,
     order: Order,
     rows: TableState,
-    /// Why the figures are not those of now.
+    /// The error of the last update, if the values are old.
     trouble: Option<String>,
 }
 
-/// By what flows are sorted.
+/// Sort orders of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Order {
     Queued,
@@ -55,7 +55,7 @@ impl Order {
         }
     }
 
-    /// The field of a flow.
+    /// The field of a flow in the JSON.
     const fn field(self) -> &'static str {
         match self {
             Self::Queued => "queued_packets",
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// Shows the bottleneck at `control` until somebody presses q, or it ends.
+/// Shows the bottleneck at `control` until the user presses q or the bottleneck ends.
 pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
     let mut screen = Screen::new(stats);
     let mut terminal = ratatui::try_init().map_err(|error| trouble(&error))?;
@@ -111,7 +111,7 @@ impl Screen {
         Self { stats, order: Order::Queued, rows, trouble: None }
     }
 
-    /// True if it is enough.
+    /// Handles a key. Returns true if it ends the view.
     fn press(&mut self, key: KeyEvent) -> bool {
         match key.code {
             KeyCode::Char('q') | KeyCode::Esc => return true,
@@ -158,8 +158,8 @@ impl Screen {
                 "   memory for packets {}",
                 units::show_size(process["memory_bytes"].as_u64().unwrap_or(0))
             )),
-            warned(format!("   latest wake-up {:.1} ms", latest * 1e3), latest > VERY_LATE),
-            warned(format!("   dropped before us {lost}"), lost > 0),
+            warned(format!("   worst wake-up delay {:.1} ms", latest * 1e3), latest > VERY_LATE),
+            warned(format!("   dropped before the bottleneck {lost}"), lost > 0),
         ];
         if let Some(trouble) = &self.trouble {
             spans.push(warned(format!("   {trouble}"), true));
@@ -232,7 +232,7 @@ impl Screen {
             .map(|(what, how)| Line::from(vec![format!(" {what:8}").fg(Color::DarkGray), Span::raw(how)]));
         frame.render_widget(Paragraph::new(lines.to_vec()), text);
 
-        // The newest at the right, in microseconds.
+        // Sojourn times in microseconds, the newest at the right.
         let means: Vec<u64> = numbers(&past["sojourn_mean_s"]).iter().map(|s| whole(s * 1e6)).collect();
         let width = usize::from(spark.width.saturating_sub(2));
         let shown = &means[means.len().saturating_sub(width)..];
@@ -315,7 +315,7 @@ impl Screen {
     }
 }
 
-/// Three figures, for eyes that compare.
+/// Formats a rate with three digits.
 fn short_rate(bps: f64) -> String {
     let (value, unit) = match bps {
         bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
@@ -338,7 +338,8 @@ fn warned(text: String, is_bad: bool) -> Span<'static> {
     if is_bad { text.fg(Color::Red) } else { Span::raw(text) }
 }
 
-/// Of a sojourn time in microseconds: what nobody notices, what games do, what everybody does.
+/// Returns the colour of a sojourn time in microseconds: unnoticeable, harmful to games, harmful to
+/// everything.
 const fn colour(most: u64) -> Color {
     match most {
         0..=20_000 => Color::Green,
@@ -349,7 +350,7 @@ const fn colour(most: u64) -> Color {
 
 const REFRESH: Duration = Duration::from_millis(500);
 const QUEUE_LINES: u16 = 10;
-/// In seconds, as the bottleneck itself warns.
+/// Wake-up delay in seconds that the bottleneck itself warns about.
 const VERY_LATE: f64 = 0.02;
 
 #[cfg(test)]

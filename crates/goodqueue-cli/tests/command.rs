@@ -1,5 +1,5 @@
-//! The command as its users meet it: results that repeat to the byte, errors that say what to do,
-//! files that appear whole.
+//! The command as its users see it: reproducible bytes, errors that tell what to do, and files that
+//! appear completely or not at all.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a refusal says; it must end with exit code 2 and print nothing else.
+/// Returns the message of a refusal. The exit code must be 2, and nothing else may be printed.
 fn refusal(args: &[&str]) -> String {
     let folder = folder();
     refusal_in(folder.path(), args)
@@ -61,7 +61,8 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
 
 #[test]
 fn the_readme_shows_what_the_command_prints() {
-    // If results changed: put the new table into README.md, and the reason into CHANGELOG.md.
+    // If this fails because results changed, put the new table into README.md and the reason into
+    // CHANGELOG.md.
     let example = README.split("```\n$ goodqueue ").nth(1).expect("an example");
     let (command, shown) = example.split_once('\n').expect("the output is below the command");
     let shown = shown.split("```").next().expect("the output ends");
@@ -73,7 +74,7 @@ fn the_readme_shows_what_the_command_prints() {
 
 #[test]
 fn the_readme_describes_its_picture_with_the_headline_of_the_report() {
-    // If results changed: make screenshot.
+    // If this fails because results changed, run `make screenshot`.
     let folder = folder();
     assert!(goodqueue(folder.path(), &["compare", "--report", "report.html"]).status.success());
     let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
@@ -134,7 +135,7 @@ fn a_run_over_a_line_that_is_blocked_for_ever_ends_in_time_and_tells_what_was_le
     let json = std::fs::read(folder.path().join("r.json")).expect("written");
     let json: Value = serde_json::from_slice(&json).expect("JSON");
     let left = json["runs"][0]["engine"]["in_flight_packets"].as_u64().expect("a number");
-    // The queue that nobody empties, and what else was sent until then.
+    // The packets in the queue, and others that were on their way.
     assert!(left >= 50, "{left}");
     let says = format!("the line was blocked when the run ended; {left} packets were queued or on their way");
     assert!(printed.contains(&says), "{printed}");
@@ -153,7 +154,7 @@ fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
     assert!(
         csv.starts_with("run,qdisc,seed,t_s,series,direction,flow,value\n0,pie,1,0,sojourn_mean_s,down,,")
     );
-    // Steps of 200 ms, as Flent's; two queues of 5 series, 8 flows, 10 pings.
+    // Steps of 200 ms, as in Flent: two queues of 5 series, 8 flows, 10 pings.
     assert_eq!(csv.lines().count(), 1 + 2 * (10 * 10 + 8 * 10 + 10));
     assert!(read("a.parquet").starts_with(b"PAR1") && read("a.parquet").ends_with(b"PAR1"));
     for run in ["a.pie.flent.gz", "a.codel.flent.gz"] {
@@ -197,7 +198,7 @@ fn packets_of_a_run_are_written_and_replayed() {
     let compared = goodqueue(folder.path(), &replay.concat());
     assert_eq!(compared.status.code(), Some(0), "{}", stdout(&compared));
     assert!(stdout(&compared).contains("8 of 8 recordings equal"));
-    // A path that makes copies and breaks packets does so again.
+    // A path that duplicates and damages packets replays exactly.
     let paths = [
         "netem duplicate 30% delay 20ms 5ms limit 60",
         "netem corrupt 10% duplicate 10% loss 3% limit 30",
@@ -220,7 +221,7 @@ fn packets_of_a_run_are_written_and_replayed() {
         let compared = goodqueue(folder.path(), &replay);
         assert_eq!(compared.status.code(), Some(0), "{path}: {}", stdout(&compared));
     }
-    // Runs that are kept are made again: their packets were not.
+    // Kept runs are repeated, because their packets were not kept.
     let run = ["run", "voip", "--set", "duration=2s", "--set", "warmup=0s", "--out", "kept"];
     assert!(goodqueue(folder.path(), &run).status.success());
     assert!(goodqueue(folder.path(), &[&run[..], &["--packets", "b.csv"]].concat()).status.success());
@@ -366,7 +367,7 @@ fn a_report_is_one_file_that_loads_nothing() {
 #[test]
 fn a_mahimahi_trace_is_the_link() {
     let folder = folder();
-    // One opportunity of 1504 bytes each millisecond: 12.032 Mbit/s.
+    // One opportunity of 1504 bytes per millisecond is 12.032 Mbit/s.
     std::fs::write(folder.path().join("12mbit.trace"), "1\n").expect("written");
     let args =
         ["compare", "--trace-down", "12mbit.trace", "--time", "10s", "--qdisc", "fq_codel", "--json", "-"];
@@ -388,7 +389,8 @@ fn every_scenario_that_comes_along_runs() {
             folder.path(),
             &["run", &name, "--set", "duration=2s", "--set", "warmup=0s", "--out", "out"],
         );
-        // Scenarios with appointments later than 2 s say so; all others run.
+        // Scenarios with events after 2 s are refused with a message about the duration; all others
+        // run.
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() || said.contains("duration"), "{name}: {said}");
     }
@@ -404,7 +406,7 @@ fn a_sweep_that_was_run_before_is_not_run_again() {
     let first = run();
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     let results = std::fs::read(folder.path().join("out/small.json")).expect("written");
-    // As if the sweep had been stopped before its last run: one result is missing.
+    // One result is missing, as after an interruption before the last run.
     let lost = std::fs::read_dir(folder.path().join("out/runs"))
         .expect("there")
         .next()
@@ -422,7 +424,7 @@ fn a_program_that_was_built_anew_runs_anew() {
     let folder = folder();
     std::fs::write(folder.path().join("small.toml"), "duration = \"1s\"\nqdiscs = \"pfifo\"\n")
         .expect("written");
-    // Bytes behind the end change the file, and nothing else.
+    // Appended bytes change the file, but not its behaviour.
     let rebuilt = folder.path().join("rebuilt");
     let mut program = std::fs::read(env!("CARGO_BIN_EXE_goodqueue")).expect("the program");
     program.push(0);
@@ -554,16 +556,16 @@ fn every_discipline_has_a_page_with_the_seven_headings() {
 
 #[test]
 fn the_list_of_deviations_is_that_of_the_pages() {
-    // If this fails: goodqueue explain --deviations > docs/DEVIATIONS.md
+    // If this fails, run `goodqueue explain --deviations > docs/DEVIATIONS.md`.
     let printed = stdout(&goodqueue(folder().path(), &["explain", "--deviations"]));
-    assert!(printed == include_str!("../../../docs/DEVIATIONS.md"), "docs/DEVIATIONS.md is not up to date");
+    assert!(printed == include_str!("../../../docs/DEVIATIONS.md"), "docs/DEVIATIONS.md is stale");
 }
 
 #[test]
 fn the_scenario_format_is_explained_as_the_book_has_it() {
-    // If this fails: make deviations
+    // If this fails, run `make deviations`.
     let printed = stdout(&goodqueue(folder().path(), &["explain", "scenario"]));
-    assert!(printed == include_str!("../../../docs/scenarios.md"), "docs/scenarios.md is not up to date");
+    assert!(printed == include_str!("../../../docs/scenarios.md"), "docs/scenarios.md is stale");
 }
 
 #[test]
@@ -583,7 +585,7 @@ fn every_command_of_the_tutorial_runs() {
     }
 }
 
-/// The words of a command line; single quotes hold words together.
+/// Returns the words of a command line. Single quotes hold words together.
 fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for (number, part) in line.split('\'').enumerate() {
@@ -699,7 +701,7 @@ fn bad_files_are_answered_with_line_and_column() {
     );
 }
 
-/// The lists of disciplines and of scenarios grow; the messages do not change with them.
+/// Removes the lists of disciplines and scenarios from messages, because they grow.
 fn without_lists_that_grow(messages: &[String]) -> String {
     let shorter = |line: &str| {
         let grows = ["pfifo_head_drop", "rrul-10-10"].iter().any(|entry| line.contains(entry));

@@ -1,4 +1,4 @@
-//! Input that a user did not mean to give: files that never end or never begin, texts that are nested without end, options
+//! Unintended inputs: files without an end or without a writer, deeply nested texts, and options
 //! that ask for more than a machine has.
 
 #![cfg(unix)]
@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// What a refusal says; it must end with exit code 2.
+/// Returns the message of a refusal. The exit code must be 2.
 fn refusal(folder: &Path, args: &[&str]) -> String {
     let output = goodqueue(folder, args);
     let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();

@@ -1,4 +1,5 @@
-//! `kill -9` of `run` at any moment: the same command finishes the work, with the same bytes, and leaves nothing beside them.
+//! `kill -9` of `run` at any moment: the same command then finishes the work with the same bytes,
+//! and leaves no other files.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -37,7 +38,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// All files below a folder with their contents, but for those that are named after the program.
+/// Returns all files below a folder with their contents.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -60,7 +61,7 @@ fn a_sweep_that_is_killed_at_any_moment_resumes_and_ends_with_the_same_bytes() {
     let undisturbed = folder();
     assert!(begin(undisturbed.path()).wait().unwrap().success());
     let expected = files(undisturbed.path());
-    // As long as the whole takes, the machine being as busy as it is.
+    // Measures the time of a complete run on this machine at this load.
     let again = folder();
     let mut child = begin(again.path());
     let mut millis = 0;
@@ -71,11 +72,11 @@ fn a_sweep_that_is_killed_at_any_moment_resumes_and_ends_with_the_same_bytes() {
     let mut done = 0;
     while done < kills {
         let folder = folder();
-        // Several times in a row: what is resumed can be killed as well.
+        // Kills several times in a row, because a resumed sweep can be killed, too.
         for _ in 0..(1 + mix_64(done) % 4).min(kills - done) {
             let mut child = begin(folder.path());
             std::thread::sleep(Duration::from_micros(mix_64(done ^ 0x6B69_6C6C) % (millis * 1000)));
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = child.kill();
             child.wait().unwrap();
             done += 1;

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | TCP, UDP, UDP-Lite, DCCP, SCTP | addresses, protocol, ports |
 //! | ICMP echo | addresses, protocol, identifier |
-//! | fragments, the first included | addresses, protocol: all fragments of a datagram share a flow |
+//! | fragments, including the first | addresses, protocol: shared by all fragments of a datagram |
 //! | other protocols, truncated headers | addresses, protocol |
 //! | not IP | one flow |
 //!

@@ -133,8 +133,8 @@ struct Findings {
 }
 
 impl Findings {
-    /// Runs the experiments of a paper, then judges and prints its claims. Returns false if the user
-    /// interrupted it.
+    /// Runs the experiments of a paper, then judges and prints its claims. Returns false if the
+    /// user interrupted it.
     fn reproduce(
         &mut self,
         args: &ReproduceArgs,

@@ -1,9 +1,9 @@
-//! What a program inside a shell cannot reach.
+//! Limits of a program inside a shell.
 
 use super::*;
 
-/// Tries to copy every descriptor of every process that the program can see, and to read their memory. Succeeds if nothing
-/// could be had.
+/// Tries to copy every descriptor of every visible process, and to read its memory. Succeeds if all
+/// attempts fail.
 pub(super) fn steal_descriptors() {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
     let mut stolen = Vec::new();
@@ -39,7 +39,8 @@ fn a_program_cannot_take_descriptors_from_the_processes_beside_it() {
     }
     let options = ["--quiet", "--metrics", "127.0.0.1:0"];
     good(&run(shell(&options, "steal-descriptors")));
-    // The same as a program of a user without privileges: those of the built-in server are then as few as its own.
+    // Repeats this as an unprivileged user's program, which has no fewer privileges than the
+    // built-in server.
     let setpriv = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"];
     let this = std::env::current_exe().unwrap();
     let mut command = goodqueue();
@@ -58,7 +59,8 @@ fn without_a_process_namespace_the_process_that_carries_packets_is_out_of_reach(
     if !root_with_ip(test) {
         return;
     }
-    // Inside a shell there may be no further process namespace: the program then sees all processes around it.
+    // Inside a shell there may be no further process namespace. The program then sees all processes
+    // around it.
     let script = format!(
         "umount /proc/sys; echo 0 > /proc/sys/user/max_pid_namespaces || exit 9
         {ROLE}='steal-descriptors' exec {} shell --quiet --metrics 127.0.0.1:0 -- \
@@ -78,7 +80,7 @@ fn a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(file("given"), "from the caller").unwrap();
-    // The caller opens number 7 for the program, as `make` does for its jobs.
+    // The caller opens descriptor 7 for the program, as `make` does for its jobs.
     let script = format!(
         "exec {} shell --quiet --metrics 127.0.0.1:0 --control {} --record {} --json {} -- \
             sh -c 'cat <&7; readlink /proc/$$/fd/*; true' 7<{}",
@@ -104,7 +106,7 @@ fn root_inside_finds_the_settings_of_the_kernel_read_only() {
     if !root_with_ip(test) {
         return;
     }
-    // Each is written with the value that it has, so that a failure of this test changes nothing.
+    // Each setting is written with its own value, so that a failure of this test changes nothing.
     let script = r#"
         for file in kernel/hostname kernel/core_pattern vm/swappiness net/ipv4/ip_forward user/max_user_namespaces; do
             value=$(cat /proc/sys/$file) || exit 8
@@ -114,7 +116,8 @@ fn root_inside_finds_the_settings_of_the_kernel_read_only() {
         [ "$(cat /proc/sys/net/ipv4/ping_group_range)" = "0	4294967294" ]"#;
     let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", script]).output().unwrap();
     good(&output);
-    // A shell in it sets those of its own networks nevertheless, and finds them read-only again.
+    // A nested shell can still change the settings of its own networks, and its program finds them
+    // read-only.
     let nested = format!("exec {} shell --quiet -- sh -c '{script}'", env!("CARGO_BIN_EXE_goodqueue"));
     let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &nested]).output().unwrap();
     good(&output);

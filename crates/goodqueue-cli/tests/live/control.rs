@@ -1,8 +1,8 @@
-//! What is asked and changed while a shell runs.
+//! Questions and changes while a shell runs.
 
 use super::*;
 
-/// A shell with a control socket, and a program that waits for its standard input to close.
+/// A running shell with a control socket. Its program waits for the end of standard input.
 pub(super) struct Running {
     pub(super) child: Child,
     pub(super) socket: PathBuf,
@@ -117,7 +117,7 @@ fn a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference() {
         };
         wait_until("a queue", || ask("stats")["down"]["queued"]["packets"].as_u64() > Some(10));
         assert!(ask(change)["down"].is_object());
-        // Each packet is counted once, whichever discipline it was in, and each drop has a reason.
+        // Each packet is counted once, whichever discipline held it, and each drop has a reason.
         for side in ["down", "up"] {
             let side = &ask("stats")[side];
             let number = |value: &Value| value.as_u64().unwrap();
@@ -153,7 +153,7 @@ fn garbage_on_the_control_socket_is_in_nobodys_way() {
     for _ in 0..200 {
         drop(UnixStream::connect(&running.socket).unwrap());
     }
-    // One that asks and never reads, and one that says nothing.
+    // One client asks and never reads, another one says nothing.
     let mut deaf = UnixStream::connect(&running.socket).unwrap();
     let _ = deaf.write_all(&b"stats\n".repeat(50));
     let _silent = UnixStream::connect(&running.socket).unwrap();
@@ -180,7 +180,8 @@ fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
         faults::resident(&process)
     );
     assert!(stats["up"]["queued"]["packets"].as_u64() <= Some(1000));
-    // A thousand queued, one on the link, and as many as are on their way (none: no delay).
+    // A thousand packets are queued and one is on the link; none propagate, because there is no
+    // delay.
     assert!(stats["process"]["memory_max_bytes"].as_u64() < Some(1100 * 2048), "{stats}");
     assert_eq!(running.end().0, 0);
 }

@@ -1,29 +1,4 @@
-//! What the live path survives: the hostile and unlucky inputs H80 to H99, each with its answer and
-//! the tests that show it, or the reason why there is none. Tests without a file are in this
-//! folder.
-//!
-//! | id | input | answer | test |
-//! |---|---|---|---|
-//! | H80 | EAGAIN, EINTR, EIO, EBADFD, ENOBUFS, EINVAL from a device | tried again and counted (`not_written_packets`), or, when the device is gone, the end with a sentence | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
-//! | H81 | empty reads, long packets, packet-information and offload headers | the offload header is asked for and believed only as far as it fits the packet; packets up to 128 KiB are read whole; an empty packet is one flow's | `headers_that_contradict_each_other_give_nothing_and_harm_nothing` (gso/tests.rs), `whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond` (packet/tests.rs), `headers_without_end_and_headers_cut_short_are_carried` |
-//! | H82 | MTU changed, address removed, device renamed or deleted | a new MTU is a longer packet; a name is asked for once; deletion ends the run | `a_device_that_goes_down_and_comes_back_is_waited_for`, `a_device_that_is_deleted_underneath_ends_it_with_a_sentence` |
-//! | H83 | two on one name, bad names | refused with a sentence | `two_cannot_have_one_name`, `names_that_the_kernel_would_refuse_or_change_are_refused` (interface_name.rs) |
-//! | H84 | kill -9, stop and continue, a clock that jumps | nothing is left; it goes on; the clock is monotonic and time is the packets' | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `a_comparison_that_is_killed_leaves_no_process_behind`, `stopped_and_continued_it_goes_on`, `a_stopped_process_resumes_as_if_it_had_not_stopped` (link/tests.rs) |
-//! | H85 | set-up that fails half way | everything made so far hangs on descriptors and namespaces of this process, or stands in an undo file | `a_shell_that_is_killed_at_any_moment_takes_everybody_along`, `without_tun_devices_it_says_so_in_one_sentence`, `nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was` |
-//! | H86 | disk full while recording | the file ends with a note, packets go on | `a_full_disk_ends_the_recording_and_not_the_traffic`, `a_full_disk_ends_the_capture_and_not_the_traffic` |
-//! | H87 | floods of small packets, fragments, ICMP | a fixed budget of memory, a bounded batch per turn; we send no ICMP | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `a_flood_of_fragments_is_carried_like_any_other` |
-//! | H88 | our own packets coming back | a TUN device has no way back; what a loop outside brings back is limited by the rate and the queue like all else | `frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering` |
-//! | H89 | partial checksums | carried as they are, and completed in captures; the IP checksum is updated as in RFC 1624 | `a_checksum_left_to_the_hardware_is_completed` (gso/tests.rs), `marking_leaves_a_correct_checksum_whatever_the_header_says` (packet/tests.rs), `marked_packets_arrive_with_correct_checksums`, `wireshark_reads_a_capture_and_finds_nothing_wrong` |
-//! | H90 | a flow on two queues of a device | none: devices have one queue, and no option asks for more | - |
-//! | H91 | peers that never read | devices never block; a client has 2 s for a line and a thread that is not the loop's; messages are written by another thread | `garbage_on_the_control_socket_is_in_nobodys_way`, `messages_that_nobody_reads_do_not_stop_the_packets` |
-//! | H92 | control clients that send garbage, never read, connect for ever | 16 at once, bounded lines, a deadline for each, mode 0600; the loop is handed orders that are known to be good | `garbage_on_the_control_socket_is_in_nobodys_way`, `thousands_of_askers_leave_no_descriptor_open`, `slow_clients_do_not_hold_up_the_next_one_and_are_let_go_in_the_end`, `a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer`, `a_request_that_names_a_fifo_does_not_stop_the_packets` |
-//! | H93 | a bad configuration at SIGHUP | the whole file is read before anything is changed | `shape_stands_between_two_interfaces_and_leaves_them_as_they_were`, `the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing` |
-//! | H94 | clocks that differ between threads | none: there is one monotonic clock, and the loop is one thread | - |
-//! | H95 | 32-bit kernel counters that wrap | none: the 64-bit ones are read (`IFLA_STATS64`) | - |
-//! | H96 | no IPv6, no namespaces, no TUN, seccomp, AppArmor | does without IPv6; one sentence for each of the others | `without_user_namespaces_it_says_so_in_one_sentence`, `without_tun_devices_it_says_so_in_one_sentence`, `where_there_is_no_ipv6_ipv4_is_enough` |
-//! | H97 | shutdown while something is pending; a second signal | the first SIGTERM asks the program, the second ends it; writes never wait | `asked_to_end_it_ends_with_its_program`, `asked_twice_it_ends_a_program_that_does_not_listen` |
-//! | H98 | the operator's own connection in the shaped path | only `--take-over` moves addresses and routes; unless confirmed it is undone | `shape_takes_over_an_interface_and_gives_it_back_however_it_ends` |
-//! | H99 | 24 hours | memory is a pool with a bound, descriptors are opened at the start, the rate follows from packet times; a day itself is longer than a test may take | `a_flood_of_small_packets_leaves_memory_bounded_and_control_answering`, `thousands_of_askers_leave_no_descriptor_open`, `being_told_late_changes_no_departure` (link/tests.rs) |
+//! Hostile and unlucky inputs H80 to H99 of the live path: the answer to each, and its tests.
 
 use super::control::Running;
 use super::*;
@@ -43,24 +18,212 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("../../../goodqueue-live/src/interface_name.rs"),
     ]
     .join("\n");
-    let table: Vec<Vec<&str>> = include_str!("faults.rs")
-        .lines()
-        .filter_map(|line| line.strip_prefix("//! | H"))
-        .map(|row| row.split('|').map(str::trim).collect())
-        .collect();
-    for id in 80..=99 {
-        let row = table.iter().find(|row| row[0] == id.to_string());
-        let row = row.unwrap_or_else(|| panic!("H{id} is not in the table"));
-        let tests: Vec<&str> = row[3].split('`').filter(|word| word.matches('_').count() > 3).collect();
-        assert!(!tests.is_empty() || row[2].starts_with("none: "), "H{id} has neither test nor reason");
-        for name in tests {
+    assert!(FAULTS.iter().map(|fault| fault.id).eq(80..=99));
+    for Fault { id, input, answer, tests } in FAULTS {
+        assert!(!input.is_empty() && !answer.is_empty(), "H{id}");
+        for name in *tests {
             assert!(sources.contains(&format!("fn {name}()")), "H{id}: there is no test {name}");
         }
     }
 }
 
-/// `sh -c script` inside a shell in which root may do whatever it likes; `$goodqueue` and `$folder`
-/// are set.
+/// A hostile or unlucky input, and the answer of the live path.
+struct Fault {
+    /// Number of the input.
+    id: u32,
+    input: &'static str,
+    /// The behaviour, or the reason why the input cannot occur.
+    answer: &'static str,
+    /// The tests that show the behaviour; none if the input cannot occur.
+    tests: &'static [&'static str],
+}
+
+const FAULTS: &[Fault] = &[
+    Fault {
+        id: 80,
+        input: "EAGAIN, EINTR, EIO, EBADFD, ENOBUFS, EINVAL from a device",
+        answer: "retried and counted (`not_written_packets`); a deleted device ends the run with a \
+            message",
+        tests: &[
+            "a_device_that_goes_down_and_comes_back_is_waited_for",
+            "a_device_that_is_deleted_underneath_ends_it_with_a_sentence",
+        ],
+    },
+    Fault {
+        id: 81,
+        input: "empty reads, long packets, packet-information and offload headers",
+        answer: "the offload header is requested, and used only as far as it fits the packet; packets \
+            up to 128 KiB are read completely; an empty packet belongs to a flow",
+        tests: &[
+            "headers_that_contradict_each_other_give_nothing_and_harm_nothing",
+            "whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond",
+            "headers_without_end_and_headers_cut_short_are_carried",
+        ],
+    },
+    Fault {
+        id: 82,
+        input: "MTU changed, address removed, device renamed or deleted",
+        answer: "a new MTU allows longer packets; a name is looked up once; deletion ends the run",
+        tests: &[
+            "a_device_that_goes_down_and_comes_back_is_waited_for",
+            "a_device_that_is_deleted_underneath_ends_it_with_a_sentence",
+        ],
+    },
+    Fault {
+        id: 83,
+        input: "two on one name, bad names",
+        answer: "refused with a message",
+        tests: &["two_cannot_have_one_name", "names_that_the_kernel_would_refuse_or_change_are_refused"],
+    },
+    Fault {
+        id: 84,
+        input: "kill -9, stop and continue, a clock that jumps",
+        answer: "nothing is left; the run resumes; the clock is monotonic, and links compute in \
+            packet time",
+        tests: &[
+            "a_shell_that_is_killed_at_any_moment_takes_everybody_along",
+            "a_comparison_that_is_killed_leaves_no_process_behind",
+            "stopped_and_continued_it_goes_on",
+            "a_stopped_process_resumes_as_if_it_had_not_stopped",
+        ],
+    },
+    Fault {
+        id: 85,
+        input: "set-up that fails half way",
+        answer: "all earlier steps end with descriptors and namespaces of this process, or are in an \
+            undo file",
+        tests: &[
+            "a_shell_that_is_killed_at_any_moment_takes_everybody_along",
+            "without_tun_devices_it_says_so_in_one_sentence",
+            "nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was",
+        ],
+    },
+    Fault {
+        id: 86,
+        input: "disk full while recording",
+        answer: "the file ends with a message; packets are still forwarded",
+        tests: &[
+            "a_full_disk_ends_the_recording_and_not_the_traffic",
+            "a_full_disk_ends_the_capture_and_not_the_traffic",
+        ],
+    },
+    Fault {
+        id: 87,
+        input: "floods of small packets, fragments, ICMP",
+        answer: "a fixed budget of memory, bounded batches; the bottleneck sends no ICMP",
+        tests: &[
+            "a_flood_of_small_packets_leaves_memory_bounded_and_control_answering",
+            "a_flood_of_fragments_is_carried_like_any_other",
+        ],
+    },
+    Fault {
+        id: 88,
+        input: "our own packets coming back",
+        answer: "a TUN device does not return packets; packets of an outside loop are limited by the \
+            rate and the queue",
+        tests: &["frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering"],
+    },
+    Fault {
+        id: 89,
+        input: "partial checksums",
+        answer: "carried unchanged, and completed in captures; the IP checksum is updated as in RFC \
+            1624",
+        tests: &[
+            "a_checksum_left_to_the_hardware_is_completed",
+            "marking_leaves_a_correct_checksum_whatever_the_header_says",
+            "marked_packets_arrive_with_correct_checksums",
+            "wireshark_reads_a_capture_and_finds_nothing_wrong",
+        ],
+    },
+    Fault {
+        id: 90,
+        input: "a flow on two queues of a device",
+        answer: "devices have one queue, and no option asks for more",
+        tests: &[],
+    },
+    Fault {
+        id: 91,
+        input: "peers that never read",
+        answer: "devices never block; a client has 2 s for a line, and its own thread; another thread \
+            writes messages",
+        tests: &[
+            "garbage_on_the_control_socket_is_in_nobodys_way",
+            "messages_that_nobody_reads_do_not_stop_the_packets",
+        ],
+    },
+    Fault {
+        id: 92,
+        input: "control clients that send garbage, never read, connect for ever",
+        answer: "16 clients at a time, bounded lines, deadlines, mode 0600; the loop receives valid \
+            orders only",
+        tests: &[
+            "garbage_on_the_control_socket_is_in_nobodys_way",
+            "thousands_of_askers_leave_no_descriptor_open",
+            "slow_clients_do_not_hold_up_the_next_one_and_are_let_go_in_the_end",
+            "a_hostile_line_gets_one_clear_error_and_the_next_one_an_answer",
+            "a_request_that_names_a_fifo_does_not_stop_the_packets",
+        ],
+    },
+    Fault {
+        id: 93,
+        input: "a bad configuration at SIGHUP",
+        answer: "the complete file is read before anything is changed",
+        tests: &[
+            "shape_stands_between_two_interfaces_and_leaves_them_as_they_were",
+            "the_discipline_is_changed_while_it_runs_and_a_bad_one_changes_nothing",
+        ],
+    },
+    Fault {
+        id: 94,
+        input: "clocks that differ between threads",
+        answer: "there is one monotonic clock, and the loop is one thread",
+        tests: &[],
+    },
+    Fault {
+        id: 95,
+        input: "32-bit kernel counters that wrap",
+        answer: "the 64-bit ones are read (`IFLA_STATS64`)",
+        tests: &[],
+    },
+    Fault {
+        id: 96,
+        input: "no IPv6, no namespaces, no TUN, seccomp, AppArmor",
+        answer: "IPv6 is optional; a message for each of the others",
+        tests: &[
+            "without_user_namespaces_it_says_so_in_one_sentence",
+            "without_tun_devices_it_says_so_in_one_sentence",
+            "where_there_is_no_ipv6_ipv4_is_enough",
+        ],
+    },
+    Fault {
+        id: 97,
+        input: "shutdown while something is pending; a second signal",
+        answer: "the first SIGTERM asks the program to end, the second kills it; writes never wait",
+        tests: &[
+            "asked_to_end_it_ends_with_its_program",
+            "asked_twice_it_ends_a_program_that_does_not_listen",
+        ],
+    },
+    Fault {
+        id: 98,
+        input: "the operator's own connection in the shaped path",
+        answer: "only `--take-over` moves addresses and routes; it is undone unless confirmed",
+        tests: &["shape_takes_over_an_interface_and_gives_it_back_however_it_ends"],
+    },
+    Fault {
+        id: 99,
+        input: "24 hours",
+        answer: "memory is a bounded pool, descriptors are opened at the start, the rate follows from \
+            packet times; a test cannot take a day",
+        tests: &[
+            "a_flood_of_small_packets_leaves_memory_bounded_and_control_answering",
+            "thousands_of_askers_leave_no_descriptor_open",
+            "being_told_late_changes_no_departure",
+        ],
+    },
+];
+
+/// Runs `sh -c script` inside a shell as root. Sets `$goodqueue`, `$this` and `$folder`.
 fn as_root_inside(folder: &TempDir, script: &str) -> Output {
     goodqueue()
         .args(["shell", "--quiet", "--", "sh", "-c", script])
@@ -96,7 +259,7 @@ fn a_comparison_that_is_killed_leaves_no_process_behind() {
     if skipped("a_comparison_that_is_killed_leaves_no_process_behind") {
         return;
     }
-    // A rate that no other process has on its command line.
+    // This rate appears on no other command line.
     let rate = format!("{}kbit", 10_000 + std::process::id() % 10_000);
     for delay in [5, 50, 200, 400, 900] {
         let mut child = goodqueue()
@@ -117,7 +280,7 @@ fn a_full_disk_ends_the_recording_and_not_the_traffic() {
         return;
     }
     let folder = TempDir::new().unwrap();
-    // Two megabytes of packets make more than 64 kB of record.
+    // Two megabytes of packets make a record of more than 64 kB.
     let script = format!(
         "mount -t tmpfs -o size=64k none $folder || exit 9
         {ROLE}='fetch 2000000' $goodqueue shell --rate 50mbit --record $folder/run.jsonl -- \
@@ -143,7 +306,7 @@ fn headers_without_end_and_headers_cut_short_are_carried() {
     assert!(stats["up"]["packets"]["offered"].as_u64() > Some(50), "{stats}");
 }
 
-/// IPv6 packets with a hundred extension headers, and with headers that end too early.
+/// Sends IPv6 packets with a hundred extension headers, and with headers that end too early.
 pub(super) fn odd_headers() {
     use nix::sys::socket::{
         AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn6, sendto, socket,
@@ -162,12 +325,12 @@ pub(super) fn odd_headers() {
         bytes.extend(server.octets());
         bytes
     };
-    // Destination options, routing, hop by hop: each of 8 bytes that name the next.
+    // Destination options, routing, hop by hop: each has 8 bytes and names the next.
     for kind in [60_u8, 43, 0] {
         let chain = [kind, 0, 1, 4, 0, 0, 0, 0].repeat(100);
         let packet = [header(kind, chain.len()), chain].concat();
         let _ = sendto(raw.as_raw_fd(), &packet, &to, MsgFlags::empty());
-        // The chain, the header itself, and the length in it, cut at every place.
+        // Cuts the chain, the header and its length field at every place.
         for length in 40..80 {
             let _ = sendto(raw.as_raw_fd(), &packet[..length], &to, MsgFlags::empty());
         }
@@ -195,8 +358,7 @@ fn frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering() {
     if !root_with_ip("frames_that_go_round_for_ever_leave_memory_bounded_and_control_answering") {
         return;
     }
-    // Two bottlenecks between the same two cables: what goes through one comes back through the
-    // other.
+    // Two bottlenecks between the same two cables: packets through one come back through the other.
     let folder = TempDir::new().unwrap();
     let script = r#"set -e
         ip link add a0 type veth peer name a1; ip link add b0 type veth peer name b1
@@ -255,7 +417,7 @@ fn where_there_is_no_ipv6_ipv4_is_enough() {
     if skipped("where_there_is_no_ipv6_ipv4_is_enough") {
         return;
     }
-    // Below 1280 bytes there is no IPv6 (RFC 8200 §5).
+    // IPv6 needs an MTU of 1280 bytes (RFC 8200 §5).
     good(&run(shell(&["--quiet", "--rate", "20mbit", "--set", "link.mtu=1000"], "fetch 50000")));
 }
 
@@ -299,7 +461,7 @@ fn thousands_of_askers_leave_no_descriptor_open() {
     assert_eq!(running.end().0, 0);
 }
 
-/// Bytes of memory that a process really has.
+/// Returns the resident memory of a process in bytes.
 pub(super) fn resident(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

@@ -1,8 +1,8 @@
-//! What a live bottleneck writes, and what of the user's it leaves alone.
+//! Files of a live bottleneck, and files of the user that it must not touch.
 
 use super::*;
 
-/// What a refusal says. The program has not run.
+/// Returns the message of a refusal. The program must not have run.
 fn refusal(folder: &TempDir, options: &[&str]) -> String {
     let ran = folder.path().join("ran");
     let mut command = goodqueue();
@@ -69,7 +69,7 @@ fn packets_are_carried_on_when_nobody_can_read_messages() {
     let (reader, closed) = std::io::pipe().unwrap();
     drop(reader);
     for stderr in [Stdio::from(full), Stdio::from(closed)] {
-        // The recording ends with a message at once: no disk.
+        // The capture ends at once with a message.
         let mut command = shell(&["--rate", "20mbit", "--pcap", "/dev/full"], "fetch 300000");
         assert!(command.stderr(stderr).status().unwrap().success());
     }

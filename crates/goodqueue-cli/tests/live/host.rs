@@ -1,10 +1,10 @@
-//! What is changed about a host, and changed back. The "host" is a namespace that the test makes:
-//! the inside of a shell.
+//! Changes to a host, and their undoing. The "host" is a namespace of the test: the inside of a
+//! shell.
 
 use super::*;
 
-/// A host `h` with an interface `wan0` (203.0.113.2) to a server (203.0.113.1) in a namespace of
-/// its own, where 5001 sends a million bytes to whoever comes. What comes after it runs on that
+/// A host with an interface `wan0` (203.0.113.2) to a server (203.0.113.1) in its own namespace.
+/// Port 5001 of the server sends a million bytes to each client. The rest of a script runs on the
 /// host; `$server` is a process in the server's namespace.
 const HOST: &str = r#"set -e
     unshare --net sleep 100 & server=$!
@@ -19,7 +19,7 @@ const HOST: &str = r#"set -e
     state > $folder/before
 "#;
 
-/// Runs a script on such a host. `$goodqueue`, `$this` and `$folder` are set, `$take` fetches the
+/// Runs a script on such a host. Sets `$goodqueue`, `$this` and `$folder`; `$take` fetches the
 /// million bytes.
 pub(super) fn on_a_host(folder: &TempDir, script: &str) -> Output {
     let this = std::env::current_exe().unwrap();
@@ -86,7 +86,7 @@ fn nat_says_what_it_needs() {
     if skipped("nat_says_what_it_needs") {
         return;
     }
-    // Inside a shell, without the capabilities that root keeps there.
+    // Runs inside a shell, without the capabilities that root keeps there.
     let script = format!(
         "exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs {} shell --nat --quiet -- true",
         env!("CARGO_BIN_EXE_goodqueue")

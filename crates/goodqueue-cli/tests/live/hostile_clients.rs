@@ -1,9 +1,9 @@
-//! Clients of the control socket and of the metrics endpoint that are slow, or send what nobody should.
+//! Slow and hostile clients of the control socket and of the metrics endpoint.
 
 use super::control::Running;
 use super::*;
 
-/// One scrape; `None` if the connection ends without an answer.
+/// Reads the metrics once. Returns `None` if the connection ends without an answer.
 fn scrape(socket: &Path) -> Option<String> {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -13,7 +13,8 @@ fn scrape(socket: &Path) -> Option<String> {
     answer.starts_with("HTTP/1.1 200").then_some(answer)
 }
 
-/// Sends a byte at a time, always in time for a limit on each read, until the connection is closed from the other side.
+/// Sends one byte at a time, within the limit of each read, until the other side closes the
+/// connection.
 fn dribble(socket: PathBuf, byte: u8) -> std::thread::JoinHandle<()> {
     let mut stream = UnixStream::connect(socket).unwrap();
     std::thread::spawn(move || {
@@ -35,10 +36,11 @@ fn slow_clients_do_not_hold_up_the_next_one_and_are_let_go_in_the_end() {
     let body = scrape(&metrics).unwrap();
     assert!(body.contains("goodqueue_qdisc_packets_total"), "{body}");
     assert!(slow.iter().all(|client| !client.is_finished()), "the slow ones are still being served");
-    // More than can be served at once: the next one waits until some of them have had their time.
+    // These are more than can be served at once. The next client waits until some of them have had
+    // their time.
     let many: Vec<_> = (0..20).map(|_| dribble(metrics.clone(), b'x')).collect();
     assert!(scrape(&metrics).is_some());
-    // The same at the control socket, in the middle of a line.
+    // The same happens at the control socket, in the middle of a line.
     let at_control: Vec<_> = (0..20).map(|_| dribble(running.socket.clone(), b'x')).collect();
     assert!(running.ask("stats")["goodqueue"].is_string());
     slow.into_iter().chain(many).chain(at_control).for_each(|client| client.join().unwrap());
@@ -63,7 +65,7 @@ fn a_request_that_names_a_fifo_does_not_stop_the_packets() {
         stuck.push(stream);
     }
     std::thread::sleep(Duration::from_millis(200));
-    // Others are answered, and packets are carried: the program fetches what it wants.
+    // Other clients are answered, and the program's packets are carried.
     assert!(running.ask("stats")["goodqueue"].is_string());
     running.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     let (code, said) = running.end();
@@ -164,7 +166,7 @@ fn messages_that_nobody_reads_do_not_stop_the_packets() {
     if skipped("messages_that_nobody_reads_do_not_stop_the_packets") {
         return;
     }
-    // The capture ends early, which is told once at standard error: a pipe that is full, and that nobody reads.
+    // The capture ends early, which is reported at standard error: a full pipe that nobody reads.
     let this = std::env::current_exe().unwrap();
     let fetch = |size: u32| {
         format!("{ROLE}='fetch {size}' {} --exact inside --quiet >/dev/null 2>&1", this.display())
@@ -182,7 +184,7 @@ fn messages_that_nobody_reads_do_not_stop_the_packets() {
     let mut said = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "done\n");
-    // Somebody reads again, and it ends as always.
+    // Once somebody reads again, it ends normally.
     drop(filled);
     let read = std::thread::spawn(move || {
         let mut all = Vec::new();
@@ -194,7 +196,7 @@ fn messages_that_nobody_reads_do_not_stop_the_packets() {
     assert_eq!(said.matches("`/dev/full` ends here").count(), 1, "{}", said.trim_start_matches('x'));
 }
 
-/// Writes until there is no room.
+/// Writes until the pipe is full.
 fn fill(pipe: &mut std::io::PipeWriter) {
     use nix::fcntl::{FcntlArg, OFlag, fcntl};
     fcntl(&*pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();

@@ -1,8 +1,8 @@
-//! `kill -9` at any moment: processes, interfaces, addresses and files are as they were.
+//! `kill -9` at any moment: processes, interfaces, addresses and files are as before.
 
 use super::*;
 
-/// How many of `GOODQUEUE_KILLS` (50) fall on one of five equal shares.
+/// Returns a fifth of the kills of `GOODQUEUE_KILLS` (default 50).
 fn a_fifth_of_the_kills() -> u32 {
     let all = std::env::var("GOODQUEUE_KILLS").map_or(50, |count| count.parse().unwrap());
     all.max(5_u32) / 5
@@ -24,7 +24,7 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
     let folder = TempDir::new().unwrap();
     let interfaces = || names(Path::new("/sys/class/net"));
     let before = interfaces();
-    // A number that no other process has on its command line.
+    // This number appears on no other command line.
     let marker = format!("{}.77", 1_000_000 + std::process::id());
     let start = |script: &str| {
         let files = [
@@ -45,7 +45,7 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
     for number in 0..a_fifth_of_the_kills() {
         let script = format!("sleep {marker} & (setsid sleep {marker} &) ; sleep {marker}");
         let mut child = start(&script).spawn().unwrap();
-        // From before the namespaces are there until after the program runs.
+        // Kills from before the namespaces exist until after the program runs.
         std::thread::sleep(Duration::from_micros(u64::from(number * 7919 % 400) * 400));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -64,7 +64,7 @@ fn an_interface_that_a_killed_shape_took_over_is_given_back_each_time() {
     }
     let mut left = a_fifth_of_the_kills();
     while left > 0 {
-        // The hosts of the test live for a minute or two.
+        // The hosts of the test live for one or two minutes.
         let kills = left.min(50);
         left -= kills;
         let folder = TempDir::new().unwrap();

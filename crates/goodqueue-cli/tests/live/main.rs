@@ -1,7 +1,8 @@
-//! Real programs behind the bottleneck: what `goodqueue shell` promises, and what it survives.
+//! Real programs behind the bottleneck: the guarantees of `goodqueue shell`, and its behaviour
+//! under faults.
 //!
-//! The programs are this very file: a test runs itself again inside, in the role of a client
-//! (`ROLE`). Where namespaces or TUN devices are not to be had, each test says so and passes.
+//! The programs are this file itself: a test runs itself again inside, in the role of a client
+//! (`ROLE`). Where namespaces or TUN devices are missing, each test prints a message and passes.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -34,13 +35,13 @@ fn goodqueue() -> Command {
     Command::new(env!("CARGO_BIN_EXE_goodqueue"))
 }
 
-/// Why nothing live can be done here, if so.
+/// The reason why live tests cannot run here, if any.
 static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
     let tried = goodqueue().args(["shell", "--quiet", "--", "true"]).output().expect("goodqueue runs");
     (!tried.status.success()).then(|| String::from_utf8_lossy(&tried.stderr).trim().to_owned())
 });
 
-/// True, with a line about it, if a test cannot be made here.
+/// Returns true and prints a message if live tests cannot run here.
 fn skipped(test: &str) -> bool {
     if let Some(why) = MISSING.as_ref() {
         tell_skipped(test, why);
@@ -48,14 +49,14 @@ fn skipped(test: &str) -> bool {
     MISSING.is_some()
 }
 
-/// A line past the test harness, which would swallow it.
+/// Prints a message past the test harness, which would capture it.
 fn tell_skipped(test: &str, why: &str) {
     static SKIPPED: AtomicU32 = AtomicU32::new(0);
     let count = SKIPPED.fetch_add(1, Ordering::SeqCst) + 1;
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {why} ({count} skipped so far)");
 }
 
-/// `goodqueue shell` with these options, and this role inside.
+/// Returns `goodqueue shell` with these options and this role inside.
 fn shell(options: &[&str], role: &str) -> Command {
     let this = std::env::current_exe().expect("tests have a path");
     let mut command = goodqueue();
@@ -77,7 +78,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).expect("it was written")).expect("it is JSON")
 }
 
-/// What runs inside: not a test of its own.
+/// The program inside: not a test of its own.
 #[test]
 fn inside() {
     let Ok(role) = std::env::var(ROLE) else { return };
@@ -88,8 +89,7 @@ fn inside() {
             assert_eq!(fetch(size).unwrap(), size);
         }
         "fetch-many" => {
-            // Two hosts at each end, as far as a queue knows; by IPv4 alone where there is no
-            // other.
+            // Uses two addresses at each end, IPv4 and IPv6, or IPv4 alone.
             let size: u64 = argument.parse().unwrap();
             let threads: Vec<_> = (0..8)
                 .map(|n| if n % 2 == 0 { "198.18.0.2" } else { "2001:2::2" })
@@ -160,7 +160,7 @@ fn fetch_over(mut stream: TcpStream, size: u64) -> std::io::Result<u64> {
     std::io::copy(&mut reader.take(size), &mut std::io::sink())
 }
 
-/// ECN-capable datagrams that come back whole, as many as were sent.
+/// Sends ECN-capable datagrams and checks that all come back unchanged.
 fn echo(count: u32) {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::Ipv4Tos, &2).unwrap();
@@ -177,8 +177,7 @@ fn echo(count: u32) {
     }
 }
 
-/// So many bytes, none like its neighbours, sent and received at once: nothing may be changed, lost
-/// or doubled.
+/// Sends and receives this number of different bytes at once: none may be changed, lost or doubled.
 fn echo_stream(count: usize) {
     let stream = TcpStream::connect("198.18.0.2:7").unwrap();
     let byte = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()[0];
@@ -194,7 +193,8 @@ fn echo_stream(count: usize) {
     assert!(received.join().unwrap() == sent, "what came back is not what was sent");
 }
 
-/// Twenty datagrams in one system call (UDP_SEGMENT, as QUIC sends), which come back one by one.
+/// Sends twenty datagrams in one system call (UDP_SEGMENT, as QUIC does) and receives them one by
+/// one.
 fn echo_segments() {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("198.18.0.2:7").unwrap();
@@ -210,7 +210,7 @@ fn echo_segments() {
     }
 }
 
-/// Packets with headers that make no sense, as root can send them.
+/// Sends packets with contradictory headers, as root can.
 fn garbage() {
     use nix::sys::socket::{
         AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
@@ -226,7 +226,7 @@ fn garbage() {
                 state.to_be_bytes()[0]
             })
             .collect();
-        // The kernel wants an address it can route to; the rest is noise: protocol, fragments,
+        // The kernel needs an address that it can route to. The rest is noise: protocol, fragments,
         // options, lengths.
         packet[16..20].copy_from_slice(&[198, 18, 0, 2]);
         packet[0] = 0x45;
@@ -327,9 +327,9 @@ fn a_capture_holds_every_packet_with_its_fate() {
     assert_eq!(blocks(&std::fs::read(&pcap).unwrap()), counts, "block by block, without a library");
 }
 
-/// The packets of each interface of a pcapng file (draft-ietf-opsawg-pcapng), read by hand: every
-/// length stands at both ends of its block, every interface says its name and counts nanoseconds,
-/// each packet fits its block and says when it was.
+/// Counts the packets of each interface of a pcapng file (draft-ietf-opsawg-pcapng), read by hand.
+/// Checks that block lengths match, interfaces have names and nanosecond timestamps, and packets
+/// fit their blocks and have a time.
 fn blocks(file: &[u8]) -> [u64; 6] {
     let mut rest = file;
     let mut interfaces = 0_u32;
@@ -349,7 +349,7 @@ fn blocks(file: &[u8]) -> [u64; 6] {
                 interfaces += 1;
                 let linktype = word(body, 0) & 0xffff;
                 assert_eq!(linktype, 101, "LINKTYPE_RAW");
-                // if_name is option 2; if_tsresol option 9, one byte, nanoseconds.
+                // if_name is option 2; if_tsresol is option 9 with one byte for nanoseconds.
                 assert_eq!(word(body, 8) & 0xffff, 2);
                 assert!(body.windows(5).any(|option| option == [9, 0, 1, 0, 9]), "{body:?}");
             }
@@ -357,8 +357,8 @@ fn blocks(file: &[u8]) -> [u64; 6] {
                 let interface = word(body, 0);
                 assert!(interface < interfaces);
                 let time = u64::from(word(body, 4)) << 32 | u64::from(word(body, 8));
-                // A queue's own order; what a late look finds in one direction may be older than
-                // the other's newest.
+                // Packets of one queue are in order. A late wake-up may write older packets of the
+                // other direction.
                 assert!(time + 10_000_000_000 > last && time > 1_600_000_000_000_000_000, "{time} ns");
                 last = last.max(time);
                 let captured = word(body, 12) as usize;
@@ -381,8 +381,8 @@ fn marked_packets_arrive_with_correct_checksums() {
     }
     let folder = TempDir::new().unwrap();
     let stats = folder.path().join("stats.json");
-    // Every packet that waits more than a millisecond is marked; a wrong checksum would make the
-    // kernel drop it.
+    // Every packet that waits more than a millisecond is marked. The kernel would drop a packet
+    // with a wrong checksum.
     let qdisc = "codel limit 1000 ce_threshold 1ms ecn";
     let options = ["--quiet", "--rate", "10mbit", "--qdisc", qdisc, "--json", stats.to_str().unwrap()];
     good(&run(shell(&options, "echo 40")));
@@ -396,8 +396,8 @@ fn what_is_sent_arrives_byte_for_byte() {
     if skipped("what_is_sent_arrives_byte_for_byte") {
         return;
     }
-    // Without a limit in super-packets; with one as they come out; with losses, marks and
-    // reordering by the path.
+    // Without a limit as super-packets; with a limit one by one; with losses, marks and reordering
+    // on the path.
     for options in [
         &[][..],
         &["--rate", "300mbit", "--qdisc", "fq_codel"],
@@ -433,8 +433,7 @@ fn the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program() {
     if skipped("the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program") {
         return;
     }
-    // What serves is not there at once, writes down that it was asked to end, and would otherwise
-    // go on for ever.
+    // The server starts late, records that it was asked to end, and would otherwise run for ever.
     let folder = TempDir::new().unwrap();
     let ended = folder.path().join("ended");
     let serve = format!("trap 'touch {}; exit' TERM; sleep 300 & wait", ended.display());
@@ -443,7 +442,7 @@ fn the_server_that_somebody_brings_is_waited_for_and_ends_with_the_program() {
     assert!(ended.exists());
 }
 
-/// Processes whose command line holds `marker`.
+/// Returns the processes whose command line contains `marker`.
 fn processes(marker: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let running = entries.filter(|entry| {
@@ -471,7 +470,7 @@ fn asked_to_end_it_ends_with_its_program() {
     let marker = format!("{}.78", 1_000_000 + std::process::id());
     let mut child = goodqueue().args(["shell", "--quiet", "--", "sleep", &marker]).spawn().unwrap();
     wait_until("the start of the program", || processes(&marker).len() > 1);
-    // Its first process is there before the program is.
+    // Its first process exists before the program does.
     wait_until("the program itself", || {
         processes(&marker)
             .iter()
@@ -493,7 +492,7 @@ fn a_full_disk_ends_the_capture_and_not_the_traffic() {
     assert!(said.contains("`/dev/full` ends here") && said.contains("packets are still forwarded"), "{said}");
 }
 
-/// Network tools need privileges inside that only root keeps there.
+/// True if network tools work inside, which needs root.
 fn root_with_ip(test: &str) -> bool {
     if skipped(test) {
         return false;
@@ -688,8 +687,8 @@ fn shape_stands_between_two_interfaces_and_leaves_them_as_they_were() {
     let folder = TempDir::new().unwrap();
     let [socket, changes, stats] = ["control", "changes", "stats.json"].map(|name| folder.path().join(name));
     std::fs::write(&changes, "# at the start\nqdisc down codel target 9ms\n").unwrap();
-    // Two hosts, each in a network namespace, and a box with an interface to each. Their interfaces
-    // have all offloads on.
+    // Two hosts, each in a network namespace, and a box with an interface to each. All offloads are
+    // on.
     let script = format!(
         r#"set -e
         host() {{
@@ -723,7 +722,7 @@ fn shape_stands_between_two_interfaces_and_leaves_them_as_they_were() {
     good(&output);
     let stats = json(&stats);
     assert!(stats["down"]["qdisc"].as_str().unwrap().starts_with("codel limit 1000p target 9ms"), "{stats}");
-    // Cut to the size of the MTU: a million bytes are 691 packets at least.
+    // Packets are cut to the MTU: a million bytes are at least 691 packets.
     assert!(stats["down"]["packets"]["dequeued"].as_u64() > Some(690), "{}", stats["down"]["packets"]);
 }
 

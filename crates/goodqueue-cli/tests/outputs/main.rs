@@ -1,5 +1,4 @@
-//! Where results go, and where they must not: files of the user, devices, pipes, and what a killed
-//! command leaves behind.
+//! Output files: files of the user that must stay, devices, pipes, and remains of a killed command.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -24,7 +23,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
     goodqueue(folder).args(args).output().unwrap()
 }
 
-/// In a shell, where `goodqueue` is this one.
+/// Runs a script in a shell in which `goodqueue` is this program.
 fn in_a_shell(folder: &Path, script: &str) -> Output {
     let script = format!("goodqueue() {{ \"{}\" \"$@\"; }}\n{script}", env!("CARGO_BIN_EXE_goodqueue"));
     Command::new("sh").args(["-c", &script]).current_dir(folder).output().unwrap()
@@ -57,7 +56,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// The quickest scenario there is.
+/// The shortest possible scenario.
 const SMALL: &str = "duration = \"1s\"\nqdiscs = \"pfifo\"\nflows = 1\n";
 
 #[test]
@@ -138,7 +137,7 @@ fn a_scenario_replaces_earlier_results_and_no_file_of_the_user() {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("s.toml"), format!("{SMALL}[output]\njson = \"own.json\"\nreport = \"./own.html\"\n"))
         .unwrap();
-    // The second time, both are there.
+    // The second time, both exist.
     for _ in 0..2 {
         good(&run(folder.path(), &["compare", "s.toml"]));
         good(&run(folder.path(), &["run", "s.toml", "--out", "out"]));
@@ -152,7 +151,7 @@ fn a_scenario_replaces_earlier_results_and_no_file_of_the_user() {
         assert_eq!(fs::read_to_string(path(name)).unwrap(), "of the user");
         fs::write(path(name), results).unwrap();
     }
-    // A name that was typed is meant.
+    // A name on the command line is deliberate.
     fs::write(path("own.json"), "of the user").unwrap();
     good(&run(folder.path(), &["compare", "s.toml", "--json", "own.json"]));
     assert!(fs::read_to_string(path("own.json")).unwrap().starts_with('{'));

@@ -25,7 +25,7 @@ fn help_that_cannot_be_written_is_an_error() {
         let output = in_a_shell(folder.path(), &format!("goodqueue {args} > /dev/full"));
         assert_eq!(output.status.code(), Some(2), "{args}");
         assert!(said(&output).starts_with("error: standard output cannot be written"), "{}", said(&output));
-        // That nobody reads on is none.
+        // A closed pipe is not an error.
         let output = in_a_shell(folder.path(), &format!("(goodqueue {args}; echo $? >&2) | true"));
         assert_eq!(said(&output), "0", "{args}");
     }

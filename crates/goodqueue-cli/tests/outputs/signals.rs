@@ -1,4 +1,4 @@
-//! Sweeps that are asked to end.
+//! Signals that end a sweep.
 
 use std::process::Stdio;
 
@@ -16,7 +16,7 @@ fn a_signal_ends_a_sweep_tidily_and_nothing_is_left_of_unfinished_files() {
         let args = ["run", "s.toml", "--jobs", "1", "--packets", "p.csv"];
         let child = goodqueue(folder.path()).args(args).stderr(Stdio::piped()).spawn().unwrap();
         let process = Pid::from_raw(child.id().cast_signed());
-        // It has begun when it has its folder.
+        // The sweep has begun once its folder exists.
         while !folder.path().join("goodqueue-results/runs").exists() {
             std::thread::yield_now();
         }

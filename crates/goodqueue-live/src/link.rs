@@ -420,13 +420,12 @@ impl Link {
 /// `taken` those of its successor for the packets taken over. These packets were offered and queued
 /// only once, so the result may wrap below zero; the counters of the successor make up for it.
 fn handed_over(before: Stats, taken: &Stats) -> Stats {
-    Stats {
-        offered: before.offered.minus(taken.offered),
-        enqueued: before.enqueued.minus(taken.enqueued),
-        dropped_before: before.dropped_before.minus(taken.dropped_before),
-        dropped_after: before.dropped_after.plus(taken.dropped_before),
-        ..before
-    }
+    let mut left = before;
+    left.offered = before.offered.minus(taken.offered);
+    left.enqueued = before.enqueued.minus(taken.enqueued);
+    left.dropped_before = before.dropped_before.minus(taken.dropped_before);
+    left.dropped_after = before.dropped_after.plus(taken.dropped_before);
+    left
 }
 
 /// Bytes of a full packet on Ethernet.

@@ -4,7 +4,7 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Qdisc, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Lookahead as _, Qdisc, Rate};
 
 use crate::ahead::fetch_line;
 use crate::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodqueue::{AnyQdisc, Qdisc as _};
+use goodqueue::{AnyQdisc, Lookahead as _};
 
 use crate::packet::Packet;
 

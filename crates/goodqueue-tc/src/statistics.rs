@@ -123,6 +123,7 @@ fn figure(gauge: Gauge) -> Json {
         Gauge::Overdue(span) => json!(-i64::try_from(micros(span)).unwrap_or(i64::MAX)),
         Gauge::Fraction(part) => fraction(part),
         Gauge::Flag(on) => json!(on),
+        _ => Json::Null,
     }
 }
 

@@ -29,7 +29,7 @@ use std::time::Instant as Clock;
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::random::{Random, Source, mix_64};
-use goodqueue::registry::KINDS;
+use goodqueue::registry::{Chosen, KINDS};
 use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
 
 #[derive(Clone, Copy)]
@@ -248,8 +248,9 @@ fn any(name: &str) -> AnyQdisc<Frame> {
 fn time_own_type(name: &str, frames: &[Frame]) -> f64 {
     macro_rules! time_one_of {
         ($($arm:ident)+) => {
-            match any(name) {
-                $(AnyQdisc::$arm(qdisc) => time(Discipline(qdisc), 100, frames)),+
+            match any(name).chosen() {
+                $(Chosen::$arm(qdisc) => time(Discipline(qdisc.clone()), 100, frames),)+
+                _ => unreachable!("every discipline is below"),
             }
         };
     }

@@ -47,9 +47,9 @@ use alloc::format;
 
 use crate::codel::{ECN, LIMIT};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
@@ -210,10 +210,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
         packet
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -224,11 +220,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.fraction("prob", self.probability);
-        seen.number("marked", self.stats.marked.packets);
     }
 
     fn reconfigure(&mut self, now: Instant, config: BlueConfig, drops: &mut impl Drops<P>) {
@@ -250,6 +241,19 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
         while self.drop_oldest(DropReason::Purged, drops) {}
         self.probability = 0.0;
         self.last_update = None;
+    }
+}
+
+impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+}
+
+impl<P: Packet, R: Random> Observe for Blue<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.fraction("prob", self.probability);
+        seen.number("marked", self.stats.marked.packets);
     }
 }
 

@@ -83,19 +83,17 @@ mod tests;
 use alloc::vec::Vec;
 
 use autorate::Estimate;
-pub(crate) use config::is_kept_by_change;
 use config::{AckFilter, Classes, Isolation};
-pub(crate) use keywords::KEYWORDS;
 use overflow::Heap;
 use shaper::{ETHERNET_HEADER, Shaper};
 use tin::{QUEUES_32, Tin, TinTally, charge, moving};
 
 use crate::cobalt::CobaltVariant;
 use crate::config::Build;
-use crate::gauge::{Observation, Part};
+use crate::gauge::{Observation, Observe, Part};
 use crate::memory::{Buffers, Memory, Size};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Passage, Pool, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
@@ -732,12 +730,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.shaper.held_until(self.now.max(now)).filter(|_| !self.held.is_empty())
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        let tin = self.tins.get(self.tin_of(packet))?;
-        let index = tin.known_queue_of(self.tag_of(packet));
-        self.pool.stranger(&tin.flows.at(index).packets, packet)
-    }
-
     fn len(&self) -> usize {
         usize::try_from(self.held.passage.packets()).unwrap_or(usize::MAX)
     }
@@ -748,25 +740,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
     fn stats(&self) -> Stats {
         self.held.passage.complete(self.stats)
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let Sizes { network, adjusted, most_memory, .. } = self.sizes.complete(&self.config);
-        seen.overlimits = self.overlimits;
-        seen.number("memory_used", most_memory);
-        seen.number("memory_limit", self.memory);
-        seen.number("capacity_estimate", self.estimate.peak);
-        seen.number("min_network_size", u64::from(network.0));
-        seen.number("max_network_size", u64::from(network.1));
-        seen.number("min_adj_size", u64::from(adjusted.0));
-        seen.number("max_adj_size", u64::from(adjusted.1));
-        seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
-        let shares = self.config.classes.tins(self.rate);
-        for (class, index) in (1..).zip(self.config.classes.order()) {
-            if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {
-                seen.parts.push(Part { class, parent: 0, gauges: tin.gauges(share.0) });
-            }
-        }
     }
 
     /// As in Linux: what is queued stays where it is, however packets are told apart from now on; only what is in tins that
@@ -812,6 +785,35 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         }
         let tallies = self.begin_anew();
         self.restore(tallies);
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        let tin = self.tins.get(self.tin_of(packet))?;
+        let index = tin.known_queue_of(self.tag_of(packet));
+        self.pool.stranger(&tin.flows.at(index).packets, packet)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let Sizes { network, adjusted, most_memory, .. } = self.sizes.complete(&self.config);
+        seen.overlimits = self.overlimits;
+        seen.number("memory_used", most_memory);
+        seen.number("memory_limit", self.memory);
+        seen.number("capacity_estimate", self.estimate.peak);
+        seen.number("min_network_size", u64::from(network.0));
+        seen.number("max_network_size", u64::from(network.1));
+        seen.number("min_adj_size", u64::from(adjusted.0));
+        seen.number("max_adj_size", u64::from(adjusted.1));
+        seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
+        let shares = self.config.classes.tins(self.rate);
+        for (class, index) in (1..).zip(self.config.classes.order()) {
+            if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {
+                seen.parts.push(Part { class, parent: 0, gauges: tin.gauges(share.0) });
+            }
+        }
     }
 }
 

@@ -58,9 +58,9 @@ use alloc::format;
 use crate::config::{
     Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
 };
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{DropReason, Drops, NextLen, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Queued;
 use crate::random::Random;
 use crate::red::floyd1993::Floyd1993;
@@ -454,17 +454,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         packet
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.ring.packet(0).map(Packet::len)
-    }
-
-    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is never idle.
-    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
-        self.now = self.now.max(now);
-        let next = self.ring.packet(0).map(Packet::len);
-        (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
-    }
-
     fn len(&self) -> usize {
         self.ring.packets
     }
@@ -475,15 +464,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
 
     fn stats(&self) -> Stats {
         self.stats
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.overlimits = self.signals;
-        seen.number("marked", self.marks);
-        seen.number("early", self.signals.wrapping_sub(self.marks));
-        seen.number("pdrop", self.overflows);
-        seen.number("other", 0);
-        seen.number("matched", self.matched);
     }
 
     /// As in Linux, what is queued stays as far as a table of the new size has places for it. The average begins anew.
@@ -515,6 +495,30 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
             self.lose(oldest, DropReason::Purged, drops);
         }
         self.red = self.config.red();
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
+    fn next_len(&self) -> Option<u32> {
+        self.ring.packet(0).map(Packet::len)
+    }
+
+    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is never idle.
+    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.now = self.now.max(now);
+        let next = self.ring.packet(0).map(Packet::len);
+        (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for Choke<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.signals;
+        seen.number("marked", self.marks);
+        seen.number("early", self.signals.wrapping_sub(self.marks));
+        seen.number("pdrop", self.overflows);
+        seen.number("other", 0);
+        seen.number("matched", self.matched);
     }
 }
 

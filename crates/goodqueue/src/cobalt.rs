@@ -51,9 +51,9 @@
 
 use crate::codel::LIMIT;
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::gauge::{Gauge, Observation};
+use crate::gauge::{Gauge, Observation, Observe};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
@@ -498,16 +498,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
         self.queue.complete(self.stats)
     }
 
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.number("count", u64::from(self.vars.count));
-        if self.vars.dropping {
-            seen.gauges.push(("dropping", Gauge::Flag(true)));
-        }
-        seen.fraction("blue_prob", f64::from(self.vars.p_drop) / TWO_TO_32);
-        seen.number("ecn_mark", self.stats.marked.packets);
-        seen.number("drop_overlimit", self.overflows);
-    }
-
     fn reconfigure(&mut self, now: Instant, config: CobaltConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.config = config;
@@ -524,6 +514,20 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
         self.now = self.now.max(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
         self.vars = CobaltVars::new(self.config.params.variant);
+    }
+}
+
+impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {}
+
+impl<P: Packet, R: Random> Observe for Cobalt<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.number("count", u64::from(self.vars.count));
+        if self.vars.dropping {
+            seen.gauges.push(("dropping", Gauge::Flag(true)));
+        }
+        seen.fraction("blue_prob", f64::from(self.vars.p_drop) / TWO_TO_32);
+        seen.number("ecn_mark", self.stats.marked.packets);
+        seen.number("drop_overlimit", self.overflows);
     }
 }
 

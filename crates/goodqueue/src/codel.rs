@@ -68,9 +68,11 @@ pub(crate) use config::{ECN, LIMIT};
 pub use exact::control_law;
 
 use crate::config::{Build, ConfigError};
-use crate::gauge::{Gauge, Observation};
-use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::gauge::{Gauge, Observation, Observe};
+pub(crate) use crate::head::mark;
+pub use crate::head::{CodelTally, Head, Mark, Source};
+use crate::packet::Packet;
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
 use crate::time::{Duration, Instant};
 
@@ -178,58 +180,6 @@ const _: () = assert!(size_of::<CodelVars>() <= 32, "a thousand flows' state mus
 
 /// "Below target": no instant of interest is that late.
 const NEVER: u64 = u64::MAX;
-
-/// The queue that a control law works on. The law judges the packet at the head where it lies: a packet is moved once, by
-/// whoever sends or drops it.
-pub trait Source {
-    /// The oldest packet; `None` if the queue is empty.
-    fn head(&self) -> Option<Head>;
-    /// Drops the oldest packet: it is the congestion signal.
-    fn drop_head(&mut self);
-    /// Marks the oldest packet; true if it now carries the signal (RFC 3168 §5).
-    fn mark_head(&mut self, why: Mark) -> bool;
-}
-
-/// What a control law is told of the packet at the head of a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
-    /// When it came.
-    pub at: Instant,
-    /// Its bytes.
-    pub bytes: u32,
-    /// Bytes that it leaves behind, as this discipline counts them.
-    pub bytes_behind: u64,
-}
-
-/// Why CoDel marked a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mark {
-    /// It would have been dropped.
-    Law,
-    /// It was queued for longer than `ce_threshold`.
-    Threshold,
-}
-
-/// What Linux counts for `tc -s` beside the packets, over all queues of a discipline.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct CodelTally {
-    /// Largest packet that has left.
-    pub max_packet: u32,
-    /// Marks instead of drops; packets that had a mark already count.
-    pub ecn_mark: u64,
-    /// Marks by `ce_threshold`, counted in the same way.
-    pub ce_mark: u64,
-}
-
-impl CodelTally {
-    /// Counts a mark.
-    pub const fn marked(&mut self, why: Mark) {
-        match why {
-            Mark::Law => self.ecn_mark = self.ecn_mark.wrapping_add(1),
-            Mark::Threshold => self.ce_mark = self.ce_mark.wrapping_add(1),
-        }
-    }
-}
 
 impl Default for CodelVars {
     fn default() -> Self {
@@ -410,19 +360,6 @@ fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn
     if recalled >= enough && within(N::from(intervals)) { recalled } else { 1 }
 }
 
-/// Marks `packet` and counts that; true if it now carries the signal (RFC 3168 §5).
-pub(crate) fn mark<P: Packet>(packet: &mut P, why: Mark, stats: &mut Stats, tally: &mut CodelTally) -> bool {
-    let already = packet.ecn() == Ecn::Ce;
-    if !packet.set_ce() {
-        return false;
-    }
-    tally.marked(why);
-    if !already {
-        stats.marked.add(packet.len());
-    }
-    true
-}
-
 impl CodelParams {
     /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
     fn age(&self, came: Instant, now: Instant) -> Duration {
@@ -506,10 +443,6 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         if passes || self.judge(drops) { self.take() } else { None }
     }
 
-    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
-        self.taken_ahead = taken;
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -520,23 +453,6 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        let (vars, params) = (&self.vars, &self.config.params);
-        seen.number("count", u64::from(vars.count()));
-        seen.number("lastcount", u64::from(vars.lastcount()));
-        seen.time("ldelay", params.age(self.last.0, self.last.1));
-        if vars.dropping {
-            seen.gauges.push(("dropping", Gauge::Flag(true)));
-        }
-        seen.gauges.push(("drop_next", vars.until_drop(params, self.now.max(now))));
-        seen.number("maxpacket", u64::from(self.tally.max_packet));
-        seen.number("ecn_mark", self.tally.ecn_mark);
-        seen.number("drop_overlimit", self.stats.dropped_before.packets);
-        if params.ce_threshold.is_some() {
-            seen.number("ce_mark", self.tally.ce_mark);
-        }
     }
 
     fn reconfigure(&mut self, _now: Instant, config: CodelConfig, drops: &mut impl Drops<P>) {
@@ -563,6 +479,31 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             drops.dropped(queued.packet, DropReason::Purged);
         }
         self.vars = CodelVars::starting(&self.config.params);
+    }
+}
+
+impl<P: Packet> Lookahead<P> for Codel<P> {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
+        self.taken_ahead = taken;
+    }
+}
+
+impl<P: Packet> Observe for Codel<P> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let (vars, params) = (&self.vars, &self.config.params);
+        seen.number("count", u64::from(vars.count()));
+        seen.number("lastcount", u64::from(vars.lastcount()));
+        seen.time("ldelay", params.age(self.last.0, self.last.1));
+        if vars.dropping {
+            seen.gauges.push(("dropping", Gauge::Flag(true)));
+        }
+        seen.gauges.push(("drop_next", vars.until_drop(params, self.now.max(now))));
+        seen.number("maxpacket", u64::from(self.tally.max_packet));
+        seen.number("ecn_mark", self.tally.ecn_mark);
+        seen.number("drop_overlimit", self.stats.dropped_before.packets);
+        if params.ce_threshold.is_some() {
+            seen.number("ce_mark", self.tally.ce_mark);
+        }
     }
 }
 

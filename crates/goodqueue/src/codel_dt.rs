@@ -43,9 +43,9 @@
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
 use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL, TARGET};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Value};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
 
@@ -194,10 +194,6 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
         Some(oldest.packet)
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -208,14 +204,6 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        seen.number("count", u64::from(self.vars.count()));
-        seen.number("lastcount", u64::from(self.vars.lastcount()));
-        let next = self.vars.until_drop(self.config.params(), self.now.max(now));
-        seen.gauges.push(("drop_next", next));
-        seen.number("ecn_mark", self.stats.marked.packets);
     }
 
     fn reconfigure(&mut self, now: Instant, config: CodelDtConfig, drops: &mut impl Drops<P>) {
@@ -238,6 +226,22 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
         }
         self.vars = CodelVars::starting(self.config.params());
         self.above = false;
+    }
+}
+
+impl<P: Packet> Lookahead<P> for CodelDt<P> {
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+}
+
+impl<P: Packet> Observe for CodelDt<P> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.number("count", u64::from(self.vars.count()));
+        seen.number("lastcount", u64::from(self.vars.lastcount()));
+        let next = self.vars.until_drop(self.config.params(), self.now.max(now));
+        seen.gauges.push(("drop_next", next));
+        seen.number("ecn_mark", self.stats.marked.packets);
     }
 }
 

@@ -37,9 +37,9 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, config::{Child, Value}, drr::DrrConfig};
+//! use goodqueue::{AnyConfig, Configure, Link, Settings, config::{Child, Value}, drr::DrrConfig};
 //! let class = Child { class: 1, settings: Settings::new().with("quantum", Value::Bytes(500)), ..Child::default() };
-//! let config = DrrConfig::from_settings(&Settings::new().with_child(class), &Link::default()).unwrap();
+//! let config = DrrConfig::<AnyConfig>::from_settings(&Settings::new().with_child(class), &Link::default()).unwrap();
 //! assert_eq!(config.classes().len(), 1);
 //! ```
 
@@ -48,21 +48,21 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::gauge::{Gauge, Observation, Part};
-use crate::leaf::{self, ClassLeaf};
+use crate::gauge::{Gauge, Observation, Observe, Part};
+use crate::leaf::ClassLeaf;
+use crate::nesting::{self, Inner, InnerConfig};
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Pool, Turns};
 use crate::random::Source;
-use crate::registry::AnyConfig;
 use crate::time::Instant;
 
 /// Deficit round robin between disciplines.
 #[derive(Clone, Debug)]
-pub struct Drr<P> {
-    config: DrrConfig,
+pub struct Drr<P, Q: Qdisc<P>> {
+    config: DrrConfig<Q::Config>,
     /// In the order of their numbers, which are in `minors`.
-    classes: Vec<Class<P>>,
+    classes: Vec<Class<P, Q>>,
     minors: Vec<u32>,
     /// Packets of those classes that hold a `pfifo`.
     pool: Pool<P>,
@@ -78,51 +78,49 @@ pub struct Drr<P> {
 
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Class<P> {
-    leaf: ClassLeaf<P>,
+struct Class<P, Q> {
+    leaf: ClassLeaf<P, Q>,
     deficit: u64,
     quantum: u32,
     active: bool,
 }
 
-const _: () = assert!(size_of::<Class<[u64; 10]>>() <= 64, "a thousand flows must stay in the cache");
+const _: () = assert!(size_of::<Class<[u64; 10], ()>>() <= 64, "a thousand flows must stay in the cache");
 
 /// Configuration of [`Drr`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct DrrConfig {
+pub struct DrrConfig<C> {
     /// Classes that are made if none is given.
     flows: u32,
     quantum: u32,
-    classes: Vec<DrrClass>,
+    classes: Vec<DrrClass<C>>,
 }
 
 /// One class of a [`DrrConfig`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct DrrClass {
+pub struct DrrClass<C> {
     minor: u32,
     quantum: u32,
-    qdisc: AnyConfig,
+    qdisc: C,
 }
 
-impl DrrConfig {
+impl<C: InnerConfig> DrrConfig<C> {
     /// The classes that were given, in the order of their numbers.
     #[must_use]
-    pub fn classes(&self) -> &[DrrClass] {
+    pub fn classes(&self) -> &[DrrClass<C>] {
         &self.classes
     }
 
     /// The classes that there are.
-    fn all_classes(&self) -> Vec<DrrClass> {
+    fn all_classes(&self) -> Vec<DrrClass<C>> {
         if !self.classes.is_empty() {
             return self.classes.clone();
         }
-        (1..=self.flows)
-            .map(|minor| DrrClass { minor, quantum: self.quantum, qdisc: leaf::default_leaf() })
-            .collect()
+        (1..=self.flows).map(|minor| DrrClass { minor, quantum: self.quantum, qdisc: C::usual() }).collect()
     }
 }
 
-impl DrrClass {
+impl<C: InnerConfig> DrrClass<C> {
     /// The minor number.
     #[must_use]
     pub const fn minor(&self) -> u32 {
@@ -137,12 +135,12 @@ impl DrrClass {
 
     /// The discipline in it.
     #[must_use]
-    pub const fn qdisc(&self) -> &AnyConfig {
+    pub const fn qdisc(&self) -> &C {
         &self.qdisc
     }
 }
 
-impl Configure for DrrConfig {
+impl<C: InnerConfig> Configure for DrrConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
@@ -154,13 +152,13 @@ impl Configure for DrrConfig {
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
         let flows = settings.number("flows", 1, MAX_FLOWS)?;
-        let mut classes: Vec<DrrClass> = Vec::new();
+        let mut classes: Vec<DrrClass<C>> = Vec::new();
         for child in settings.children() {
             let own = quantum_of(&child.settings, quantum).map_err(|error| error.in_class(child.class))?;
-            let qdisc = leaf::qdisc_of(child, link)?.unwrap_or_else(leaf::default_leaf);
+            let qdisc = nesting::qdisc_of(child, link)?.unwrap_or_else(C::usual);
             classes.push(DrrClass { minor: child.class, quantum: own, qdisc });
         }
-        leaf::check_minors(settings.children())?;
+        nesting::check_minors(settings.children())?;
         classes.sort_by_key(|class| class.minor);
         let flows = if classes.is_empty() { flows.unwrap_or(DEFAULT_FLOWS) } else { 0 };
         Ok(Self { flows: u32::try_from(flows).unwrap_or(0), quantum, classes })
@@ -174,15 +172,20 @@ impl Configure for DrrConfig {
         settings.set("quantum", Value::Bytes(u64::from(self.quantum)));
         self.classes.iter().fold(settings, |all, class| {
             let own = Settings::new().with("quantum", Value::Bytes(u64::from(class.quantum)));
-            all.with_child(leaf::child(class.minor, own, &class.qdisc))
+            all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 
-impl<P: Packet + Flow> Drr<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
     /// Empty classes. Flows are hashed with `salt`.
     #[must_use]
-    pub fn new(config: DrrConfig, salt: u32, random: Source) -> Self {
+    pub fn new(config: DrrConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut drr = Self {
             classes: Vec::new(),
             minors: Vec::new(),
@@ -203,7 +206,7 @@ impl<P: Packet + Flow> Drr<P> {
         drr
     }
 
-    fn class(&mut self, class: DrrClass) -> Class<P> {
+    fn class(&mut self, class: DrrClass<Q::Config>) -> Class<P, Q> {
         let leaf = ClassLeaf::new(class.qdisc, class.minor, self.salt, &mut self.random);
         Class { leaf, deficit: 0, quantum: class.quantum, active: false }
     }
@@ -219,7 +222,7 @@ impl<P: Packet + Flow> Drr<P> {
     }
 
     /// The disciplines that hold packets.
-    fn queued(&self) -> impl Iterator<Item = &ClassLeaf<P>> {
+    fn queued(&self) -> impl Iterator<Item = &ClassLeaf<P, Q>> {
         self.active.iter().filter_map(|index| self.classes.get(index as usize)).map(|class| &class.leaf)
     }
 
@@ -250,14 +253,14 @@ impl<P: Packet + Flow> Drr<P> {
     }
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Drr<P> {
-    fn build(config: DrrConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Drr<P, Q> {
+    fn build(config: DrrConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
-    type Config = DrrConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
+    type Config = DrrConfig<Q::Config>;
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
@@ -328,7 +331,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let clock = self.now.max(now);
-        self.queued().fold(None, |first, leaf| leaf::earlier(first, leaf.next_event(clock)))
+        self.queued().fold(None, |first, leaf| nesting::earlier(first, leaf.next_event(clock)))
     }
 
     fn len(&self) -> usize {
@@ -347,16 +350,8 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        for (&minor, class) in self.minors.iter().zip(&self.classes) {
-            let deficit = Gauge::Number(class.deficit);
-            seen.parts.push(Part { class: minor, parent: 0, gauges: vec![("deficit", deficit)] });
-            seen.children.push((minor, class.leaf.observe(now)));
-        }
-    }
-
     /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.
-    fn reconfigure(&mut self, now: Instant, config: DrrConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: DrrConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
         if config == self.config {
@@ -365,7 +360,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         let turns: Vec<u32> =
             self.active.iter().filter_map(|index| self.minors.get(index as usize).copied()).collect();
         let minors = core::mem::take(&mut self.minors).into_iter();
-        let mut old: VecDeque<(u32, Class<P>)> = minors.zip(core::mem::take(&mut self.classes)).collect();
+        let mut old: VecDeque<(u32, Class<P, Q>)> = minors.zip(core::mem::take(&mut self.classes)).collect();
         self.config = config;
         for wanted in self.config.all_classes() {
             while old.front().is_some_and(|(minor, _)| *minor < wanted.minor) {
@@ -403,7 +398,7 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
         }
     }
 
-    fn config(&self) -> DrrConfig {
+    fn config(&self) -> DrrConfig<Q::Config> {
         self.config.clone()
     }
 
@@ -418,8 +413,20 @@ impl<P: Packet + Flow> Qdisc<P> for Drr<P> {
     }
 }
 
-impl<P: Packet + Flow> Drr<P> {
-    fn remove(&mut self, now: Instant, mut class: Class<P>, drops: &mut impl Drops<P>) {
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Drr<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        for (&minor, class) in self.minors.iter().zip(&self.classes) {
+            let deficit = Gauge::Number(class.deficit);
+            seen.parts.push(Part { class: minor, parent: 0, gauges: vec![("deficit", deficit)] });
+            seen.children.push((minor, class.leaf.observe(now)));
+        }
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
+    fn remove(&mut self, now: Instant, mut class: Class<P, Q>, drops: &mut impl Drops<P>) {
         class.leaf.purge(&mut self.pool, now, drops);
         self.beside = self.beside.plus(&class.leaf.stats());
     }

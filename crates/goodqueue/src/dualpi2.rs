@@ -56,10 +56,10 @@
 //! ```
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::gauge::{Gauge, Observation};
+use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::{Buffers, Memory, Size, TRUESIZE};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant};
@@ -187,6 +187,11 @@ impl Configure for DualPi2Config {
             .with(if self.overflow { "overflow" } else { "drop_on_overload" }, Value::Flag(true))
             .with("variant", Value::Choice(if self.linux { "linux" } else { "rfc9332" }));
         self.buffers.add_to(settings)
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 
@@ -460,23 +465,6 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        let now = self.now.max(now);
-        let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| now.since(queued.at));
-        seen.fraction("prob", self.probability());
-        seen.time("delay-c", waited(&self.classic));
-        seen.time("delay-l", waited(&self.low_latency));
-        seen.number("pkts-in-c", self.tally.classic);
-        seen.number("pkts-in-l", self.tally.low_latency);
-        seen.number("maxq", self.tally.longest as u64);
-        seen.number("ecn-mark", self.tally.ecn_mark);
-        seen.number("step-mark", self.tally.step_mark);
-        seen.gauges.push(("credit", Gauge::Signed(self.credit)));
-        seen.number("memory-used", self.used());
-        seen.number("max-memory-used", self.tally.most_memory);
-        seen.number("memory-limit", self.config.memory_limit);
-    }
-
     fn reconfigure(&mut self, now: Instant, config: DualPi2Config, drops: &mut impl Drops<P>) {
         self.update(now);
         let old = core::mem::replace(&mut self.config, config);
@@ -503,6 +491,27 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
         (self.probability, self.last_delay) = (0, Duration::ZERO);
+    }
+}
+
+impl<P: Packet, R: Random> Lookahead<P> for DualPi2<P, R> {}
+
+impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let now = self.now.max(now);
+        let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| now.since(queued.at));
+        seen.fraction("prob", self.probability());
+        seen.time("delay-c", waited(&self.classic));
+        seen.time("delay-l", waited(&self.low_latency));
+        seen.number("pkts-in-c", self.tally.classic);
+        seen.number("pkts-in-l", self.tally.low_latency);
+        seen.number("maxq", self.tally.longest as u64);
+        seen.number("ecn-mark", self.tally.ecn_mark);
+        seen.number("step-mark", self.tally.step_mark);
+        seen.gauges.push(("credit", Gauge::Signed(self.credit)));
+        seen.number("memory-used", self.used());
+        seen.number("max-memory-used", self.tally.most_memory);
+        seen.number("memory-limit", self.config.memory_limit);
     }
 }
 

@@ -34,8 +34,9 @@
 use core::marker::PhantomData;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observe;
 use crate::packet::Packet;
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
 
@@ -174,11 +175,6 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         Some(self.queue.pop_front()?.packet)
     }
 
-    #[inline]
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -207,6 +203,15 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         }
     }
 }
+
+impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+}
+
+impl<P: Packet, F: Flavour> Observe for FifoQueue<P, F> {}
 
 impl Flavour for CountsPackets {
     const KIND: Kind = Kind {

@@ -64,10 +64,10 @@ use crate::codel::{
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, TRUESIZE};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::time::Instant;
 
 /// The discipline `fq_codel`.
@@ -248,6 +248,7 @@ impl Configure for FqCodelConfig {
             STARTUP,
         ],
     };
+    const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, high: u32, default: u32| {
@@ -287,6 +288,11 @@ impl Configure for FqCodelConfig {
             .add_to(shape)
             .with("drop_batch", Value::Integer(u64::from(self.drop_batch)))
             .with("variant", Value::Choice(self.variant.name()))
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 
@@ -398,19 +404,6 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.pop(self.now, *quantum, &self.law, variant.is_linux(), drops)
     }
 
-    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
-        self.taken_ahead = taken;
-        self.make_room();
-    }
-
-    fn upcoming(&self) -> Option<&Option<P>> {
-        self.queues.upcoming()
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.queues.stranger(packet, self.salt)
-    }
-
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -421,27 +414,6 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
 
     fn stats(&self) -> Stats {
         self.queues.stats()
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let CodelTally { max_packet, ecn_mark, ce_mark } = self.queues.tally;
-        let [overflows, of_memory] = self.overflows;
-        let (new, old) = self.queues.listed();
-        seen.number("maxpacket", u64::from(max_packet));
-        seen.number("drop_overlimit", overflows);
-        seen.number("new_flow_count", self.queues.activations());
-        seen.number("ecn_mark", ecn_mark);
-        if ce_mark > 0 {
-            seen.number("ce_mark", ce_mark);
-        }
-        if self.queues.memory() > 0 {
-            seen.number("memory_used", self.queues.memory());
-        }
-        if of_memory > 0 {
-            seen.number("drop_overmemory", of_memory);
-        }
-        seen.number("new_flows_len", new);
-        seen.number("old_flows_len", old);
     }
 
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
@@ -471,6 +443,44 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
 
     fn purge(&mut self, _now: Instant, drops: &mut impl Drops<P>) {
         self.queues.purge(&CodelVars::starting(&self.config.params), drops);
+    }
+}
+
+impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
+        self.taken_ahead = taken;
+        self.make_room();
+    }
+
+    fn upcoming(&self) -> Option<&Option<P>> {
+        self.queues.upcoming()
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.queues.stranger(packet, self.salt)
+    }
+}
+
+impl<P: Packet + Flow> Observe for FqCodel<P> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let CodelTally { max_packet, ecn_mark, ce_mark } = self.queues.tally;
+        let [overflows, of_memory] = self.overflows;
+        let (new, old) = self.queues.listed();
+        seen.number("maxpacket", u64::from(max_packet));
+        seen.number("drop_overlimit", overflows);
+        seen.number("new_flow_count", self.queues.activations());
+        seen.number("ecn_mark", ecn_mark);
+        if ce_mark > 0 {
+            seen.number("ce_mark", ce_mark);
+        }
+        if self.queues.memory() > 0 {
+            seen.number("memory_used", self.queues.memory());
+        }
+        if of_memory > 0 {
+            seen.number("drop_overmemory", of_memory);
+        }
+        seen.number("new_flows_len", new);
+        seen.number("old_flows_len", old);
     }
 }
 

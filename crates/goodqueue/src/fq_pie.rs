@@ -50,11 +50,11 @@ use alloc::vec::Vec;
 use crate::codel::{Head, Source};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, Size, TRUESIZE};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::pie::{self, PieConfig, PieVariant};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
 use crate::time::Instant;
 
@@ -257,6 +257,7 @@ impl Configure for FqPieConfig {
             ESTIMATOR,
         ],
     };
+    const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high: u32, default: u32| {
@@ -292,6 +293,11 @@ impl Configure for FqPieConfig {
             settings.set("variant", variant);
         }
         self.buffers.add_to(settings)
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 
@@ -422,18 +428,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.pop(self.now, self.config.quantum, &self.config.pie, false, drops)
     }
 
-    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
-        self.taken_ahead = taken;
-    }
-
-    fn upcoming(&self) -> Option<&Option<P>> {
-        self.queues.upcoming()
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.queues.stranger(packet, self.salt)
-    }
-
     fn len(&self) -> usize {
         self.queues.len()
     }
@@ -444,15 +438,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 
     fn stats(&self) -> Stats {
         self.queues.stats()
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let (new, old) = self.queues.listed();
-        self.tally.show(&self.queues.stats(), seen);
-        seen.number("new_flow_count", self.queues.activations());
-        seen.number("new_flows_len", new);
-        seen.number("old_flows_len", old);
-        seen.number("memory_used", self.queues.memory());
     }
 
     /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
@@ -488,6 +473,31 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.update(now);
         self.queues.purge(&PieFlow::new(&self.config.pie), drops);
         self.awake.clear();
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
+        self.taken_ahead = taken;
+    }
+
+    fn upcoming(&self) -> Option<&Option<P>> {
+        self.queues.upcoming()
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.queues.stranger(packet, self.salt)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for FqPie<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let (new, old) = self.queues.listed();
+        self.tally.show(&self.queues.stats(), seen);
+        seen.number("new_flow_count", self.queues.activations());
+        seen.number("new_flows_len", new);
+        seen.number("old_flows_len", old);
+        seen.number("memory_used", self.queues.memory());
     }
 }
 

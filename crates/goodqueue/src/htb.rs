@@ -47,10 +47,10 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Rate, Settings, config::{Child, Value}, htb::HtbConfig};
+//! use goodqueue::{AnyConfig, Configure, Link, Rate, Settings, config::{Child, Value}, htb::HtbConfig};
 //! let rate = Settings::new().with("rate", Value::Rate(Rate::from_bps(1_000_000)));
 //! let settings = Settings::new().with_child(Child { class: 1, settings: rate, ..Child::default() });
-//! assert!(HtbConfig::from_settings(&settings, &Link::default()).is_ok());
+//! assert!(HtbConfig::<AnyConfig>::from_settings(&settings, &Link::default()).is_ok());
 //! ```
 
 mod change;
@@ -63,23 +63,23 @@ use core::cmp::Ordering;
 
 use crate::bucket::{ByteCost, Framing};
 use crate::config::Build;
-use crate::gauge::{Gauge, Observation, Part};
-use crate::leaf::{self, Leaf};
+use crate::gauge::{Gauge, Observation, Observe, Part};
+use crate::leaf::Leaf;
+use crate::nesting::{self, Inner};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Source;
-use crate::registry::AnyConfig;
 use crate::time::{Duration, Instant, Rate};
 
 /// Hierarchical token bucket.
 #[derive(Clone, Debug)]
-pub struct Htb<P> {
-    config: HtbConfig,
+pub struct Htb<P, Q: Qdisc<P>> {
+    config: HtbConfig<Q::Config>,
     /// In the order of their numbers: `Index` counts here.
     classes: Vec<Class>,
     /// The discipline of each class that is a leaf.
-    leaves: Vec<Option<Leaf<P>>>,
+    leaves: Vec<Option<Leaf<P, Q>>>,
     rows: Vec<[Turn; PRIOS]>,
     /// Classes by the time at which their mode changes; equal times in the order in which they came.
     waiting: Vec<BTreeSet<(u64, u64, Index)>>,
@@ -151,17 +151,17 @@ struct Terms {
 
 /// Configuration of [`Htb`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct HtbConfig {
+pub struct HtbConfig<C> {
     default: u32,
     r2q: u32,
     direct_qlen: u32,
     /// In the order of their numbers.
-    classes: Vec<HtbClass>,
+    classes: Vec<HtbClass<C>>,
 }
 
 /// One class of an [`HtbConfig`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct HtbClass {
+pub struct HtbClass<C> {
     minor: u32,
     parent: u32,
     rate: Rate,
@@ -173,7 +173,7 @@ pub struct HtbClass {
     framing: Framing,
     terms: Terms,
     /// `None`: it has classes below it.
-    leaf: Option<AnyConfig>,
+    leaf: Option<C>,
 }
 
 impl Turn {
@@ -232,10 +232,10 @@ fn prios(mask: u8) -> impl Iterator<Item = usize> {
     (0..PRIOS).filter(move |prio| mask & (1 << prio) != 0)
 }
 
-impl<P: Packet + Flow> Htb<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     /// Full buckets and nothing queued.
     #[must_use]
-    pub fn new(config: HtbConfig, salt: u32, random: Source) -> Self {
+    pub fn new(config: HtbConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut htb = Self {
             classes: Vec::new(),
             leaves: Vec::new(),
@@ -264,7 +264,7 @@ impl<P: Packet + Flow> Htb<P> {
     /// The classes of the configuration with full buckets, none of them active.
     fn fresh_classes(&self) -> Vec<Class> {
         let now = self.clock();
-        let class = |class: &HtbClass| Class {
+        let class = |class: &HtbClass<Q::Config>| Class {
             level: self.config.level(class.minor),
             ..Class::new(class.terms, self.config.index(class.parent), now)
         };
@@ -284,7 +284,7 @@ impl<P: Packet + Flow> Htb<P> {
         self.classes.get_mut(index as usize)
     }
 
-    fn leaf_mut(&mut self, index: Index) -> Option<&mut Leaf<P>> {
+    fn leaf_mut(&mut self, index: Index) -> Option<&mut Leaf<P, Q>> {
         self.leaves.get_mut(index as usize)?.as_mut()
     }
 
@@ -623,14 +623,14 @@ enum Place {
     Feed(Index),
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Htb<P> {
-    fn build(config: HtbConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Htb<P, Q> {
+    fn build(config: HtbConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
-    type Config = HtbConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
+    type Config = HtbConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -695,11 +695,7 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
         let change = change.map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
         let waiting = self.leaves.iter().flatten().filter(|leaf| !leaf.is_empty());
-        waiting.fold(change, |first, leaf| leaf::earlier(first, leaf.next_event(now)))
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+        waiting.fold(change, |first, leaf| nesting::earlier(first, leaf.next_event(now)))
     }
 
     fn len(&self) -> usize {
@@ -718,6 +714,36 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
         stats
     }
 
+    fn reconfigure(&mut self, now: Instant, config: HtbConfig<Q::Config>, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config != self.config {
+            self.change(config, drops);
+        }
+    }
+
+    fn config(&self) -> HtbConfig<Q::Config> {
+        self.config.clone()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        while self.drop_direct(DropReason::Purged, drops) {}
+        let clock = self.now;
+        for leaf in self.leaves.iter_mut().flatten() {
+            leaf.purge(clock, drops);
+        }
+        (self.len, self.bytes) = (0, 0);
+        self.forget();
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
         seen.overlimits = self.overlimits;
         seen.number("direct_packets_stat", self.direct_packets);
@@ -733,28 +759,6 @@ impl<P: Packet + Flow> Qdisc<P> for Htb<P> {
                 seen.children.push((config.minor, leaf.observe(now)));
             }
         }
-    }
-
-    fn reconfigure(&mut self, now: Instant, config: HtbConfig, drops: &mut impl Drops<P>) {
-        self.now = self.now.max(now);
-        if config != self.config {
-            self.change(config, drops);
-        }
-    }
-
-    fn config(&self) -> HtbConfig {
-        self.config.clone()
-    }
-
-    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
-        self.now = self.now.max(now);
-        while self.drop_direct(DropReason::Purged, drops) {}
-        let clock = self.now;
-        for leaf in self.leaves.iter_mut().flatten() {
-            leaf.purge(clock, drops);
-        }
-        (self.len, self.bytes) = (0, 0);
-        self.forget();
     }
 }
 

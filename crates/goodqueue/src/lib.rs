@@ -35,36 +35,24 @@
 
 extern crate alloc;
 
-mod bins;
 pub mod blue;
-mod bucket;
 pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
-pub mod config;
-mod direction;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;
-pub mod flow_queue;
 pub mod fq_codel;
 pub mod fq_pie;
-pub mod gauge;
 pub mod htb;
-mod jiffies;
-mod leaf;
-mod memory;
+mod machinery;
 pub mod netem;
-pub mod packet;
 pub mod pfifo_fast;
 pub mod pie;
 pub mod prio;
-pub mod qdisc;
 pub mod qfq;
-pub mod queue;
-pub mod random;
 pub mod red;
 pub mod registry;
 pub mod sfb;
@@ -72,12 +60,14 @@ pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;
 pub mod tbf;
-pub mod time;
+
+use machinery::{bins, bucket, direction, head, jiffies, leaf, memory};
+pub use machinery::{config, flow_queue, gauge, hash, nesting, packet, qdisc, queue, random, stats, time};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;
 pub use packet::{Ecn, Flow, Packet, TcpAck};
-pub use qdisc::{Count, DropReason, Drops, Qdisc, Stats};
+pub use qdisc::{Count, DropReason, Drops, Lookahead, Qdisc, Stats};
 pub use registry::{AnyConfig, AnyQdisc};
 pub use time::{Duration, Instant, Rate};
 

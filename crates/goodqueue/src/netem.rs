@@ -57,9 +57,9 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Duration, Link, Settings, config::Value, netem::NetemConfig};
+//! use goodqueue::{AnyConfig, Configure, Duration, Link, Settings, config::Value, netem::NetemConfig};
 //! let settings = Settings::new().with("delay", Value::Time(Duration::from_millis(25)));
-//! let config = NetemConfig::from_settings(&settings, &Link::default()).unwrap();
+//! let config = NetemConfig::<AnyConfig>::from_settings(&settings, &Link::default()).unwrap();
 //! assert_eq!(config.limit(), 1000);
 //! ```
 
@@ -70,21 +70,19 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 
-pub(crate) use config::is_kept_by_change;
-
 use crate::config::{Build, ConfigError, Settings, Table, Value};
-use crate::gauge::Observation;
-use crate::leaf::{self, Leaf};
+use crate::gauge::{Observation, Observe};
+use crate::leaf::Leaf;
+use crate::nesting::{self, Inner};
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::{Random, Source};
-use crate::registry::AnyConfig;
 use crate::time::{Duration, Instant, Rate};
 
 /// An emulated network.
 #[derive(Clone, Debug)]
-pub struct Netem<P> {
-    config: Box<NetemConfig>,
+pub struct Netem<P, Q: Qdisc<P>> {
+    config: Box<NetemConfig<Q::Config>>,
     /// Latest time seen (contract rule 1).
     now: Instant,
     random: Source,
@@ -95,7 +93,7 @@ pub struct Netem<P> {
     front: VecDeque<(Instant, P)>,
     /// Packets put into `tree` so far: those due at the same time keep their order.
     arrivals: u64,
-    inner: Option<Leaf<P>>,
+    inner: Option<Leaf<P, Q>>,
     /// Packets delayed since the last one sent out of turn.
     counter: u32,
     correlations: Correlations,
@@ -150,7 +148,7 @@ struct Correlations {
 
 /// Configuration of [`Netem`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct NetemConfig {
+pub struct NetemConfig<C> {
     limit: u32,
     delay: Duration,
     jitter: Duration,
@@ -166,7 +164,7 @@ pub struct NetemConfig {
     slot: Option<Box<Slot>>,
     ecn: bool,
     seed: Option<u64>,
-    inner: Option<Box<AnyConfig>>,
+    inner: Option<Box<C>>,
 }
 
 /// What a packet takes beside its bytes, the bytes of a cell (0: no cells), and what a cell takes beside these.
@@ -323,10 +321,10 @@ fn happens(random: &mut Source, last: &mut Option<u32>, chance: &Chance) -> bool
     !chance.share.is_zero() && chance.share.scaled >= correlated(random, last, chance.correlation)
 }
 
-impl<P: Packet + Flow> Netem<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     /// An empty path. `random` is used unless the configuration has a seed.
     #[must_use]
-    pub fn new(config: NetemConfig, salt: u32, random: Source) -> Self {
+    pub fn new(config: NetemConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut random = config.source(random);
         let inner = config.inner.as_deref().map(|inner| Leaf::new(inner.clone(), 0, salt, &mut random));
         let bunch = Bunch::first(config.slot.as_deref(), Instant::ZERO);
@@ -517,7 +515,7 @@ impl<P: Packet + Flow> Netem<P> {
     /// When the next packet in order of time is due.
     fn next_due(&self) -> Option<Instant> {
         let line = self.line.front().map(|first| first.0);
-        leaf::earlier(line, self.tree.first_key_value().map(|(key, _)| key.0))
+        nesting::earlier(line, self.tree.first_key_value().map(|(key, _)| key.0))
     }
 
     /// The next packet in order of time, if it is due and its bunch may go.
@@ -597,14 +595,14 @@ fn later(from: Instant, span: i64) -> Instant {
     if span < 0 { from - nanos } else { from + nanos }
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Netem<P> {
-    fn build(config: NetemConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Netem<P, Q> {
+    fn build(config: NetemConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
-    type Config = NetemConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
+    type Config = NetemConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -639,15 +637,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let now = self.now.max(now);
         let due = self.next_due().map(|due| due.max(self.bunch.from)).filter(|&due| due > now);
-        leaf::earlier(due, self.inner.as_ref().and_then(|inner| inner.next_event(now)))
-    }
-
-    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
-        self.taken_ahead = taken;
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.inner.as_ref()?.stranger(packet)
+        nesting::earlier(due, self.inner.as_ref().and_then(|inner| inner.next_event(now)))
     }
 
     fn len(&self) -> usize {
@@ -674,20 +664,8 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        let Tally { delayed, lost, corrupted, duplicated, reordered } = self.tally;
-        seen.number("delayed", delayed);
-        seen.number("dropped", lost);
-        seen.number("corrupted", corrupted);
-        seen.number("duplicated", duplicated);
-        seen.number("reordered", reordered);
-        if let Some(inner) = &self.inner {
-            seen.children.push((1, inner.observe(now)));
-        }
-    }
-
     /// Packets that are being delayed keep their times. An inner discipline that goes takes its packets with it.
-    fn reconfigure(&mut self, now: Instant, config: NetemConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: NetemConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == *self.config {
             return;
@@ -724,7 +702,7 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         *self.config = config;
     }
 
-    fn config(&self) -> NetemConfig {
+    fn config(&self) -> NetemConfig<Q::Config> {
         (*self.config).clone()
     }
 
@@ -747,6 +725,30 @@ impl<P: Packet + Flow> Qdisc<P> for Netem<P> {
         self.counter = 0;
         self.period = Period::Gap;
         self.correlations = Correlations::default();
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
+        self.taken_ahead = taken;
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.inner.as_ref()?.stranger(packet)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Netem<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let Tally { delayed, lost, corrupted, duplicated, reordered } = self.tally;
+        seen.number("delayed", delayed);
+        seen.number("dropped", lost);
+        seen.number("corrupted", corrupted);
+        seen.number("duplicated", duplicated);
+        seen.number("reordered", reordered);
+        if let Some(inner) = &self.inner {
+            seen.children.push((1, inner.observe(now)));
+        }
     }
 }
 

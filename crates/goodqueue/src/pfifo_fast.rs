@@ -30,9 +30,10 @@
 //! ```
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::gauge::Observe;
 use crate::packet::{Flow, Packet};
 use crate::prio::DEFAULT_PRIOMAP;
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
 
@@ -122,10 +123,6 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
         Some(packet)
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.bands.iter().find_map(Fifo::front).map(|queued| queued.packet.len())
-    }
-
     fn len(&self) -> usize {
         self.bands.iter().map(Fifo::len).sum()
     }
@@ -160,6 +157,14 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
         }
     }
 }
+
+impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
+    fn next_len(&self) -> Option<u32> {
+        self.bands.iter().find_map(Fifo::front).map(|queued| queued.packet.len())
+    }
+}
+
+impl<P: Packet + Flow> Observe for PfifoFast<P> {}
 
 const KIND: Kind = Kind {
     name: "pfifo_fast",

@@ -91,9 +91,9 @@ mod law;
 use config::Defaults;
 
 use crate::config::{Build, ConfigError};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
@@ -714,18 +714,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         if now < self.update_at { self.send(now) } else { self.send_by_call(now) }
     }
 
-    /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.
-    fn next_len(&self) -> Option<u32> {
-        let is_linux = matches!(self.config.variant, PieVariant::Linux | PieVariant::Linux314);
-        self.queue.front().filter(|_| !is_linux).map(|queued| queued.packet.len())
-    }
-
-    fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
-        // Updates that were due before the packet went still count it.
-        self.update(now);
-        self.ahead = if taken { self.last } else { 0 };
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -736,19 +724,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.fraction("prob", self.probability());
-        seen.time("delay", self.queue_delay());
-        if self.config.delay_from() == DelayFrom::Estimator {
-            seen.number("avg_dq_rate", self.config.bytes_per_second(self.vars.estimate));
-        }
-        seen.number("pkts_in", self.stats().enqueued.packets);
-        seen.number("overlimit", self.tally.overlimit);
-        seen.number("dropped", self.stats.dropped_before.packets);
-        seen.number("maxq", self.longest as u64);
-        seen.number("ecn_mark", self.tally.ecn_mark);
     }
 
     fn reconfigure(&mut self, now: Instant, config: PieConfig, drops: &mut impl Drops<P>) {
@@ -769,6 +744,35 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
         self.vars = self.config.fresh();
+    }
+}
+
+impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
+    /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.
+    fn next_len(&self) -> Option<u32> {
+        let is_linux = matches!(self.config.variant, PieVariant::Linux | PieVariant::Linux314);
+        self.queue.front().filter(|_| !is_linux).map(|queued| queued.packet.len())
+    }
+
+    fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
+        // Updates that were due before the packet went still count it.
+        self.update(now);
+        self.ahead = if taken { self.last } else { 0 };
+    }
+}
+
+impl<P: Packet, R: Random> Observe for Pie<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.fraction("prob", self.probability());
+        seen.time("delay", self.queue_delay());
+        if self.config.delay_from() == DelayFrom::Estimator {
+            seen.number("avg_dq_rate", self.config.bytes_per_second(self.vars.estimate));
+        }
+        seen.number("pkts_in", self.stats().enqueued.packets);
+        seen.number("overlimit", self.tally.overlimit);
+        seen.number("dropped", self.stats.dropped_before.packets);
+        seen.number("maxq", self.longest as u64);
+        seen.number("ecn_mark", self.tally.ecn_mark);
     }
 }
 

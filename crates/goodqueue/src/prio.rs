@@ -29,26 +29,26 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, prio::PrioConfig};
-//! let config = PrioConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
+//! use goodqueue::{AnyConfig, Configure, Link, Settings, prio::PrioConfig};
+//! let config = PrioConfig::<AnyConfig>::from_settings(&Settings::new(), &Link::default()).unwrap();
 //! assert_eq!(config.bands().len(), 3);
 //! ```
 
 use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::gauge::Observation;
-use crate::leaf::{self, Leaf};
+use crate::gauge::{Observation, Observe};
+use crate::leaf::Leaf;
+use crate::nesting::{self, Inner, InnerConfig};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{Drops, NextLen, Qdisc, Stats};
+use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
-use crate::registry::AnyConfig;
 use crate::time::Instant;
 
 /// Strict priority between disciplines.
 #[derive(Clone, Debug)]
-pub struct Prio<P> {
-    bands: Vec<Leaf<P>>,
+pub struct Prio<P, Q: Qdisc<P>> {
+    bands: Vec<Leaf<P, Q>>,
     map: [u8; 16],
     /// Latest time seen (contract rule 1): what one child is told, all know.
     now: Instant,
@@ -60,20 +60,20 @@ pub struct Prio<P> {
 
 /// Configuration of [`Prio`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct PrioConfig {
-    bands: Vec<AnyConfig>,
+pub struct PrioConfig<C> {
+    bands: Vec<C>,
     map: [u8; 16],
 }
 
-impl PrioConfig {
+impl<C: InnerConfig> PrioConfig<C> {
     /// The discipline of each band, the first served first.
     #[must_use]
-    pub fn bands(&self) -> &[AnyConfig] {
+    pub fn bands(&self) -> &[C] {
         &self.bands
     }
 }
 
-impl Configure for PrioConfig {
+impl<C: InnerConfig> Configure for PrioConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
@@ -83,7 +83,7 @@ impl Configure for PrioConfig {
         let count = given.unwrap_or(highest.clamp(DEFAULT_BANDS, MAX_BANDS));
         let mut bands = Vec::new();
         for _ in 0..count {
-            bands.push(leaf::default_leaf());
+            bands.push(C::usual());
         }
         for child in children {
             let index = (child.class as usize).wrapping_sub(1);
@@ -95,7 +95,7 @@ impl Configure for PrioConfig {
                 )
                 .in_class(child.class)
             })?;
-            if let Some(config) = leaf::qdisc_of(child, link)? {
+            if let Some(config) = nesting::qdisc_of(child, link)? {
                 *band = config;
             }
         }
@@ -117,14 +117,14 @@ impl Configure for PrioConfig {
             .with("priomap", Value::Priomap(self.map));
         (1..)
             .zip(&self.bands)
-            .fold(settings, |all, (class, band)| all.with_child(leaf::child(class, Settings::new(), band)))
+            .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
     }
 }
 
-impl<P: Packet + Flow> Prio<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Prio<P, Q> {
     /// Empty bands.
     #[must_use]
-    pub fn new(config: PrioConfig, salt: u32, random: Source) -> Self {
+    pub fn new(config: PrioConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut prio = Self {
             bands: Vec::new(),
             map: config.map,
@@ -137,7 +137,7 @@ impl<P: Packet + Flow> Prio<P> {
         prio
     }
 
-    fn add_bands(&mut self, configs: impl IntoIterator<Item = AnyConfig>) {
+    fn add_bands(&mut self, configs: impl IntoIterator<Item = Q::Config>) {
         for config in configs {
             let index = u32::try_from(self.bands.len()).unwrap_or(0);
             self.bands.push(Leaf::new(config, index, self.salt, &mut self.random));
@@ -145,7 +145,7 @@ impl<P: Packet + Flow> Prio<P> {
     }
 }
 
-impl<P: Flow> Prio<P> {
+impl<P: Flow, Q: Inner<P>> Prio<P, Q> {
     fn band_of(&self, packet: &P) -> usize {
         let of_priority = |priority: u8| self.map.get(usize::from(priority)).copied().map_or(0, usize::from);
         match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
@@ -156,14 +156,14 @@ impl<P: Flow> Prio<P> {
     }
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Prio<P> {
-    fn build(config: PrioConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Prio<P, Q> {
+    fn build(config: PrioConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
-    type Config = PrioConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Prio<P, Q> {
+    type Config = PrioConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -181,25 +181,9 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
         self.bands.iter_mut().find_map(|band| band.dequeue(clock, drops))
     }
 
-    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of an earlier band may still
-    /// go before it; and a band that has nothing is asked too.
-    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
-        self.now = self.now.max(now);
-        let clock = self.now;
-        Some(self.bands.iter_mut().find_map(|band| band.peek_len(clock, drops)))
-    }
-
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let clock = self.now.max(now);
-        self.bands.iter().fold(None, |first, band| leaf::earlier(first, band.next_event(clock)))
-    }
-
-    fn next_len(&self) -> Option<u32> {
-        self.bands.iter().find(|band| !band.is_empty())?.known_len()
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bands.get(self.band_of(packet))?.stranger(packet)
+        self.bands.iter().fold(None, |first, band| nesting::earlier(first, band.next_event(clock)))
     }
 
     fn len(&self) -> usize {
@@ -218,11 +202,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
         stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        seen.children.extend((1..).zip(self.bands.iter().map(|band| band.observe(now))));
-    }
-
-    fn reconfigure(&mut self, now: Instant, config: PrioConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: PrioConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
         self.map = config.map;
@@ -238,7 +218,7 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
         self.add_bands(configs);
     }
 
-    fn config(&self) -> PrioConfig {
+    fn config(&self) -> PrioConfig<Q::Config> {
         PrioConfig { bands: self.bands.iter().map(Leaf::config).collect(), map: self.map }
     }
 
@@ -248,6 +228,30 @@ impl<P: Packet + Flow> Qdisc<P> for Prio<P> {
         for band in &mut self.bands {
             band.purge(clock, drops);
         }
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
+    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of an earlier band may still
+    /// go before it; and a band that has nothing is asked too.
+    fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        Some(self.bands.iter_mut().find_map(|band| band.peek_len(clock, drops)))
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        self.bands.iter().find(|band| !band.is_empty())?.known_len()
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bands.get(self.band_of(packet))?.stranger(packet)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Prio<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.children.extend((1..).zip(self.bands.iter().map(|band| band.observe(now))));
     }
 }
 

@@ -35,9 +35,9 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, config::{Child, Value}, qfq::QfqConfig};
+//! use goodqueue::{AnyConfig, Configure, Link, Settings, config::{Child, Value}, qfq::QfqConfig};
 //! let class = Child { class: 1, settings: Settings::new().with("weight", Value::Integer(10)), ..Child::default() };
-//! let config = QfqConfig::from_settings(&Settings::new().with_child(class), &Link::default()).unwrap();
+//! let config = QfqConfig::<AnyConfig>::from_settings(&Settings::new().with_child(class), &Link::default()).unwrap();
 //! assert_eq!(config.classes().len(), 1);
 //! ```
 
@@ -51,21 +51,21 @@ use config::MAX_LONGEST;
 use scheduler::Scheduler;
 
 use crate::config::Build;
-use crate::gauge::{Gauge, Observation, Part};
-use crate::leaf::{self, ClassLeaf};
+use crate::gauge::{Gauge, Observation, Observe, Part};
+use crate::leaf::ClassLeaf;
+use crate::nesting::{self, Inner};
 use crate::packet::{Flow, Packet, scale_hash};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Pool;
 use crate::random::Source;
-use crate::registry::AnyConfig;
 use crate::time::Instant;
 
 /// Quick fair queueing between disciplines.
 #[derive(Clone, Debug)]
-pub struct Qfq<P> {
-    config: QfqConfig,
+pub struct Qfq<P, Q: Qdisc<P>> {
+    config: QfqConfig<Q::Config>,
     /// In the order of their numbers.
-    classes: Vec<Class<P>>,
+    classes: Vec<Class<P, Q>>,
     /// Packets of those classes that hold a `pfifo`.
     pool: Pool<P>,
     scheduler: Scheduler,
@@ -82,9 +82,9 @@ pub struct Qfq<P> {
 }
 
 #[derive(Clone, Debug)]
-struct Class<P> {
+struct Class<P, Q> {
     minor: u32,
-    leaf: ClassLeaf<P>,
+    leaf: ClassLeaf<P, Q>,
     aggregate: u32,
     deficit: i64,
     active: bool,
@@ -92,26 +92,26 @@ struct Class<P> {
 
 /// Configuration of [`Qfq`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct QfqConfig {
+pub struct QfqConfig<C> {
     /// Classes that are made if none is given.
     flows: u32,
     longest: u32,
-    classes: Vec<QfqClass>,
+    classes: Vec<QfqClass<C>>,
 }
 
 /// One class of a [`QfqConfig`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct QfqClass {
+pub struct QfqClass<C> {
     minor: u32,
     weight: u32,
     longest: u32,
-    qdisc: AnyConfig,
+    qdisc: C,
 }
 
-impl<P: Packet + Flow> Qfq<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
     /// Empty classes. Flows are hashed with `salt`.
     #[must_use]
-    pub fn new(config: QfqConfig, salt: u32, random: Source) -> Self {
+    pub fn new(config: QfqConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut qfq = Self {
             classes: Vec::new(),
             pool: Pool::default(),
@@ -132,7 +132,7 @@ impl<P: Packet + Flow> Qfq<P> {
 
     /// Makes those of the classes `wanted` that are not there yet and puts them between the others, which are all wanted, in
     /// one pass: there may be tens of thousands.
-    fn add_missing(&mut self, wanted: &[QfqClass]) {
+    fn add_missing(&mut self, wanted: &[QfqClass<Q::Config>]) {
         let mut there = core::mem::take(&mut self.classes).into_iter().peekable();
         let mut numbers = Vec::with_capacity(there.len());
         self.classes.reserve(wanted.len());
@@ -156,7 +156,7 @@ impl<P: Packet + Flow> Qfq<P> {
     }
 
     /// Purges the classes that are not to stay and takes them out, all in one pass: there may be tens of thousands.
-    fn retain(&mut self, stays: impl Fn(&Class<P>) -> bool, drops: &mut impl Drops<P>) {
+    fn retain(&mut self, stays: impl Fn(&Class<P, Q>) -> bool, drops: &mut impl Drops<P>) {
         let mut left = 0;
         let mut numbers = Vec::with_capacity(self.classes.len());
         for class in &self.classes {
@@ -179,7 +179,13 @@ impl<P: Packet + Flow> Qfq<P> {
     }
 
     /// Gives class number `index` what `new` says, where that is not as it was.
-    fn change(&mut self, index: usize, old: &QfqClass, new: QfqClass, drops: &mut impl Drops<P>) {
+    fn change(
+        &mut self,
+        index: usize,
+        old: &QfqClass<Q::Config>,
+        new: QfqClass<Q::Config>,
+        drops: &mut impl Drops<P>,
+    ) {
         if (old.weight, old.longest) != (new.weight, new.longest) {
             self.change_aggregate(index, new.weight, new.longest);
         }
@@ -304,14 +310,14 @@ impl<P: Packet + Flow> Qfq<P> {
     }
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Qfq<P> {
-    fn build(config: QfqConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Qfq<P, Q> {
+    fn build(config: QfqConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
-    type Config = QfqConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
+    type Config = QfqConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -402,7 +408,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let clock = self.now.max(now);
         let aside = self.aside.iter().filter_map(|&index| self.classes.get(index as usize));
-        aside.fold(None, |first, class| leaf::earlier(first, class.leaf.next_event(clock)))
+        aside.fold(None, |first, class| nesting::earlier(first, class.leaf.next_event(clock)))
     }
 
     fn len(&self) -> usize {
@@ -421,23 +427,17 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        for class in &self.classes {
-            let deficit = Gauge::Signed(class.deficit);
-            seen.parts.push(Part { class: class.minor, parent: 0, gauges: vec![("deficit", deficit)] });
-            seen.children.push((class.minor, class.leaf.observe(now)));
-        }
-    }
-
     /// Classes that are no more are purged; the others keep their packets and their times.
-    fn reconfigure(&mut self, now: Instant, config: QfqConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: QfqConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
             return;
         }
         let before = core::mem::replace(&mut self.config, config).all_classes();
         let wanted = self.config.all_classes();
-        let known = |classes: &[QfqClass], minor| classes.binary_search_by_key(&minor, |class| class.minor);
+        let known = |classes: &[QfqClass<Q::Config>], minor| {
+            classes.binary_search_by_key(&minor, |class| class.minor)
+        };
         self.retain(|class| known(&wanted, class.minor).is_ok(), drops);
         self.add_missing(&wanted);
         for (index, class) in wanted.into_iter().enumerate() {
@@ -447,7 +447,7 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
         }
     }
 
-    fn config(&self) -> QfqConfig {
+    fn config(&self) -> QfqConfig<Q::Config> {
         self.config.clone()
     }
 
@@ -461,5 +461,17 @@ impl<P: Packet + Flow> Qdisc<P> for Qfq<P> {
             (class.deficit, class.active) = (0, false);
         }
         (self.len, self.bytes) = (0, 0);
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Qfq<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        for class in &self.classes {
+            let deficit = Gauge::Signed(class.deficit);
+            seen.parts.push(Part { class: class.minor, parent: 0, gauges: vec![("deficit", deficit)] });
+            seen.children.push((class.minor, class.leaf.observe(now)));
+        }
     }
 }

@@ -85,9 +85,9 @@ pub(crate) mod linux;
 mod ns2;
 
 use crate::config::Build;
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, NextLen, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
@@ -404,17 +404,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.queue.pop_front().map(|queued| queued.packet)
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
-    }
-
-    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never idle.
-    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
-        self.update(now);
-        let next = self.queue.front().map(|queued| queued.packet.len());
-        (next.is_some() || matches!(self.algorithm, Algorithm::Linux(_))).then_some(next)
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -425,14 +414,6 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.overlimits = self.tally.signals;
-        seen.number("marked", self.tally.marked);
-        seen.number("early", self.tally.early);
-        seen.number("pdrop", self.tally.full);
-        seen.number("other", 0);
     }
 
     /// The average begins anew, as in Linux, since its scale depends on the configuration. Linux also makes the queue anew:
@@ -465,6 +446,29 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
         self.algorithm = Algorithm::new(&self.config);
+    }
+}
+
+impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never idle.
+    fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
+        self.update(now);
+        let next = self.queue.front().map(|queued| queued.packet.len());
+        (next.is_some() || matches!(self.algorithm, Algorithm::Linux(_))).then_some(next)
+    }
+}
+
+impl<P: Packet, R: Random> Observe for Red<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.tally.signals;
+        seen.number("marked", self.tally.marked);
+        seen.number("early", self.tally.early);
+        seen.number("pdrop", self.tally.full);
+        seen.number("other", 0);
     }
 }
 

@@ -1,41 +1,62 @@
-//! Every discipline of this crate, by name. A new one is added in the list below and nowhere else.
+//! Every discipline of this crate, by name. A new one is added to the list below and nowhere else.
 
 use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
-use crate::gauge::Observation;
-use crate::qdisc::{Drops, NextLen, Qdisc, Stats};
+use crate::fifo::{BfifoConfig, Pfifo, PfifoConfig};
+use crate::gauge::{Observation, Observe};
+use crate::leaf::REPLACED;
+use crate::nesting::{Inner, InnerConfig};
+use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::{Duration, Instant};
 use crate::{Flow, Packet};
 
+/// A discipline chosen at run time. A call costs one branch; there is no virtual table.
+///
+/// ```
+/// use goodqueue::{AnyConfig, codel::CodelConfig};
+/// let config = AnyConfig::from(CodelConfig::default());
+/// assert_eq!(config.kind().name, "codel");
+/// ```
+#[derive(Clone, Debug)]
+pub struct AnyQdisc<P: Packet + Flow> {
+    chosen: Chosen<P>,
+    /// Salt and random source of a discipline that may replace this one.
+    salt: u32,
+    random: Source,
+}
+
 /// Writes the enum over all disciplines, its configuration and the dispatch.
 macro_rules! disciplines {
     ($($name:ident = $qdisc:ty, $config:ty;)+) => {
-        /// The name and parameters of every discipline.
+        /// The descriptions of all disciplines.
         pub const KINDS: &[Kind] = &[$(<$config as Configure>::KIND),+];
 
-        /// Any discipline, chosen at run time. One branch per call; no allocation, no virtual table.
+        /// The discipline in an [`AnyQdisc`].
         #[derive(Clone, Debug)]
-        #[expect(missing_docs, reason = "each arm is the discipline of its name")]
-        // A tag of its own, not a niche in a discipline's fields: a call finds its way with one load.
+        #[expect(missing_docs, reason = "each variant is the discipline of its name")]
+        // A tag of its own, not a niche in a discipline's fields: dispatch takes one load.
         #[repr(u8)]
-        pub enum AnyQdisc<P> {
+        #[non_exhaustive]
+        pub enum Chosen<P: Packet + Flow> {
             $($name($qdisc)),+
         }
 
-        /// The configuration of any discipline.
+        /// The configuration of a discipline chosen at run time.
         #[derive(Clone, PartialEq, Debug)]
-        #[expect(missing_docs, reason = "each arm is the configuration of the discipline of its name")]
+        #[expect(missing_docs, reason = "each variant is the configuration of the discipline of its name")]
+        #[non_exhaustive]
         pub enum AnyConfig {
             $($name($config)),+
         }
 
         impl AnyConfig {
-            /// The configuration of the discipline called `kind` in tc's grammar.
+            /// Returns the configuration of the discipline called `kind` in tc's grammar, or `None`
+            /// if no discipline has this name.
             ///
             /// # Errors
-            /// The discipline refuses a value. `None` if no discipline has this name.
+            /// The discipline refuses a setting.
             pub fn from_settings(kind: &str, settings: &Settings, link: &Link) -> Option<Result<Self, ConfigError>> {
                 $(if kind == <$config as Configure>::KIND.name {
                     return Some(<$config>::from_settings(settings, link).map(Self::$name));
@@ -43,7 +64,7 @@ macro_rules! disciplines {
                 None
             }
 
-            /// The discipline's own description.
+            /// Returns the description of the discipline.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self {
@@ -51,31 +72,46 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Every parameter with the value in force.
+            const fn drops_next_for_limit(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$config as Configure>::LIMIT_DROPS_NEXT),+
+                }
+            }
+
+            /// Returns every parameter with the value in force.
             #[must_use]
             pub fn to_settings(&self) -> Settings {
                 match self {
-                    $(Self::$name(config) => config.to_settings()),+
+                    $(Self::$name(config) => Configure::to_settings(config)),+
                 }
             }
         }
+
+        $(
+            impl From<$config> for AnyConfig {
+                fn from(config: $config) -> Self {
+                    Self::$name(config)
+                }
+            }
+        )+
 
         impl<P: Packet + Flow> AnyQdisc<P> {
-            /// An empty queue.
+            /// Returns an empty queue. Flows are hashed with `salt`, and `random` gives random
+            /// numbers.
             #[must_use]
             pub fn new(config: AnyConfig, salt: u32, random: Source) -> Self {
-                match config {
-                    $(AnyConfig::$name(config) => Self::$name(Build::<P, Source>::build(config, salt, random))),+
-                }
+                let spare = random.spare();
+                let chosen = match config {
+                    $(AnyConfig::$name(config) => Chosen::$name(Build::<P, Source>::build(config, salt, random))),+
+                };
+                Self { chosen, salt, random: spare }
             }
-        }
 
-        impl<P> AnyQdisc<P> {
-            /// The discipline's own description.
+            /// Returns the description of the discipline.
             #[must_use]
             pub const fn kind(&self) -> Kind {
-                match self {
-                    $(Self::$name(_) => <$config as Configure>::KIND),+
+                match &self.chosen {
+                    $(Chosen::$name(_) => <$config as Configure>::KIND),+
                 }
             }
         }
@@ -85,115 +121,220 @@ macro_rules! disciplines {
 
             #[inline]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
-                match self {
-                    $(Self::$name(qdisc) => enqueue(qdisc, now, packet, drops)),+
+                match &mut self.chosen {
+                    $(Chosen::$name(qdisc) => enqueue(qdisc, now, packet, drops)),+
                 }
             }
 
             #[inline]
             fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
-                match self {
-                    $(Self::$name(qdisc) => dequeue(qdisc, now, drops)),+
+                match &mut self.chosen {
+                    $(Chosen::$name(qdisc) => dequeue(qdisc, now, drops)),+
                 }
             }
 
             fn next_event(&self, now: Instant) -> Option<Instant> {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::next_event(qdisc, now)),+
-                }
-            }
-
-            fn next_len(&self) -> Option<u32> {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::next_len(qdisc)),+
-                }
-            }
-
-            fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
-                match self {
-                    $(Self::$name(qdisc) => qdisc.look_ahead(now, drops)),+
-                }
-            }
-
-            fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::set_taken_ahead(qdisc, now, taken)),+
-                }
-            }
-
-            #[inline]
-            fn upcoming(&self) -> Option<&Option<P>> {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::upcoming(qdisc)),+
-                }
-            }
-
-            fn stranger(&self, packet: &P) -> Option<&P> {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::stranger(qdisc, packet)),+
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::next_event(qdisc, now)),+
                 }
             }
 
             #[inline]
             fn len(&self) -> usize {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::len(qdisc)),+
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::len(qdisc)),+
                 }
             }
 
             fn backlog(&self) -> u64 {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::backlog(qdisc)),+
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::backlog(qdisc)),+
                 }
             }
 
             fn stats(&self) -> Stats {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::stats(qdisc)),+
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::stats(qdisc)),+
                 }
             }
 
-            fn observe(&self, now: Instant, seen: &mut Observation) {
-                match self {
-                    $(Self::$name(qdisc) => Qdisc::<P>::observe(qdisc, now, seen)),+
-                }
-            }
-
-            /// A configuration of another discipline replaces this one: what was queued is purged, the statistics
-            /// begin anew.
+            /// Changes the configuration. A configuration of another discipline replaces this one:
+            /// the queued packets are purged and the statistics start again. The new discipline
+            /// hashes with the same salt and draws from a stream of the same random source.
             fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<P>) {
-                match (self, config) {
-                    $((Self::$name(qdisc), AnyConfig::$name(config)) => qdisc.reconfigure(now, config, drops),)+
-                    (this, config) => {
-                        this.purge(now, drops);
-                        *this = Self::new(config, 0, Source::seeded(0));
+                match (&mut self.chosen, config) {
+                    $((Chosen::$name(qdisc), AnyConfig::$name(config)) => qdisc.reconfigure(now, config, drops),)+
+                    (_, config) => {
+                        self.purge(now, drops);
+                        let random = self.random.fork(REPLACED);
+                        *self = Self::new(config, self.salt, random);
                     }
                 }
             }
 
             fn config(&self) -> AnyConfig {
-                match self {
-                    $(Self::$name(qdisc) => AnyConfig::$name(Qdisc::<P>::config(qdisc))),+
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => AnyConfig::$name(Qdisc::<P>::config(qdisc))),+
                 }
             }
 
             fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
-                match self {
-                    $(Self::$name(qdisc) => qdisc.purge(now, drops)),+
+                match &mut self.chosen {
+                    $(Chosen::$name(qdisc) => qdisc.purge(now, drops)),+
                 }
             }
+        }
+
+        impl<P: Packet + Flow> Lookahead<P> for AnyQdisc<P> {
+            fn next_len(&self) -> Option<u32> {
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::next_len(qdisc)),+
+                }
+            }
+
+            fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
+                match &mut self.chosen {
+                    $(Chosen::$name(qdisc) => qdisc.look_ahead(now, drops)),+
+                }
+            }
+
+            fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
+                match &mut self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::set_taken_ahead(qdisc, now, taken)),+
+                }
+            }
+
+            #[inline]
+            fn upcoming(&self) -> Option<&Option<P>> {
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::upcoming(qdisc)),+
+                }
+            }
+
+            fn stranger(&self, packet: &P) -> Option<&P> {
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::stranger(qdisc, packet)),+
+                }
+            }
+        }
+
+        impl<P: Packet + Flow> Observe for AnyQdisc<P> {
+            fn observe(&self, now: Instant, seen: &mut Observation) {
+                seen.kind = self.kind().name;
+                match &self.chosen {
+                    $(Chosen::$name(qdisc) => qdisc.observe(now, seen)),+
+                }
+            }
+        }
+
+        /// Returns the keywords of the discipline called `name`: words that stand for settings of
+        /// other parameters.
+        #[must_use]
+        pub fn keywords(name: &str) -> &'static [Keyword] {
+            $(if name == <$config as Configure>::KIND.name {
+                return <$config as Configure>::KEYWORDS;
+            })+
+            &[]
+        }
+
+        /// Calls [`Configure::is_kept_by_change`] of the discipline called `name`.
+        #[must_use]
+        pub fn is_kept_by_change(name: &str, parameter: &str, given: &Settings) -> bool {
+            $(if name == <$config as Configure>::KIND.name {
+                return <$config as Configure>::is_kept_by_change(parameter, given);
+            })+
+            false
+        }
+
+        /// Calls [`Configure::handed_down`] of the discipline called `name`.
+        #[must_use]
+        pub fn handed_down(name: &str, inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
+            $(if name == <$config as Configure>::KIND.name {
+                return <$config as Configure>::handed_down(inner, changed);
+            })+
+            None
         }
     };
 }
 
-/// Kept out of [`AnyQdisc::enqueue`], which so is one jump to the discipline chosen: with all disciplines written into one
-/// function, the stack of the largest was set up for the smallest too.
+impl<P: Packet + Flow> AnyQdisc<P> {
+    /// Returns the discipline itself.
+    #[must_use]
+    pub const fn chosen(&self) -> &Chosen<P> {
+        &self.chosen
+    }
+
+    /// Returns the discipline itself, to be changed.
+    #[must_use]
+    pub const fn chosen_mut(&mut self) -> &mut Chosen<P> {
+        &mut self.chosen
+    }
+}
+
+impl<P: Packet + Flow> Build<P, Source> for AnyQdisc<P> {
+    fn build(config: AnyConfig, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow> Inner<P> for AnyQdisc<P> {
+    fn name(&self) -> &'static str {
+        self.kind().name
+    }
+
+    #[inline]
+    fn as_pfifo(&self) -> Option<&Pfifo<P>> {
+        if let Chosen::Pfifo(pfifo) = &self.chosen { Some(pfifo) } else { None }
+    }
+
+    #[inline]
+    fn as_pfifo_mut(&mut self) -> Option<&mut Pfifo<P>> {
+        if let Chosen::Pfifo(pfifo) = &mut self.chosen { Some(pfifo) } else { None }
+    }
+}
+
+impl InnerConfig for AnyConfig {
+    fn of_kind(kind: &str, settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        match Self::from_settings(kind, settings, link) {
+            Some(config) => config,
+            None => Err(ConfigError::new("qdisc", kind, names().join(", "))),
+        }
+    }
+
+    /// Linux's `pfifo` with the queue length of an Ethernet device.
+    fn usual() -> Self {
+        Self::Pfifo(PfifoConfig::with_default_limit())
+    }
+
+    fn of_bytes(bytes: u32) -> Option<Self> {
+        BfifoConfig::new(bytes).ok().map(Self::Bfifo)
+    }
+
+    fn pfifo_limit(&self) -> u32 {
+        if let Self::Pfifo(pfifo) = self { pfifo.limit() } else { 0 }
+    }
+
+    fn limit_drops_next(&self) -> bool {
+        self.drops_next_for_limit()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind()
+    }
+
+    fn to_settings(&self) -> Settings {
+        self.to_settings()
+    }
+}
+
+/// Kept out of [`AnyQdisc::enqueue`], which is then one jump to the discipline chosen. With all
+/// disciplines inlined into one function, the smallest would set up the stack of the largest.
 #[inline(never)]
 fn enqueue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, packet: P, drops: &mut impl Drops<P>) {
     qdisc.enqueue(now, packet, drops);
 }
 
-/// As [`enqueue`].
+/// See [`enqueue`].
 #[inline(never)]
 fn dequeue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
     qdisc.dequeue(now, drops)
@@ -209,8 +350,8 @@ disciplines! {
     DualPi2 = crate::dualpi2::DualPi2<P, Source>, crate::dualpi2::DualPi2Config;
     SfqCodel = crate::sfq_codel::SfqCodel<P>, crate::sfq_codel::SfqCodelConfig;
     SfqPie = crate::sfq_pie::SfqPie<P, Source>, crate::sfq_pie::SfqPieConfig;
-    Pfifo = crate::fifo::Pfifo<P>, crate::fifo::PfifoConfig;
-    Bfifo = crate::fifo::Bfifo<P>, crate::fifo::BfifoConfig;
+    Pfifo = Pfifo<P>, PfifoConfig;
+    Bfifo = crate::fifo::Bfifo<P>, BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;
     Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
     Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
@@ -219,51 +360,24 @@ disciplines! {
     Blue = crate::blue::Blue<P, Source>, crate::blue::BlueConfig;
     Choke = crate::choke::Choke<P, Source>, crate::choke::ChokeConfig;
     PfifoFast = crate::pfifo_fast::PfifoFast<P>, crate::pfifo_fast::PfifoFastConfig;
-    Prio = crate::prio::Prio<P>, crate::prio::PrioConfig;
-    Drr = crate::drr::Drr<P>, crate::drr::DrrConfig;
-    Tbf = crate::tbf::Tbf<P>, crate::tbf::TbfConfig;
-    Htb = crate::htb::Htb<P>, crate::htb::HtbConfig;
-    Qfq = crate::qfq::Qfq<P>, crate::qfq::QfqConfig;
-    Netem = crate::netem::Netem<P>, crate::netem::NetemConfig;
+    Prio = crate::prio::Prio<P, AnyQdisc<P>>, crate::prio::PrioConfig<AnyConfig>;
+    Drr = crate::drr::Drr<P, AnyQdisc<P>>, crate::drr::DrrConfig<AnyConfig>;
+    Tbf = crate::tbf::Tbf<P, AnyQdisc<P>>, crate::tbf::TbfConfig<AnyConfig>;
+    Htb = crate::htb::Htb<P, AnyQdisc<P>>, crate::htb::HtbConfig<AnyConfig>;
+    Qfq = crate::qfq::Qfq<P, AnyQdisc<P>>, crate::qfq::QfqConfig<AnyConfig>;
+    Netem = crate::netem::Netem<P, AnyQdisc<P>>, crate::netem::NetemConfig<AnyConfig>;
 }
 
-/// The names of all disciplines.
+/// Returns the names of all disciplines.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     KINDS.iter().map(|kind| kind.name).collect()
 }
 
-/// The description of the discipline called `name`.
+/// Returns the description of the discipline called `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
-}
-
-/// The words of the discipline called `name` that stand for settings of other parameters.
-#[must_use]
-pub fn keywords(name: &str) -> &'static [Keyword] {
-    if name == "cake" { crate::cake::KEYWORDS } else { &[] }
-}
-
-/// True if `tc qdisc change` leaves `parameter` of the discipline called `name` as it is when only `given` are; otherwise it
-/// takes its default again, as when the discipline was made. Linux sends and reads some parameters one by one and others
-/// all together.
-#[must_use]
-pub fn is_kept_by_change(name: &str, parameter: &str, given: &Settings) -> bool {
-    match name {
-        // Of drr: the quantum of a class.
-        "codel" | "fq_codel" | "pie" | "fq_pie" | "dualpi2" | "drr" => true,
-        "cake" => crate::cake::is_kept_by_change(parameter, given),
-        "netem" => crate::netem::is_kept_by_change(parameter, given),
-        _ => false,
-    }
-}
-
-/// What `tc qdisc change` of the discipline called `name`, which is told `changed`, also sets in the one called `inner`
-/// inside it.
-#[must_use]
-pub fn handed_down(name: &str, inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
-    if name == "tbf" { crate::tbf::handed_down(inner, changed) } else { None }
 }
 
 /// A name for a discipline with certain settings, which may stand where the discipline's own name stands.

@@ -57,9 +57,9 @@ use alloc::format;
 
 use crate::codel::LIMIT;
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::{Random, mix_64};
 use crate::time::Instant;
@@ -409,10 +409,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
         Some(packet)
     }
 
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|queued| queued.packet.len())
-    }
-
     fn len(&self) -> usize {
         self.queue.len()
     }
@@ -423,25 +419,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
 
     fn stats(&self) -> Stats {
         self.queue.complete(self.stats)
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let Tally { early, penalty, bucket, queue, marked } = self.tally;
-        let bins: &[Bin] = self.bins.get(self.slot).map_or(&[], |bins| bins.as_slice());
-        let of = |probability: u64| probability as f64 / f64::from(u16::MAX);
-        let sum: u64 = bins.iter().map(|bin| u64::from(bin.probability)).sum();
-        let most = |what: fn(&Bin) -> u16| u64::from(bins.iter().map(what).max().unwrap_or(0));
-        // A full queue, a full bin and a full penalty box are limits; the probability is not.
-        seen.overlimits = queue.wrapping_add(bucket).wrapping_add(penalty);
-        seen.number("earlydrop", early);
-        seen.number("penaltydrop", penalty);
-        seen.number("bucketdrop", bucket);
-        seen.number("queuedrop", queue);
-        seen.number("childdrop", 0);
-        seen.number("marked", marked);
-        seen.number("maxqlen", most(|bin| bin.packets));
-        seen.fraction("maxprob", of(most(|bin| bin.probability)));
-        seen.fraction("avgprob", of(sum / bins.len().max(1) as u64));
     }
 
     fn reconfigure(&mut self, now: Instant, config: SfbConfig, drops: &mut impl Drops<P>) {
@@ -465,6 +442,33 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
         *self.bins = [[Bin::default(); LEVELS * BINS]; 2];
         self.slot = 0;
         self.double_buffering = false;
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|queued| queued.packet.len())
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for Sfb<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let Tally { early, penalty, bucket, queue, marked } = self.tally;
+        let bins: &[Bin] = self.bins.get(self.slot).map_or(&[], |bins| bins.as_slice());
+        let of = |probability: u64| probability as f64 / f64::from(u16::MAX);
+        let sum: u64 = bins.iter().map(|bin| u64::from(bin.probability)).sum();
+        let most = |what: fn(&Bin) -> u16| u64::from(bins.iter().map(what).max().unwrap_or(0));
+        // A full queue, a full bin and a full penalty box are limits; the probability is not.
+        seen.overlimits = queue.wrapping_add(bucket).wrapping_add(penalty);
+        seen.number("earlydrop", early);
+        seen.number("penaltydrop", penalty);
+        seen.number("bucketdrop", bucket);
+        seen.number("queuedrop", queue);
+        seen.number("childdrop", 0);
+        seen.number("marked", marked);
+        seen.number("maxqlen", most(|bin| bin.packets));
+        seen.fraction("maxprob", of(most(|bin| bin.probability)));
+        seen.fraction("avgprob", of(sum / bins.len().max(1) as u64));
     }
 }
 

@@ -67,9 +67,9 @@ mod tests;
 use alloc::vec::Vec;
 
 use crate::config::Build;
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Ecn, Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
 use crate::random::Random;
 use crate::red::Signal;
@@ -585,24 +585,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         }
     }
 
-    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
-        self.taken_ahead = taken;
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        if self.config.red.is_none() {
-            return;
-        }
-        let ([mark, mark_head, drop], [hard, hard_head, hard_drop]) = (self.tally.early, self.tally.forced);
-        seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
-        seen.number("prob_mark", mark);
-        seen.number("prob_mark_head", mark_head);
-        seen.number("prob_drop", drop);
-        seen.number("forced_mark", hard);
-        seen.number("forced_mark_head", hard_head);
-        seen.number("forced_drop", hard_drop);
-    }
-
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.advance(now, drops);
@@ -637,11 +619,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
             self.shorter(index, packets);
             return sent;
         }
-    }
-
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        let slot = self.slots.get(self.known_slot(self.bucket(packet)) as usize)?;
-        self.pool.stranger(&slot.chain, packet)
     }
 
     fn len(&self) -> usize {
@@ -687,6 +664,33 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
             self.stats.dropped_after.add(packet.len());
             drops.dropped(packet, DropReason::Purged);
         }
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
+    fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
+        self.taken_ahead = taken;
+    }
+
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        let slot = self.slots.get(self.known_slot(self.bucket(packet)) as usize)?;
+        self.pool.stranger(&slot.chain, packet)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        if self.config.red.is_none() {
+            return;
+        }
+        let ([mark, mark_head, drop], [hard, hard_head, hard_drop]) = (self.tally.early, self.tally.forced);
+        seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
+        seen.number("prob_mark", mark);
+        seen.number("prob_mark_head", mark_head);
+        seen.number("prob_drop", drop);
+        seen.number("forced_mark", hard);
+        seen.number("forced_mark_head", hard_head);
+        seen.number("forced_drop", hard_drop);
     }
 }
 

@@ -49,9 +49,9 @@ use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, Recall, Source, Startup, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::FlowAqm;
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::time::Instant;
 
 const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must stay in the cache");
@@ -214,10 +214,6 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.bins.pop(self.now, self.config.quantum, &self.config.params, behind, drops)
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
-    }
-
     fn len(&self) -> usize {
         self.bins.len()
     }
@@ -228,12 +224,6 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 
     fn stats(&self) -> Stats {
         self.bins.stats()
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        seen.number("maxpacket", u64::from(self.bins.tally.max_packet));
-        seen.number("drop_overlimit", self.overflows);
-        seen.number("bins_active", self.bins.active());
     }
 
     /// The number of bins stays as it is while packets are queued.
@@ -257,6 +247,20 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.bins.purge(self.config.fresh(), drops);
+    }
+}
+
+impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bins.stranger(packet, self.salt)
+    }
+}
+
+impl<P: Packet + Flow> Observe for SfqCodel<P> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        seen.number("maxpacket", u64::from(self.bins.tally.max_packet));
+        seen.number("drop_overlimit", self.overflows);
+        seen.number("bins_active", self.bins.active());
     }
 }
 

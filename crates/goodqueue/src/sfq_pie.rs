@@ -41,10 +41,10 @@ use crate::fq_pie::{
     ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
     pie_settings, updates_due,
 };
-use crate::gauge::Observation;
+use crate::gauge::{Observation, Observe};
 use crate::packet::{Flow, Packet};
 use crate::pie::{self, PieConfig};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
 use crate::time::Instant;
 
@@ -198,10 +198,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         self.bins.pop(self.now, 0, &self.config.pie, Behind::Bin, drops)
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
-    }
-
     fn len(&self) -> usize {
         self.bins.len()
     }
@@ -212,11 +208,6 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 
     fn stats(&self) -> Stats {
         self.bins.stats()
-    }
-
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        self.tally.show(&self.bins.stats(), seen);
-        seen.number("bins_active", self.bins.active());
     }
 
     /// The number of bins stays as it is while packets are queued.
@@ -250,6 +241,19 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         self.update(now);
         self.bins.purge(PieFlow::new(&self.config.pie), drops);
         self.awake.clear();
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.bins.stranger(packet, self.salt)
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for SfqPie<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        self.tally.show(&self.bins.stats(), seen);
+        seen.number("bins_active", self.bins.active());
     }
 }
 

@@ -36,12 +36,12 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Duration, Link, Rate, Settings, config::Value, tbf::TbfConfig};
+//! use goodqueue::{AnyConfig, Configure, Duration, Link, Rate, Settings, config::Value, tbf::TbfConfig};
 //! let settings = Settings::new()
 //!     .with("rate", Value::Rate(Rate::from_bps(8_000_000)))
 //!     .with("burst", Value::Bytes(5000))
 //!     .with("latency", Value::Time(Duration::from_millis(50)));
-//! let config = TbfConfig::from_settings(&settings, &Link::default()).unwrap();
+//! let config = TbfConfig::<AnyConfig>::from_settings(&settings, &Link::default()).unwrap();
 //! assert_eq!(config.limit(), Some(55_000));
 //! ```
 
@@ -49,20 +49,19 @@ use alloc::boxed::Box;
 
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::fifo::BfifoConfig;
-use crate::gauge::Observation;
-use crate::leaf::{self, Leaf};
+use crate::gauge::{Observation, Observe};
+use crate::leaf::Leaf;
+use crate::nesting::{self, Inner, InnerConfig};
 use crate::packet::{Flow, Packet};
-use crate::qdisc::{DropReason, Drops, Qdisc, Stats};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Source;
-use crate::registry::AnyConfig;
 use crate::time::{Duration, Instant, Rate};
 
 /// A token bucket in front of a discipline.
 #[derive(Clone, Debug)]
-pub struct Tbf<P> {
-    config: TbfConfig,
-    leaf: Leaf<P>,
+pub struct Tbf<P, Q: Qdisc<P>> {
+    config: TbfConfig<Q::Config>,
+    leaf: Leaf<P, Q>,
     bucket: Bucket,
     /// Latest time seen (contract rule 1).
     now: Instant,
@@ -74,20 +73,20 @@ pub struct Tbf<P> {
 
 /// Configuration of [`Tbf`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct TbfConfig {
+pub struct TbfConfig<C> {
     rate: Rate,
     burst: u32,
     peak: Option<(Rate, u32)>,
     framing: Framing,
     costs: Costs,
-    inner: Inner,
+    inner: Within<C>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Inner {
+enum Within<C> {
     /// A `bfifo` with this limit.
     Limit(u32),
-    Given(Box<AnyConfig>),
+    Given(Box<C>),
 }
 
 /// What the configuration says, in the units of the bucket.
@@ -107,7 +106,7 @@ struct Bucket {
     filled_at: Instant,
 }
 
-impl TbfConfig {
+impl<C: InnerConfig> TbfConfig<C> {
     /// The rate.
     #[must_use]
     pub const fn rate(&self) -> Rate {
@@ -124,24 +123,21 @@ impl TbfConfig {
     #[must_use]
     pub const fn limit(&self) -> Option<u32> {
         match self.inner {
-            Inner::Limit(limit) => Some(limit),
-            Inner::Given(_) => None,
+            Within::Limit(limit) => Some(limit),
+            Within::Given(_) => None,
         }
     }
 
     /// The inner discipline.
-    fn leaf(&self) -> AnyConfig {
+    fn leaf(&self) -> C {
         match &self.inner {
-            // Limits are never 0.
-            Inner::Limit(limit) => {
-                BfifoConfig::new(*limit).map_or_else(|_| leaf::default_leaf(), AnyConfig::Bfifo)
-            }
-            Inner::Given(config) => config.as_ref().clone(),
+            Within::Limit(limit) => C::of_bytes(*limit).unwrap_or_else(C::usual),
+            Within::Given(config) => config.as_ref().clone(),
         }
     }
 }
 
-impl Configure for TbfConfig {
+impl<C: InnerConfig> Configure for TbfConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
@@ -178,7 +174,7 @@ impl Configure for TbfConfig {
             longest: peak.map_or(burst, |(_, most)| burst.min(most)),
         };
         let inner = match settings.children() {
-            [] => Inner::Limit(match bytes("limit")? {
+            [] => Within::Limit(match bytes("limit")? {
                 Some(limit) => limit,
                 None => {
                     let latency = settings.time("latency").unwrap_or(DEFAULT_LATENCY);
@@ -188,8 +184,8 @@ impl Configure for TbfConfig {
                     u32::try_from(limit).unwrap_or(u32::MAX)
                 }
             }),
-            [child] => match leaf::qdisc_of(child, link)? {
-                Some(config) => Inner::Given(Box::new(config)),
+            [child] => match nesting::qdisc_of(child, link)? {
+                Some(config) => Within::Given(Box::new(config)),
                 None => return Err(ConfigError::new("qdisc", "", "a discipline in brackets")),
             },
             _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
@@ -207,19 +203,19 @@ impl Configure for TbfConfig {
         }
         self.framing.add_to_settings(&mut settings);
         match &self.inner {
-            Inner::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
-            Inner::Given(config) => settings.with_child(leaf::child(1, Settings::new(), config)),
+            Within::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
+            Within::Given(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
         }
     }
-}
 
-/// Linux gives the limit of `tbf`, at a change, to a FIFO inside, as many bytes or packets as that counts.
-pub(crate) fn handed_down(inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
-    let limit = TbfConfig::from_settings(changed, &Link::default()).ok()?.limit()?;
-    match inner {
-        "bfifo" => Some(("limit", Value::Bytes(u64::from(limit)))),
-        "pfifo" | "pfifo_head_drop" => Some(("limit", Value::Packets(u64::from(limit)))),
-        _ => None,
+    /// Linux passes the limit of `tbf` on to an inner FIFO, as bytes or as packets.
+    fn handed_down(inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
+        let limit = Self::from_settings(changed, &Link::default()).ok()?.limit()?;
+        match inner {
+            "bfifo" => Some(("limit", Value::Bytes(u64::from(limit)))),
+            "pfifo" | "pfifo_head_drop" => Some(("limit", Value::Packets(u64::from(limit)))),
+            _ => None,
+        }
     }
 }
 
@@ -250,24 +246,24 @@ impl Bucket {
     }
 }
 
-impl<P: Packet + Flow> Tbf<P> {
+impl<P: Packet + Flow, Q: Inner<P>> Tbf<P, Q> {
     /// Full buckets and nothing queued.
     #[must_use]
-    pub fn new(config: TbfConfig, salt: u32, mut random: Source) -> Self {
+    pub fn new(config: TbfConfig<Q::Config>, salt: u32, mut random: Source) -> Self {
         let leaf = Leaf::new(config.leaf(), 0, salt, &mut random);
         let bucket = config.costs.full(Instant::ZERO);
         Self { config, leaf, bucket, now: Instant::ZERO, refused: Stats::default(), overlimits: 0 }
     }
 }
 
-impl<P: Packet + Flow> Build<P, Source> for Tbf<P> {
-    fn build(config: TbfConfig, salt: u32, random: Source) -> Self {
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Tbf<P, Q> {
+    fn build(config: TbfConfig<Q::Config>, salt: u32, random: Source) -> Self {
         Self::new(config, salt, random)
     }
 }
 
-impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
-    type Config = TbfConfig;
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
+    type Config = TbfConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -308,10 +304,6 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         }
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.leaf.stranger(packet)
-    }
-
     fn len(&self) -> usize {
         self.leaf.len()
     }
@@ -326,19 +318,14 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         stats
     }
 
-    fn observe(&self, now: Instant, seen: &mut Observation) {
-        seen.overlimits = self.overlimits;
-        seen.children.push((1, self.leaf.observe(now)));
-    }
-
     /// As in Linux, a change fills the buckets.
-    fn reconfigure(&mut self, now: Instant, config: TbfConfig, drops: &mut impl Drops<P>) {
+    fn reconfigure(&mut self, now: Instant, config: TbfConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
             return;
         }
         // A change of what is inside is none of tbf itself.
-        let own = |of: &TbfConfig| (of.rate, of.burst, of.peak, of.framing, of.limit());
+        let own = |of: &TbfConfig<Q::Config>| (of.rate, of.burst, of.peak, of.framing, of.limit());
         if own(&config) != own(&self.config) {
             self.bucket = config.costs.full(self.now);
         }
@@ -346,7 +333,7 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         self.config = config;
     }
 
-    fn config(&self) -> TbfConfig {
+    fn config(&self) -> TbfConfig<Q::Config> {
         self.config.clone()
     }
 
@@ -354,6 +341,19 @@ impl<P: Packet + Flow> Qdisc<P> for Tbf<P> {
         self.now = self.now.max(now);
         self.leaf.purge(self.now, drops);
         self.bucket = self.config.costs.full(self.now);
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
+    fn stranger(&self, packet: &P) -> Option<&P> {
+        self.leaf.stranger(packet)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Tbf<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.overlimits = self.overlimits;
+        seen.children.push((1, self.leaf.observe(now)));
     }
 }
 

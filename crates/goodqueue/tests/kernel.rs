@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use goodqueue::{AnyQdisc, Instant};
+use goodqueue::registry::Chosen;
+use goodqueue::{AnyQdisc, Flow, Instant, Packet};
 use goodqueue_testkit::kernel::Recording;
 
 #[test]
@@ -38,13 +39,13 @@ fn compare_all(paths: Vec<PathBuf>) {
 }
 
 /// What the kernel's log shows after each periodic update.
-fn variables<P: goodqueue::Packet>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<(u64, u64)> {
-    match qdisc {
-        AnyQdisc::Pie(pie) => {
+fn variables<P: Packet + Flow>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<(u64, u64)> {
+    match qdisc.chosen_mut() {
+        Chosen::Pie(pie) => {
             pie.update(now);
             Some(pie.raw())
         }
-        AnyQdisc::Red(red) => {
+        Chosen::Red(red) => {
             red.update(now);
             red.raw()
         }

@@ -20,7 +20,9 @@ use goodqueue::sfb::{Sfb, SfbConfig};
 use goodqueue::sfq::{Sfq, SfqConfig};
 use goodqueue::sfq_codel::{SfqCodel, SfqCodelConfig};
 use goodqueue::tbf::{Tbf, TbfConfig};
-use goodqueue::{Configure, DropReason, Duration, Ecn, Flow, Instant, Link, Qdisc, Rate, Settings};
+use goodqueue::{
+    AnyConfig, AnyQdisc, Configure, DropReason, Duration, Ecn, Flow, Instant, Link, Qdisc, Rate, Settings,
+};
 use goodqueue_testkit::operation::TestPacket;
 use goodqueue_testkit::reference::codel::{Author, Law};
 use goodqueue_testkit::reference::dualpi2::Codepoint;
@@ -639,7 +641,11 @@ fn drr_serves_as_shreedhar_and_varghese_say() {
             // As in Linux, less counts as 256.
             flows.push(reference::drr::Flow { quantum: quantum.max(256), ..Default::default() });
         }
-        let queue = Drr::new(configured::<DrrConfig>(&settings), 0, Source::seeded(seed));
+        let queue = Drr::<_, AnyQdisc<TestPacket>>::new(
+            configured::<DrrConfig<AnyConfig>>(&settings),
+            0,
+            Source::seeded(seed),
+        );
         agree(queue, reference::drr::Drr { limit: 20, flows, active: Vec::new() }, events)
     });
 }
@@ -670,7 +676,15 @@ fn tbf_lets_go_what_its_buckets_hold() {
             tokens: (f64::from(burst), peak.map_or(0.0, |(_, most)| most)),
             filled_at: 0,
         };
-        agree(Tbf::new(configured::<TbfConfig>(&settings), 0, Source::seeded(seed)), model, events)
+        agree(
+            Tbf::<_, AnyQdisc<TestPacket>>::new(
+                configured::<TbfConfig<AnyConfig>>(&settings),
+                0,
+                Source::seeded(seed),
+            ),
+            model,
+            events,
+        )
     });
 }
 
@@ -703,7 +717,11 @@ fn htb_lends_along_a_chain_of_classes() {
             settings.add_child(Child { class: number, parent, settings: own, qdisc });
             classes.push(reference::htb::Class::new((rate as f64, ceil as f64), burst as f64));
         }
-        let queue = Htb::new(configured::<HtbConfig>(&settings), 0, Source::seeded(seed));
+        let queue = Htb::<_, AnyQdisc<TestPacket>>::new(
+            configured::<HtbConfig<AnyConfig>>(&settings),
+            0,
+            Source::seeded(seed),
+        );
         agree(queue, reference::htb::Htb { limit: 20, classes, queue: Vec::new() }, events)
     });
 }

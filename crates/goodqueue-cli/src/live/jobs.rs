@@ -263,7 +263,8 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
     let links = Direction::BOTH.map(|direction| {
         let link = outcome.bottleneck.link(direction);
         let meter = &link.meter;
-        let seen = Observation { stats: link.stats(), ..Observation::of(link.qdisc(), outcome.end) };
+        let mut seen = Observation::of(link.qdisc(), outcome.end);
+        seen.stats = link.stats();
         sim::LinkOutcome {
             stats: link.stats().since(&outcome.before[direction.index()]),
             seen,

@@ -211,7 +211,7 @@ fn another_discipline_takes_over_the_queued_packets() {
     let codel =
         goodqueue::codel::CodelConfig::from_settings(&Settings::new(), &LinkDefaults::default()).unwrap();
     link.reconfigure(Instant::from_nanos(MS / 2), AnyConfig::Codel(codel), &mut diary);
-    assert!(matches!(link.qdisc(), AnyQdisc::Codel(_)));
+    assert!(link.qdisc().kind().name == "codel");
     let mut order = Vec::new();
     while let Some(packet) = link.poll(Instant::from_nanos(100 * MS), &mut diary) {
         order.push(packet.seq);

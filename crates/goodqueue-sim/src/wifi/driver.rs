@@ -30,7 +30,7 @@ pub struct DriverConfig {
 
 /// The disciplines and the driver's queues of one node.
 #[derive(Clone, Debug)]
-pub(crate) struct Driver<P> {
+pub(crate) struct Driver<P: Packet + Flow> {
     config: DriverConfig,
     seed: u64,
     hash_key: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Driver<P> {
 }
 
 #[derive(Clone, Debug)]
-struct Category<P> {
+struct Category<P: Packet + Flow> {
     qdisc: AnyQdisc<P>,
     /// Time at which to ask the discipline again, if it holds packets back.
     wake: Option<Instant>,

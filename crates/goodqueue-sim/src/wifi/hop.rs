@@ -128,7 +128,8 @@ impl WifiHop {
         let (stats, radio) = (self.stats(), self.radio(end));
         let [down, up] = self.seen.monitors;
         let outcome = |monitor: LinkMonitor, of: usize| {
-            let seen = Observation { stats: stats[of], ..Observation::default() };
+            let mut seen = Observation::default();
+            seen.stats = stats[of];
             monitor.finish(end, Progress::default(), &self.baseline.queues[of], seen)
         };
         let clients = radio.iter().zip(&self.baseline.radio);

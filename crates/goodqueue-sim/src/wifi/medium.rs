@@ -13,7 +13,7 @@ use super::station::Station;
 
 /// A channel with its nodes.
 #[derive(Clone, Debug)]
-pub struct Medium<P> {
+pub struct Medium<P: Packet + Flow> {
     nodes: Vec<Station<P>>,
     state: State<P>,
     random: Xoshiro256PlusPlus,

@@ -15,7 +15,7 @@ use super::sink::{Node, Sink};
 
 /// The queues and sessions of one node.
 #[derive(Clone, Debug)]
-pub(super) struct Queues<P> {
+pub(super) struct Queues<P: Packet + Flow> {
     pub(super) node: Node,
     pub(super) mac: Mac<P>,
     pub(super) peers: Vec<Link<P>>,
@@ -34,7 +34,7 @@ pub(super) struct Link<P> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Mac<P> {
+pub(super) enum Mac<P: Packet + Flow> {
     Driver(Driver<P>),
     Fq(FqMac<P>),
 }

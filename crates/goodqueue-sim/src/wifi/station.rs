@@ -9,7 +9,7 @@ use super::supply::Supply;
 
 /// A node.
 #[derive(Clone, Debug)]
-pub(super) struct Station<P> {
+pub(super) struct Station<P: Packet + Flow> {
     /// Time from which the node counts the medium as idle. Its inter-frame spaces begin here.
     pub(super) idle_from: Instant,
     pub(super) queues: Queues<P>,

@@ -4,8 +4,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::CakeConfig;
+use super::keywords::KEYWORDS;
 use crate::cobalt::{CobaltVariant, VARIANTS};
-use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::memory::{Buffers, TRUESIZE};
 use crate::time::{Duration, Rate};
 
@@ -184,27 +185,6 @@ pub(super) fn flag_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], chosen
     choices.iter().find(|(_, choice)| *choice == chosen).map(|(name, _)| *name)
 }
 
-/// Linux sch_cake changes what is given, and what that excludes.
-pub(crate) fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
-    fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
-        choices.iter().map(|choice| choice.0).collect()
-    }
-    let exclusive = [
-        vec!["bandwidth", "unlimited"],
-        vec!["overhead", "raw"],
-        names(&Classes::ALL),
-        names(&Isolation::ALL),
-        names(&AckFilter::ALL),
-        names(&Cells::ALL),
-    ];
-    let given_any = |names: &[&str]| names.iter().any(|name| given.get(name).is_some());
-    // A rate that is given ends the search for one.
-    if parameter == "autorate-ingress" {
-        return !given_any(&["bandwidth", "unlimited"]);
-    }
-    !exclusive.iter().any(|names| names.contains(&parameter) && given_any(names))
-}
-
 impl CakeConfig {
     /// Bytes that all queues together hold.
     #[must_use]
@@ -229,6 +209,7 @@ impl CakeConfig {
 
 impl Configure for CakeConfig {
     const KIND: Kind = KIND;
+    const KEYWORDS: &[Keyword] = KEYWORDS;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let small = |name| -> Result<Option<u32>, ConfigError> {
@@ -306,6 +287,27 @@ impl Configure for CakeConfig {
             settings.set("memlimit", Value::Bytes(limit));
         }
         self.buffers.add_to(settings).with("variant", Value::Choice(self.variant.name()))
+    }
+
+    /// Linux sch_cake changes what is given, and what that excludes.
+    fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+        fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+            choices.iter().map(|choice| choice.0).collect()
+        }
+        let exclusive = [
+            vec!["bandwidth", "unlimited"],
+            vec!["overhead", "raw"],
+            names(&Classes::ALL),
+            names(&Isolation::ALL),
+            names(&AckFilter::ALL),
+            names(&Cells::ALL),
+        ];
+        let given_any = |names: &[&str]| names.iter().any(|name| given.get(name).is_some());
+        // A rate that is given ends the search for one.
+        if parameter == "autorate-ingress" {
+            return !given_any(&["bandwidth", "unlimited"]);
+        }
+        !exclusive.iter().any(|names| names.contains(&parameter) && given_any(names))
     }
 }
 

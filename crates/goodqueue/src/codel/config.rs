@@ -211,6 +211,7 @@ impl Configure for CodelConfig {
         children: crate::config::Children::None,
         parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD, RECALL, STARTUP],
     };
+    const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
@@ -222,6 +223,11 @@ impl Configure for CodelConfig {
     fn to_settings(&self) -> Settings {
         let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit)));
         self.params.add_to_settings(limit).with("variant", Value::Choice(self.params.variant.name()))
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::config::{Configure, Link, Settings, Value};
+use crate::packet::Ecn;
 use crate::packet::story::Datagram;
 use crate::time::Rate;
 

@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 
 use super::{Class, Htb, HtbConfig, Index, Mode, Turn};
 use crate::leaf::Leaf;
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops};
 
-impl<P: Packet + Flow> Htb<P> {
-    pub(super) fn change(&mut self, config: HtbConfig, drops: &mut impl Drops<P>) {
+impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
+    pub(super) fn change(&mut self, config: HtbConfig<Q::Config>, drops: &mut impl Drops<P>) {
         for position in 0..self.classes.len() {
             let Ok(index) = Index::try_from(position) else { break };
             let Some(old) = self.config.classes.get(position) else { break };
@@ -46,7 +47,7 @@ impl<P: Packet + Flow> Htb<P> {
     }
 
     /// Puts the classes in the places that they have in the configuration now; `old` has those that they had.
-    fn renumber(&mut self, old: &HtbConfig) {
+    fn renumber(&mut self, old: &HtbConfig<Q::Config>) {
         let places: Vec<Option<Index>> =
             old.classes.iter().map(|class| self.config.index(class.minor)).collect();
         let place = |index: Index| places.get(index as usize).copied().flatten();

@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 use super::{HtbClass, HtbConfig, Index, LEVELS, Terms};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::leaf;
+use crate::nesting::{self, InnerConfig};
 use crate::time::Rate;
 
-impl HtbConfig {
+impl<C: InnerConfig> HtbConfig<C> {
     /// The classes, in the order of their numbers.
     #[must_use]
-    pub fn classes(&self) -> &[HtbClass] {
+    pub fn classes(&self) -> &[HtbClass<C>] {
         &self.classes
     }
 
@@ -33,7 +33,7 @@ impl HtbConfig {
     }
 }
 
-impl HtbClass {
+impl<C: InnerConfig> HtbClass<C> {
     /// The minor number.
     #[must_use]
     pub const fn minor(&self) -> u32 {
@@ -86,11 +86,11 @@ impl HtbClass {
             prio: prio as usize,
             quantum,
         };
-        let leaf = match leaf::qdisc_of(child, link)? {
+        let leaf = match nesting::qdisc_of(child, link)? {
             Some(_) if !is_leaf => {
                 return Err(ConfigError::new("qdisc", "", "none, since there are classes below it"));
             }
-            given if is_leaf => Some(given.unwrap_or_else(leaf::default_leaf)),
+            given if is_leaf => Some(given.unwrap_or_else(C::usual)),
             _ => None,
         };
         let (minor, parent) = (child.class, child.parent);
@@ -98,7 +98,7 @@ impl HtbClass {
     }
 }
 
-impl Configure for HtbConfig {
+impl<C: InnerConfig> Configure for HtbConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
@@ -112,7 +112,7 @@ impl Configure for HtbConfig {
         let r2q = number("r2q", 1)?.unwrap_or(10);
         let direct_qlen = number("direct_qlen", 1)?.unwrap_or(1000);
         let children = settings.children();
-        leaf::check_minors(children)?;
+        nesting::check_minors(children)?;
         let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
         let mut classes = Vec::new();
         for child in children {

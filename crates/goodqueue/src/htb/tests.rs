@@ -4,9 +4,10 @@ use super::*;
 use crate::config::{Child, Configure, Link, Settings, Value};
 use crate::packet::Ecn;
 use crate::packet::story::Datagram;
+use crate::registry::{AnyConfig, AnyQdisc};
 
 /// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many bytes.
-fn config(quantum: u64) -> HtbConfig {
+fn config(quantum: u64) -> HtbConfig<AnyConfig> {
     let class = |class, parent, mbit: u64| Child {
         class,
         parent,
@@ -34,7 +35,7 @@ fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
         now = htb.next_event(now).unwrap_or(now + Duration::from_micros(100));
         htb.dequeue(now, &mut |_, _| ());
     }
-    let counted = |htb: &Htb<Datagram>| -> Vec<(u64, u64)> {
+    let counted = |htb: &Htb<Datagram, AnyQdisc<Datagram>>| -> Vec<(u64, u64)> {
         htb.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
     };
     let before = counted(&htb);

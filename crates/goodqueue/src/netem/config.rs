@@ -4,11 +4,11 @@ use alloc::boxed::Box;
 
 use super::{Apart, Chance, Distribution, Loss, NetemConfig, Overhead, Share, Slot};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::leaf;
+use crate::nesting::{self, InnerConfig};
 use crate::random::Source;
 use crate::time::{Duration, Rate};
 
-impl NetemConfig {
+impl<C: InnerConfig> NetemConfig<C> {
     /// Packets held.
     #[must_use]
     pub const fn limit(&self) -> u32 {
@@ -82,7 +82,7 @@ impl NetemConfig {
     }
 }
 
-impl Configure for NetemConfig {
+impl<C: InnerConfig> Configure for NetemConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
@@ -155,7 +155,7 @@ impl Configure for NetemConfig {
         let slot = Self::slot(settings, time)?;
         let inner = match settings.children() {
             [] => None,
-            [child] => leaf::qdisc_of(child, link)?.map(Box::new),
+            [child] => nesting::qdisc_of(child, link)?.map(Box::new),
             _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
         };
         let seed = match settings.get("seed") {
@@ -250,16 +250,16 @@ impl Configure for NetemConfig {
             settings.set("seed", Value::Integer(seed));
         }
         match &self.inner {
-            Some(config) => settings.with_child(leaf::child(1, Settings::new(), config)),
+            Some(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
             None => settings,
         }
     }
-}
 
-/// Linux sch_netem takes some anew whenever anything changes, and others with those that tc sends together.
-pub(crate) fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
-    let own = sent_with(parameter);
-    own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)
+    /// Linux sch_netem takes some anew whenever anything changes, and others with those that tc sends together.
+    fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+        let own = sent_with(parameter);
+        own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)
+    }
 }
 
 fn sent_with(parameter: &str) -> &str {

@@ -29,6 +29,7 @@ impl Departure {
 
 impl Configure for PieConfig {
     const KIND: Kind = KIND;
+    const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
@@ -98,6 +99,11 @@ impl Configure for PieConfig {
             .with("onoff", Value::Flag(self.on_off))
             .with("dq_threshold", Value::Bytes(self.threshold))
             .with("bandwidth", Value::Rate(self.bandwidth))
+    }
+
+    /// Linux reads every parameter by itself.
+    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
+        true
     }
 }
 

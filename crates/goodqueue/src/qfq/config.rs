@@ -4,27 +4,27 @@ use alloc::vec::Vec;
 
 use super::{QfqClass, QfqConfig};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::leaf;
+use crate::nesting::{self, InnerConfig};
 
-impl QfqConfig {
+impl<C: InnerConfig> QfqConfig<C> {
     /// The classes that were given, in the order of their numbers.
     #[must_use]
-    pub fn classes(&self) -> &[QfqClass] {
+    pub fn classes(&self) -> &[QfqClass<C>] {
         &self.classes
     }
 
     /// The classes that there are.
-    pub(super) fn all_classes(&self) -> Vec<QfqClass> {
+    pub(super) fn all_classes(&self) -> Vec<QfqClass<C>> {
         if !self.classes.is_empty() {
             return self.classes.clone();
         }
         (1..=self.flows)
-            .map(|minor| QfqClass { minor, weight: 1, longest: self.longest, qdisc: leaf::default_leaf() })
+            .map(|minor| QfqClass { minor, weight: 1, longest: self.longest, qdisc: C::usual() })
             .collect()
     }
 }
 
-impl QfqClass {
+impl<C: InnerConfig> QfqClass<C> {
     /// The minor number.
     #[must_use]
     pub const fn minor(&self) -> u32 {
@@ -38,14 +38,14 @@ impl QfqClass {
     }
 }
 
-impl Configure for QfqConfig {
+impl<C: InnerConfig> Configure for QfqConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let mtu = link.mtu.clamp(MIN_LONGEST, MAX_LONGEST);
         let flows = settings.number("flows", 1, MAX_FLOWS)?;
-        leaf::check_minors(settings.children())?;
-        let mut classes: Vec<QfqClass> = Vec::new();
+        nesting::check_minors(settings.children())?;
+        let mut classes: Vec<QfqClass<C>> = Vec::new();
         let mut sum = 0;
         for child in settings.children() {
             let number = |name, low: u32, high: u32, default: u32| -> Result<u32, ConfigError> {
@@ -54,7 +54,7 @@ impl Configure for QfqConfig {
             };
             let weight = number("weight", 1, MAX_WEIGHT, 1)?;
             let longest = number("maxpkt", MIN_LONGEST, MAX_LONGEST, mtu)?;
-            let qdisc = leaf::qdisc_of(child, link)?.unwrap_or_else(leaf::default_leaf);
+            let qdisc = nesting::qdisc_of(child, link)?.unwrap_or_else(C::usual);
             classes.push(QfqClass { minor: child.class, weight, longest, qdisc });
             sum += u64::from(weight);
             if sum > MAX_WEIGHTS {
@@ -77,7 +77,7 @@ impl Configure for QfqConfig {
             let own = Settings::new()
                 .with("weight", Value::Integer(u64::from(class.weight)))
                 .with("maxpkt", Value::Bytes(u64::from(class.longest)));
-            all.with_child(leaf::child(class.minor, own, &class.qdisc))
+            all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
 }

@@ -7,56 +7,63 @@
 
 use alloc::boxed::Box;
 
-use crate::config::{Child, ConfigError, Configure, Link, Settings, Value};
+use crate::config::{Configure, Value};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
-use crate::packet::{Flow, Packet};
-use crate::qdisc::{Count, DropReason, Drops, Qdisc, Stats};
+use crate::hash::mix_64;
+use crate::nesting::{Inner, InnerConfig};
+use crate::packet::Packet;
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc};
 use crate::queue::{Chain, Pool};
-use crate::random::{Source, mix_64};
-use crate::registry::{AnyConfig, AnyQdisc, names};
+use crate::random::Source;
+use crate::stats::{Count, Stats};
 use crate::time::Instant;
 
-/// A discipline whose parent may look ahead. What is in a class if nothing else is asked for, `pfifo`, is called without a
-/// detour through all disciplines.
+/// A discipline whose parent may look ahead. The usual one, `pfifo`, is called without a detour
+/// through all disciplines.
 #[derive(Clone, Debug)]
-pub(crate) struct Leaf<P> {
-    qdisc: Box<AnyQdisc<P>>,
-    /// Taken out of the discipline, not sent yet.
+pub(crate) struct Leaf<P, Q> {
+    qdisc: Box<Q>,
+    /// A packet taken out of the discipline and not sent yet.
     ahead: Option<P>,
-    /// What belongs to the statistics beside the discipline's own.
+    /// Counters to add to the discipline's own.
     beside: Stats,
 }
 
-impl<P: Packet + Flow> Leaf<P> {
-    /// Child number `index` of a discipline that was built with `salt` and `random`.
-    pub(crate) fn new(config: AnyConfig, index: u32, salt: u32, random: &mut Source) -> Self {
-        let mixed = mix_64((u64::from(index) << 32 | u64::from(salt)) ^ CHILD);
-        let own_salt = u32::try_from(mixed >> 32).unwrap_or(salt);
-        Self::of(AnyQdisc::new(config, own_salt, random.fork(u64::from(index))))
+/// Returns the salt and the random source of child number `index`, for a parent that was built with
+/// `salt` and `random`.
+fn seeds(index: u32, salt: u32, random: &mut Source) -> (u32, Source) {
+    let mixed = mix_64((u64::from(index) << 32 | u64::from(salt)) ^ CHILD);
+    let own_salt = u32::try_from(mixed >> 32).unwrap_or(salt);
+    (own_salt, random.fork(u64::from(index)))
+}
+
+impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
+    /// Returns child number `index` of a discipline that was built with `salt` and `random`.
+    pub(crate) fn new(config: Q::Config, index: u32, salt: u32, random: &mut Source) -> Self {
+        let (own_salt, own_random) = seeds(index, salt, random);
+        Self::of(Q::build(config, own_salt, own_random))
     }
 
-    fn of(qdisc: AnyQdisc<P>) -> Self {
+    fn of(qdisc: Q) -> Self {
         Self { qdisc: Box::new(qdisc), ahead: None, beside: Stats::default() }
     }
 
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
-        match &mut *self.qdisc {
-            AnyQdisc::Pfifo(pfifo) => pfifo.enqueue(now, packet, drops),
-            qdisc => qdisc.enqueue(now, packet, drops),
+        match self.qdisc.as_pfifo_mut() {
+            Some(pfifo) => pfifo.enqueue(now, packet, drops),
+            None => self.qdisc.enqueue(now, packet, drops),
         }
     }
 
-    /// Length of the next packet. `None`: the discipline has none to give now.
+    /// Returns the length of the next packet, or `None` if the discipline sends none now.
     #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
-        match &mut *self.qdisc {
-            AnyQdisc::Pfifo(pfifo) => pfifo.next_len(),
-            qdisc => match &self.ahead {
-                Some(packet) => Some(packet.len()),
-                None => qdisc.look_ahead(now, drops).unwrap_or_else(|| self.take_ahead(now, drops)),
-            },
+        match (self.qdisc.as_pfifo(), &self.ahead) {
+            (Some(pfifo), _) => pfifo.next_len(),
+            (None, Some(packet)) => Some(packet.len()),
+            (None, None) => self.qdisc.look_ahead(now, drops).unwrap_or_else(|| self.take_ahead(now, drops)),
         }
     }
 
@@ -69,13 +76,13 @@ impl<P: Packet + Flow> Leaf<P> {
         Some(len)
     }
 
-    /// Length of the next packet, if it is known without asking the discipline to dequeue.
+    /// Returns the length of the next packet, if it is known without a dequeue.
     #[inline]
     pub(crate) fn known_len(&self) -> Option<u32> {
-        match (&self.ahead, &*self.qdisc) {
+        match (&self.ahead, self.qdisc.as_pfifo()) {
             (Some(packet), _) => Some(packet.len()),
-            (None, AnyQdisc::Pfifo(pfifo)) => pfifo.next_len(),
-            (None, qdisc) => qdisc.next_len(),
+            (None, Some(pfifo)) => pfifo.next_len(),
+            (None, None) => self.qdisc.next_len(),
         }
     }
 
@@ -86,9 +93,9 @@ impl<P: Packet + Flow> Leaf<P> {
             self.qdisc.set_taken_ahead(now, false);
             return self.ahead.take();
         }
-        match &mut *self.qdisc {
-            AnyQdisc::Pfifo(pfifo) => pfifo.dequeue(now, drops),
-            qdisc => qdisc.dequeue(now, drops),
+        match self.qdisc.as_pfifo_mut() {
+            Some(pfifo) => pfifo.dequeue(now, drops),
+            None => self.qdisc.dequeue(now, drops),
         }
     }
 
@@ -99,7 +106,7 @@ impl<P: Packet + Flow> Leaf<P> {
         }
     }
 
-    /// See [`Qdisc::stranger`].
+    /// See [`crate::qdisc::Lookahead::stranger`].
     pub(crate) fn stranger(&self, packet: &P) -> Option<&P> {
         self.qdisc.stranger(packet)
     }
@@ -111,9 +118,9 @@ impl<P: Packet + Flow> Leaf<P> {
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        let queued = match &*self.qdisc {
-            AnyQdisc::Pfifo(pfifo) => Qdisc::<P>::len(pfifo),
-            qdisc => qdisc.len(),
+        let queued = match self.qdisc.as_pfifo() {
+            Some(pfifo) => pfifo.len(),
+            None => self.qdisc.len(),
         };
         queued + usize::from(self.ahead.is_some())
     }
@@ -136,22 +143,24 @@ impl<P: Packet + Flow> Leaf<P> {
         stats
     }
 
-    /// What there is to be seen of the discipline, a packet taken ahead counted as queued.
+    /// Returns everything visible of the discipline. A packet taken ahead counts as queued.
     pub(crate) fn observe(&self, now: Instant) -> Observation {
         Observation {
+            kind: self.qdisc.name(),
             stats: self.stats(),
             packets: self.len() as u64,
             bytes: self.backlog(),
-            ..Observation::of(&self.qdisc, now)
+            ..Observation::of(&*self.qdisc, now)
         }
     }
 
-    pub(crate) fn config(&self) -> AnyConfig {
+    pub(crate) fn config(&self) -> Q::Config {
         self.qdisc.config()
     }
 
-    /// Another kind of discipline takes the place of this one; what was queued is dropped then.
-    pub(crate) fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<P>) {
+    /// Changes the configuration. If another kind of discipline replaces this one, the queued
+    /// packets are dropped.
+    pub(crate) fn reconfigure(&mut self, now: Instant, config: Q::Config, drops: &mut impl Drops<P>) {
         if self.qdisc.config() == config {
             return;
         }
@@ -160,7 +169,7 @@ impl<P: Packet + Flow> Leaf<P> {
             self.beside = self.beside.plus(&self.qdisc.stats());
         }
         if let Some(Value::Packets(limit)) = config.to_settings().get("limit")
-            && DROPS_THE_NEXT.contains(&config.kind().name)
+            && config.limit_drops_next()
             && self.len() as u64 > limit
             && let Some(next) = self.ahead.take()
         {
@@ -178,7 +187,7 @@ impl<P: Packet + Flow> Leaf<P> {
         self.qdisc.purge(now, drops);
     }
 
-    /// Drops a packet that the discipline counts as sent.
+    /// Drops a packet that the discipline has counted as sent.
     fn discard(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
         take_back(&mut self.beside.dequeued, packet.len());
         self.beside.dropped_after.add(packet.len());
@@ -186,50 +195,50 @@ impl<P: Packet + Flow> Leaf<P> {
     }
 }
 
-/// Disciplines that in Linux make room for a lower limit from what they would send next: a packet that the parent took ahead
-/// of time is the first to go.
-const DROPS_THE_NEXT: [&str; 4] = ["codel", "fq_codel", "pie", "fq_pie"];
-
-/// A discipline in a class among very many. A `pfifo`, which is what is in a class unless something else is asked for, has
-/// its packets in a pool that all classes share, so that a thousand classes with a few packets cost a thousand small
-/// entries.
+/// A discipline in a class among very many. A `pfifo`, the usual one, has its packets in a pool that
+/// all classes share, so that a thousand classes with a few packets cost a thousand small entries.
 #[derive(Clone, Debug)]
-pub(crate) struct ClassLeaf<P> {
-    /// What a `pfifo` has queued, and its limit; 0: something else is in this class.
+pub(crate) struct ClassLeaf<P, Q> {
+    /// Packets of a `pfifo`.
     queue: Chain,
+    /// Limit of the `pfifo` in packets; 0 if another discipline is in this class.
     limit: u32,
-    /// All that was ever in `queue`, and bytes of what is there no longer.
+    /// Everything that ever entered `queue`.
     entered: Count,
+    /// Bytes that have left `queue`.
     left: u64,
-    rest: Box<Rest<P>>,
+    rest: Box<Rest<P, Q>>,
 }
 
-/// What a `pfifo` in a class needs rarely.
+/// What a `pfifo` in a class rarely needs.
 #[derive(Clone, Debug)]
-struct Rest<P> {
-    /// The discipline that is there in place of a `pfifo`.
-    leaf: Option<Leaf<P>>,
+struct Rest<P, Q> {
+    /// The discipline in the place of a `pfifo`.
+    leaf: Option<Leaf<P, Q>>,
     /// Drops of the `pfifo`.
     stats: Stats,
-    /// The counters of disciplines that are no more.
+    /// Counters of disciplines that were replaced.
     beside: Stats,
+    /// Salt of a discipline that replaces the `pfifo`.
+    salt: u32,
+    /// Random source of a discipline that replaces the `pfifo`.
+    random: Source,
 }
 
-impl<P: Packet + Flow> ClassLeaf<P> {
-    /// Child number `index` of a discipline that was built with `salt` and `random`.
-    pub(crate) fn new(config: AnyConfig, index: u32, salt: u32, random: &mut Source) -> Self {
-        let limit = limit_of(&config);
-        let leaf = Leaf::new(config, index, salt, random);
+impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
+    /// Returns child number `index` of a discipline that was built with `salt` and `random`.
+    pub(crate) fn new(config: Q::Config, index: u32, salt: u32, random: &mut Source) -> Self {
+        let limit = config.pfifo_limit();
+        let (salt, random) = seeds(index, salt, random);
+        let spare = random.spare();
+        let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, salt, random)));
+        let (stats, beside) = (Stats::default(), Stats::default());
         Self {
             queue: Chain::default(),
             limit,
             entered: Count::default(),
             left: 0,
-            rest: Box::new(Rest {
-                leaf: (limit == 0).then_some(leaf),
-                stats: Stats::default(),
-                beside: Stats::default(),
-            }),
+            rest: Box::new(Rest { leaf, stats, beside, salt, random: spare }),
         }
     }
 
@@ -253,7 +262,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         }
     }
 
-    /// Length of the next packet. `None`: the discipline has none to give now.
+    /// Returns the length of the next packet, or `None` if the discipline sends none now.
     #[inline]
     pub(crate) fn peek_len(
         &mut self,
@@ -267,7 +276,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         }
     }
 
-    /// Length of the next packet, if it is known without asking the discipline to dequeue.
+    /// Returns the length of the next packet, if it is known without a dequeue.
     pub(crate) fn known_len(&self, pool: &Pool<P>) -> Option<u32> {
         match pool.front(&self.queue) {
             Some(oldest) => Some(oldest.packet.len()),
@@ -321,7 +330,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         }
     }
 
-    /// What the discipline that is there now has done, and what those before it did.
+    /// Returns the counters of the discipline in this class and of those that it replaced.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = match &self.rest.leaf {
             Some(leaf) => leaf.stats(),
@@ -334,7 +343,7 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         stats
     }
 
-    /// What there is to be seen of the discipline, a packet taken ahead counted as queued.
+    /// Returns everything visible of the discipline. A packet taken ahead counts as queued.
     pub(crate) fn observe(&self, now: Instant) -> Observation {
         let seen = match &self.rest.leaf {
             Some(leaf) => leaf.observe(now),
@@ -344,24 +353,26 @@ impl<P: Packet + Flow> ClassLeaf<P> {
         Observation { stats: self.stats(), packets, bytes, ..seen }
     }
 
-    /// Another kind of discipline takes the place of this one; what was queued is dropped then.
+    /// Changes the configuration. If another kind of discipline replaces this one, the queued
+    /// packets are dropped.
     pub(crate) fn reconfigure(
         &mut self,
         pool: &mut Pool<P>,
         now: Instant,
-        config: AnyConfig,
+        config: Q::Config,
         drops: &mut impl Drops<P>,
     ) {
-        let limit = limit_of(&config);
+        let limit = config.pfifo_limit();
         match &mut self.rest.leaf {
             Some(leaf) if limit == 0 => leaf.reconfigure(now, config, drops),
             None if limit > 0 => self.limit = limit,
             _ => {
                 self.purge(pool, now, drops);
                 let beside = self.stats();
-                let leaf = (limit == 0).then(|| Leaf::of(AnyQdisc::new(config, 0, Source::seeded(0))));
+                let Rest { salt, random, .. } = &mut *self.rest;
+                let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, *salt, random.fork(REPLACED))));
                 (self.limit, self.entered, self.left) = (limit, Count::default(), 0);
-                *self.rest = Rest { leaf, stats: Stats::default(), beside };
+                (self.rest.leaf, self.rest.stats, self.rest.beside) = (leaf, Stats::default(), beside);
             }
         }
     }
@@ -384,64 +395,12 @@ impl<P: Packet + Flow> ClassLeaf<P> {
     }
 }
 
-/// The limit of a `pfifo`; 0 of anything else.
-const fn limit_of(config: &AnyConfig) -> u32 {
-    match config {
-        AnyConfig::Pfifo(pfifo) => pfifo.limit(),
-        _ => 0,
-    }
-}
-
 fn take_back(count: &mut Count, bytes: u32) {
     count.packets = count.packets.wrapping_sub(1);
     count.bytes = count.bytes.wrapping_sub(u64::from(bytes));
 }
 
-/// The earlier of two events, either of which may not come.
-pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, other) => one.or(other),
-    }
-}
-
-/// The configuration of the discipline in `child`, if one is given.
-pub(crate) fn qdisc_of(child: &Child, link: &Link) -> Result<Option<AnyConfig>, ConfigError> {
-    let Some((kind, settings)) = &child.qdisc else { return Ok(None) };
-    match AnyConfig::from_settings(kind, settings, link) {
-        Some(config) => config.map(Some),
-        None => Err(ConfigError::new("qdisc", *kind, names().join(", "))),
-    }
-}
-
-/// A child that holds `qdisc`.
-pub(crate) fn child(class: u32, settings: Settings, qdisc: &AnyConfig) -> Child {
-    Child { class, parent: 0, settings, qdisc: Some((qdisc.kind().name, qdisc.to_settings())) }
-}
-
-/// What is in a class or band if nothing else is asked for: Linux's `pfifo` with the device's queue length.
-pub(crate) fn default_leaf() -> AnyConfig {
-    AnyConfig::Pfifo(PfifoConfig::with_default_limit())
-}
-
-/// Makes children hash otherwise than their parents.
+/// Number of the random stream of a discipline that replaces another one.
+pub(crate) const REPLACED: u64 = 0x7265_706C_6163_6564;
+/// Makes children hash differently from their parents.
 const CHILD: u64 = 0x6368_696C_6472_656E;
-
-/// Checks that every class has a number of its own, from 1 to 65535 (tc: 16 bits, of which 0 is the discipline itself).
-pub(crate) fn check_minors(children: &[Child]) -> Result<(), ConfigError> {
-    let mut minors: alloc::vec::Vec<u32> = children.iter().map(|child| child.class).collect();
-    minors.sort_unstable();
-    for pair in minors.windows(2) {
-        if let [a, b] = pair
-            && a == b
-        {
-            return Err(ConfigError::new("class", alloc::format!("{a:x}"), "each class once").in_class(*a));
-        }
-    }
-    match minors.iter().find(|minor| !(1..=0xffff).contains(*minor)) {
-        Some(minor) => {
-            Err(ConfigError::new("class", alloc::format!("{minor:x}"), "1 to ffff").in_class(*minor))
-        }
-        None => Ok(()),
-    }
-}

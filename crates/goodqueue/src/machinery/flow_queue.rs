@@ -11,7 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::codel::{CodelTally, Head, Mark, Source, mark};
+use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::memory::{Buffers, Memory, Size};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};

@@ -6,9 +6,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::codel::{CodelTally, Head, Mark, Source, mark};
 use crate::config::{ConfigError, Parameter, Settings, Unit};
 use crate::flow_queue::{FlowAqm, Largest};
+use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool};

@@ -8,6 +8,9 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
+pub use crate::hash::mix_64;
+use crate::hash::scale_hash;
+
 /// A source of uniformly distributed integers.
 pub trait Random {
     /// Uniform over all 32-bit values.
@@ -19,7 +22,7 @@ pub trait Random {
     /// Uniform over `0..bound` by multiply-shift (bias below `bound / 2^32`), the rule of Linux's `reciprocal_scale`;
     /// 0 if `bound` is 0.
     fn below(&mut self, bound: u32) -> u32 {
-        crate::packet::scale_hash(self.next_u32(), bound)
+        scale_hash(self.next_u32(), bound)
     }
 }
 
@@ -46,14 +49,6 @@ impl Xoshiro256PlusPlus {
     pub fn stream(seed: u64, stream: u64) -> Self {
         Self::new(mix_64(seed ^ mix_64(stream.wrapping_add(0x9E37_79B9_7F4A_7C15))))
     }
-}
-
-/// The finalizer of splitmix64: a bijection on 64 bits in which every output bit depends on every input bit.
-#[must_use]
-pub const fn mix_64(value: u64) -> u64 {
-    let a = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let b = (a ^ (a >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    b ^ (b >> 31)
 }
 
 impl Random for Xoshiro256PlusPlus {
@@ -151,6 +146,14 @@ impl Source {
 }
 
 impl Source {
+    /// A source to [fork](Self::fork) from later, whatever this one gives out in the meantime.
+    pub(crate) fn spare(&self) -> Self {
+        match self {
+            Self::Seeded(generator) => Self::Seeded(generator.clone()),
+            Self::Recorded(record) => Self::Recorded(record.shared()),
+        }
+    }
+
     /// A source for part number `part` of whoever owns this one: seeded from the next draw; of recorded draws, the same.
     pub(crate) fn fork(&mut self, part: u64) -> Self {
         match self {

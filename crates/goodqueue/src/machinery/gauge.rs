@@ -1,8 +1,8 @@
-//! What a discipline tells an operator about its algorithm, beside its counters.
+//! Values of an algorithm that an operator can read, beside the counters.
 //!
-//! `tc -s qdisc` prints, behind what every discipline counts, figures of its own: CoDel's count, PIE's probability, the
-//! tins of CAKE. [`Qdisc::observe`] gives them, under the names that tc uses, with their units in
-//! their types; how they are written down is the reader's business.
+//! `tc -s qdisc` prints, after the counters of every discipline, values of its own: CoDel's count,
+//! PIE's probability, the tins of CAKE. [`Observe::observe`] adds them to an [`Observation`] under
+//! the names that tc uses, with their units in their types. The reader decides how to print them.
 //!
 //! ```
 //! use goodqueue::gauge::{Gauge, Observation};
@@ -28,21 +28,30 @@
 
 use alloc::vec::Vec;
 
-use crate::qdisc::{Qdisc, Stats};
-use crate::registry::AnyQdisc;
+use crate::qdisc::Qdisc;
+use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::{Flow, Packet};
 
-/// One figure.
+/// A discipline whose algorithm has values to show.
+pub trait Observe {
+    /// Adds what only this discipline knows: its gauges, its parts, and the disciplines in it. The
+    /// default adds nothing.
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        let _ = (now, seen);
+    }
+}
+
+/// One value.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Gauge {
     /// A number of packets, bytes, flows or events.
     Number(u64),
-    /// A number that may be below zero.
+    /// A number that may be negative.
     Signed(i64),
     /// A span of time.
     Time(Duration),
-    /// For how long something is overdue: tc prints it as a negative time.
+    /// How long something is overdue. tc prints it as a negative time.
     Overdue(Duration),
     /// A fraction of 1.
     Fraction(f64),
@@ -50,43 +59,46 @@ pub enum Gauge {
     Flag(bool),
 }
 
-/// Figures and their names, in tc's order.
+/// Values and their names, in tc's order.
 pub type Gauges = Vec<(&'static str, Gauge)>;
 
-/// A part of a discipline that has figures of its own but is no discipline: a tin of `cake`, a class of `htb`.
+/// A part of a discipline that has values of its own but is no discipline: a tin of `cake`, a
+/// class of `htb`.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct Part {
-    /// Number of the class; of a tin, its place from 1 on.
+    /// Number of the class. Tins count from 1.
     pub class: u32,
-    /// Number of the class that it is below; 0: none.
+    /// Number of the parent class; 0 if there is none.
     pub parent: u32,
-    /// Its figures.
+    /// Values of this part.
     pub gauges: Gauges,
 }
 
-/// What there is to be seen of a discipline at one instant.
+/// Everything visible of a discipline at one instant.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct Observation {
     /// Name of the discipline.
     pub kind: &'static str,
-    /// What it has done so far.
+    /// Counters since the discipline was created.
     pub stats: Stats,
     /// Packets queued.
     pub packets: u64,
     /// Bytes queued.
     pub bytes: u64,
-    /// How often a limit of rate or length was met, as tc counts `overlimits`.
+    /// How often a limit of rate or length was reached, as tc counts `overlimits`.
     pub overlimits: u64,
-    /// Figures of its algorithm: tc's extended statistics.
+    /// Values of the algorithm: tc's extended statistics.
     pub gauges: Gauges,
-    /// Its tins or classes.
+    /// Tins or classes.
     pub parts: Vec<Part>,
-    /// The disciplines in it, each with the number of the class or band that it is in.
+    /// Inner disciplines, each with the number of its class or band.
     pub children: Vec<(u32, Self)>,
 }
 
 impl Gauge {
-    /// Tokens of so many nanoseconds, or a debt of tokens.
+    /// Returns tokens worth `nanos` nanoseconds. A negative number is a debt of tokens.
     #[must_use]
     pub const fn tokens(nanos: i64) -> Self {
         let span = Duration::from_nanos(nanos.unsigned_abs());
@@ -95,11 +107,10 @@ impl Gauge {
 }
 
 impl Observation {
-    /// What there is to be seen of `qdisc` at `now`.
+    /// Returns everything visible of `qdisc` at `now`.
     #[must_use]
-    pub fn of<P: Packet + Flow>(qdisc: &AnyQdisc<P>, now: Instant) -> Self {
+    pub fn of<P, Q: Qdisc<P> + Observe>(qdisc: &Q, now: Instant) -> Self {
         let mut seen = Self {
-            kind: qdisc.kind().name,
             stats: qdisc.stats(),
             packets: qdisc.len() as u64,
             bytes: qdisc.backlog(),
@@ -124,7 +135,7 @@ impl Observation {
         self.gauges.push((name, Gauge::Fraction(value)));
     }
 
-    /// The figure called `name`, if there is one.
+    /// Returns the value called `name`, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Gauge> {
         self.gauges.iter().find(|gauge| gauge.0 == name).map(|gauge| gauge.1)

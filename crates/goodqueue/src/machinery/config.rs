@@ -425,6 +425,13 @@ pub trait Configure: Sized + Clone {
     /// The discipline it configures.
     const KIND: Kind;
 
+    /// Words that stand for settings of other parameters.
+    const KEYWORDS: &'static [Keyword] = &[];
+
+    /// True if the discipline, as in Linux, makes room for a lower limit at the head of the queue.
+    /// A packet that the parent took ahead of time is then dropped first.
+    const LIMIT_DROPS_NEXT: bool = false;
+
     /// Checks and completes `settings`.
     ///
     /// # Errors
@@ -434,13 +441,28 @@ pub trait Configure: Sized + Clone {
 
     /// Every parameter with the value in force; `from_settings` of it gives the same configuration.
     fn to_settings(&self) -> Settings;
+
+    /// Returns true if `tc qdisc change` leaves `parameter` as it is when only `given` are set.
+    /// Otherwise the parameter takes its default again, as when the discipline was created. Linux
+    /// sends and reads some parameters one by one and others all together.
+    #[must_use]
+    fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+        let _ = (parameter, given);
+        false
+    }
+
+    /// Returns the setting that `tc qdisc change` of this discipline with `changed` also makes in
+    /// the one called `inner` inside it.
+    #[must_use]
+    fn handed_down(inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
+        let _ = (inner, changed);
+        None
+    }
 }
 
-/// A discipline that the registry can make.
-pub trait Build<P, R>: crate::Qdisc<P> + Sized
-where
-    Self::Config: Configure,
-{
-    /// An empty queue. `salt` is for hashing flows, `random` for drawing; both are ignored by those that do neither.
+/// A discipline that can be created from its configuration.
+pub trait Build<P, R>: crate::Qdisc<P> + Sized {
+    /// Returns an empty queue. Flows are hashed with `salt`, and `random` gives random numbers. A
+    /// discipline that needs neither ignores them.
     fn build(config: Self::Config, salt: u32, random: R) -> Self;
 }

@@ -1,5 +1,7 @@
 //! What a discipline needs to know of a packet: its length, its ECN field and, for flow queueing, its flow.
 
+pub use crate::hash::scale_hash;
+
 #[cfg(test)]
 pub(crate) mod story;
 
@@ -191,11 +193,4 @@ impl TcpAck {
             // Two equal ones are duplicate ACKs: their number counts.
             && (self.number != later.number || self.sacked < later.sacked)
     }
-}
-
-/// Maps a 32-bit hash to one of `buckets` without a division: `hash * buckets / 2^32`, as Linux does.
-#[must_use]
-pub fn scale_hash(hash: u32, buckets: u32) -> u32 {
-    let wide = (u64::from(hash) * u64::from(buckets)) >> 32;
-    u32::try_from(wide).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! The packet of the disciplines' stories.
 
 use super::{Ecn, Flow, Packet};
-use crate::random::mix_64;
+use crate::hash::mix_64;
 
 /// What the tests of disciplines send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

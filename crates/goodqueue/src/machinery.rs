@@ -1,0 +1,23 @@
+//! What the algorithms stand on: the contract, packets, time, settings, and the storage they share.
+//!
+//! No file in this folder knows an algorithm, except that a class holds a [`crate::fifo::Pfifo`] by
+//! default ([`leaf`]). The registry of all disciplines stands above both.
+
+pub(crate) mod bins;
+pub(crate) mod bucket;
+pub mod config;
+pub(crate) mod direction;
+pub mod flow_queue;
+pub mod gauge;
+pub mod hash;
+pub(crate) mod head;
+pub(crate) mod jiffies;
+pub(crate) mod leaf;
+pub(crate) mod memory;
+pub mod nesting;
+pub mod packet;
+pub mod qdisc;
+pub mod queue;
+pub mod random;
+pub mod stats;
+pub mod time;

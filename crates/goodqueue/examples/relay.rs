@@ -1,52 +1,25 @@
-//! A discipline in a program of your own: a relay passes datagrams on over a slow line, first through a token bucket with a
-//! plain FIFO, then through CAKE. A stranger floods it with twice what the line carries; what becomes of the call?
+//! A discipline in a program of your own: a relay forwards datagrams over a slow line. One sender
+//! floods it with twice what the line carries. What happens to another sender's call, behind a token
+//! bucket with a FIFO and behind CAKE?
 //!
 //! ```sh
 //! cargo run --package goodqueue --example relay
 //! ```
 //!
-//! The relay sleeps until a datagram comes or the discipline says that there is something to do. Here both are times of a
-//! made-up clock; in a real program they are what a socket and a timer wake it up with, and nothing else is different.
+//! The relay sleeps until a datagram arrives or until [`Qdisc::next_event`]. Here both are times of a
+//! simulated clock. In a real program a socket and a timer wake it up, and nothing else differs.
 
-use goodqueue::config::Value;
-use goodqueue::random::{Source, mix_64};
+use goodqueue::cake::CakeConfig;
+use goodqueue::random::Source;
+use goodqueue::tbf::TbfConfig;
 use goodqueue::{
-    AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Link, Packet, Qdisc, Rate, Settings,
+    AnyConfig, AnyQdisc, ConfigError, Datagram, DropReason, Duration, FlowKey, Instant, Qdisc, Rate,
 };
 
-/// What came in through a socket.
-struct Datagram {
-    /// Whatever tells one sender from another: addresses and ports, say.
-    sender: u64,
-    /// Two bits of the TOS byte, from `IP_RECVTOS`.
-    ecn: Ecn,
-    payload: Vec<u8>,
-    came: Instant,
-}
+/// The content of each datagram is its time of arrival.
+type Packet = Datagram<Instant>;
 
-impl Packet for Datagram {
-    fn len(&self) -> u32 {
-        // With the headers of UDP, IP and Ethernet, as the line counts it.
-        u32::try_from(self.payload.len() + 8 + 20 + 14).unwrap_or(u32::MAX)
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn set_ce(&mut self) -> bool {
-        self.ecn.mark()
-    }
-}
-
-impl Flow for Datagram {
-    fn flow_hash(&self, salt: u32) -> u32 {
-        // Any hash that nobody outside can predict will do.
-        u32::try_from(mix_64(self.sender ^ u64::from(salt) << 32) >> 32).unwrap_or(0)
-    }
-}
-
-/// What a sender got through.
+/// What happened to the datagrams of one sender.
 #[derive(Default)]
 struct Seen {
     passed: u32,
@@ -55,49 +28,45 @@ struct Seen {
 }
 
 const LINE: Rate = Rate::from_bps(10_000_000);
-const FLOOD: u64 = 0;
-const CALL: u64 = 1;
+/// UDP ports of the two senders.
+const FLOOD: u16 = 7_000;
+const CALL: u16 = 7_001;
 
-fn main() {
-    let fifo = Settings::new()
-        .with("rate", Value::Rate(LINE))
-        .with("burst", Value::Bytes(3_000))
-        .with("limit", Value::Bytes(150_000));
-    relay("tbf", &fifo);
-    relay("cake", &Settings::new().with("bandwidth", Value::Rate(LINE)));
+fn main() -> Result<(), ConfigError> {
+    let fifo = TbfConfig::<AnyConfig>::default().with_rate(LINE)?.with_burst(3_000)?.with_limit(150_000)?;
+    relay(fifo.into());
+    relay(CakeConfig::default().with_bandwidth(LINE)?.into());
+    Ok(())
 }
 
-/// Ten seconds of a relay with this discipline.
-fn relay(kind: &str, settings: &Settings) {
-    let config = AnyConfig::from_settings(kind, settings, &Link::default())
-        .expect("the discipline exists")
-        .expect("the settings are valid");
-    // The salt and the seed come from the system's generator in a real program.
-    let mut queue: AnyQdisc<Datagram> = AnyQdisc::new(config, 7, Source::seeded(7));
+/// Runs the relay for ten seconds with this discipline.
+fn relay(config: AnyConfig) {
+    let kind = config.kind().name;
+    // The salt and the seed come from the system's random generator in a real program.
+    let mut queue: AnyQdisc<Packet> = AnyQdisc::new(config, 7, Source::seeded(7));
     let mut seen = [Seen::default(), Seen::default()];
     let mut arrivals = arrivals().peekable();
     let mut now = Instant::ZERO;
     loop {
-        // Sleep until something is to be done.
+        // Sleep until the next event.
         let timer = queue.next_event(now);
-        let socket = arrivals.peek().map(|datagram| datagram.came);
+        let socket = arrivals.peek().map(|datagram| datagram.content);
         let Some(next) = [timer, socket].into_iter().flatten().min() else { break };
         now = next;
 
-        let mut lost =
-            |datagram: Datagram, _: DropReason| seen[usize::from(datagram.sender == CALL)].dropped += 1;
-        while let Some(datagram) = arrivals.next_if(|datagram| datagram.came <= now) {
+        let mut lost = |datagram: Packet, _: DropReason| seen[sender(&datagram)].dropped += 1;
+        while let Some(datagram) = arrivals.next_if(|datagram| datagram.content <= now) {
             queue.enqueue(now, datagram, &mut lost);
         }
         let mut sent = Vec::new();
         while let Some(datagram) = queue.dequeue(now, &mut lost) {
             sent.push(datagram);
         }
-        // Here they would go out by another socket.
+        // A real relay sends them here.
         for datagram in sent {
-            let seen = &mut seen[usize::from(datagram.sender == CALL)];
+            let seen = &mut seen[sender(&datagram)];
             seen.passed += 1;
-            seen.longest = seen.longest.max(now.since(datagram.came));
+            seen.longest = seen.longest.max(now.since(datagram.content));
         }
     }
     println!("{kind}");
@@ -114,17 +83,25 @@ fn relay(kind: &str, settings: &Settings) {
     );
 }
 
-/// For ten seconds: 1458 bytes every 600 µs (20 Mbit/s), and 50 packets of voice a second.
-fn arrivals() -> impl Iterator<Item = Datagram> {
-    let each = |sender, bytes, micros: u64, phase: u64| {
-        (0..10_000_000 / micros).map(move |number| Datagram {
-            sender,
-            ecn: Ecn::NotEct,
-            payload: vec![0; bytes],
-            came: Instant::ZERO + Duration::from_micros(phase + number * micros),
+/// Returns 0 for the flood and 1 for the call.
+fn sender(datagram: &Packet) -> usize {
+    usize::from(datagram.key == key(CALL))
+}
+
+fn key(port: u16) -> FlowKey {
+    FlowKey::new(([192, 0, 2, 1], port).into(), ([198, 51, 100, 7], 9_000).into(), FlowKey::UDP)
+}
+
+/// Returns ten seconds of arrivals: 1,500 bytes every 600 µs (20 Mbit/s), and 50 voice packets per
+/// second.
+fn arrivals() -> impl Iterator<Item = Packet> {
+    let each = |port, bytes, micros: u64, phase: u64| {
+        (0..10_000_000 / micros).map(move |number| {
+            let came = Instant::ZERO + Duration::from_micros(phase + number * micros);
+            Datagram::new(key(port), bytes, came)
         })
     };
-    let mut all: Vec<Datagram> = each(FLOOD, 1_458, 600, 0).chain(each(CALL, 172, 20_000, 300)).collect();
-    all.sort_by_key(|datagram| datagram.came);
+    let mut all: Vec<Packet> = each(FLOOD, 1_500, 600, 0).chain(each(CALL, 214, 20_000, 300)).collect();
+    all.sort_by_key(|datagram| datagram.content);
     all.into_iter()
 }

@@ -48,11 +48,13 @@ use alloc::format;
 use crate::codel::{ECN, LIMIT};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
+use crate::typed::setters;
 
 /// A queue under BLUE.
 #[derive(Clone, Debug)]
@@ -96,7 +98,7 @@ impl BlueConfig {
 impl Configure for BlueConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let packets =
             |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let fraction = |name, default: f64| {
@@ -126,6 +128,25 @@ impl Configure for BlueConfig {
         }
         settings
     }
+}
+
+setters! {
+    [] BlueConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `freeze_time`: time for which the probability stands still after a change. Default: 100ms.
+    /// Range: any.
+    with_freeze_time(time);
+    /// Sets `increment`: what an overflow adds to the probability (d1). Default: 0.02. Range: 0 to 1.
+    with_increment(probability);
+    /// Sets `decrement`: what an idle link takes from the probability (d2). Default: 0.002. Range: 0 to
+    /// 1.
+    with_decrement(probability);
+    /// Sets `threshold`: queue above which the probability rises, too, so that there is room for
+    /// bursts. Default: off. Range: 1 to 4294967295.
+    with_threshold(packets);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
+    with_ecn(flag);
 }
 
 impl<P: Packet, R: Random> Blue<P, R> {
@@ -256,6 +277,8 @@ impl<P: Packet, R: Random> Observe for Blue<P, R> {
         seen.number("marked", self.stats.marked.packets);
     }
 }
+
+impl<P: Packet> Inner<P> for Blue<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "blue",

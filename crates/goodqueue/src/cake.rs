@@ -92,6 +92,7 @@ use crate::cobalt::CobaltVariant;
 use crate::config::Build;
 use crate::gauge::{Observation, Observe, Part};
 use crate::memory::{Buffers, Memory, Size};
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Passage, Pool, Queued};
@@ -816,6 +817,8 @@ impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
         }
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for Cake<P, crate::random::Source> {}
 
 /// Linux sch_cake: `diffserv8` and `precedence` have the most.
 const MOST_TINS: usize = 8;

@@ -59,6 +59,7 @@ use crate::config::{
     Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
 };
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Queued;
@@ -67,6 +68,7 @@ use crate::red::floyd1993::Floyd1993;
 use crate::red::linux::{Law, Linux, filter_shift};
 use crate::red::{Arrival, Signal};
 use crate::time::{Duration, Instant, Rate};
+use crate::typed::setters;
 
 /// A queue under CHOKe.
 #[derive(Clone, Debug)]
@@ -256,7 +258,7 @@ impl ChokeConfig {
 impl Configure for ChokeConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
             Ok(settings.small(name, low, high)?.unwrap_or(default))
         };
@@ -310,6 +312,34 @@ impl Configure for ChokeConfig {
             .with("ecn", Value::Flag(self.ecn))
     }
 }
+
+setters! {
+    [] ChokeConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 300p. Range: 4 to 131071.
+    with_limit(packets);
+    /// Sets `min`: average queue up to which nothing is dropped. Default: max / 3. Range: 1 to max - 1.
+    with_min(packets);
+    /// Sets `max`: average queue above which everything is dropped. Default: limit / 4. Range: min + 1
+    /// to limit.
+    with_max(packets);
+    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / 3. Range: at
+    /// least min.
+    with_burst(packets);
+    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000. Range:
+    /// 1 to 4294967295.
+    with_avpkt(bytes);
+    /// Sets `probability`: largest probability of an early drop. Default: 0.02. Range: above 0 (at
+    /// least 2^-32), to 1.
+    with_probability(probability);
+    /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
+    /// Range: 8bit and more.
+    with_bandwidth(rate);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, unless they meet one of their
+    /// flow. Default: off.
+    with_ecn(flag);
+}
+
+setters! { @variant [] ChokeConfig }
 
 impl<P: Packet + Flow, R: Random> Choke<P, R> {
     /// An empty queue that draws from `random`.
@@ -521,6 +551,8 @@ impl<P: Packet + Flow, R: Random> Observe for Choke<P, R> {
         seen.number("matched", self.matched);
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for Choke<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "choke",

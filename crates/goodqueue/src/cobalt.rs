@@ -52,11 +52,13 @@
 use crate::codel::LIMIT;
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
+use crate::typed::setters;
 
 /// The queue `cobalt`: one FIFO under COBALT.
 #[derive(Clone, Debug)]
@@ -360,7 +362,7 @@ fn fraction(probability: f64) -> u32 {
 impl Configure for CobaltConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let probability = |name, default: u32| match settings.probability(name) {
             Some(p) if !(0.0..=1.0).contains(&p) => {
@@ -399,6 +401,28 @@ impl Configure for CobaltConfig {
             .with("variant", Value::Choice(self.params.variant.name()))
     }
 }
+
+setters! {
+    [] CobaltConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
+    /// interval, and at least the time of one packet on the link, is sensible.
+    with_target(time);
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
+    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    with_interval(time);
+    /// Sets `p_inc`: what an overflow adds to the drop probability of BLUE. Default: 1/256. Range: 0 to
+    /// 1.
+    with_p_inc(probability);
+    /// Sets `p_dec`: what an empty queue takes from the drop probability of BLUE. Default: 1/4096.
+    /// Range: 0 to 1.
+    with_p_dec(probability);
+    /// Sets `ecn`: mark ECN-capable packets where CoDel would drop; BLUE never marks. Default: ecn.
+    with_ecn(flag);
+}
+
+setters! { @variant [] CobaltConfig }
 
 impl CobaltVariant {
     pub(crate) fn from_settings(settings: &Settings) -> Self {
@@ -530,6 +554,8 @@ impl<P: Packet, R: Random> Observe for Cobalt<P, R> {
         seen.number("drop_overlimit", self.overflows);
     }
 }
+
+impl<P: Packet> Inner<P> for Cobalt<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "cobalt",

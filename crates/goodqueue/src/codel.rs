@@ -56,6 +56,7 @@
 //! ```
 
 mod config;
+mod controller;
 pub(crate) mod exact;
 mod linux;
 #[cfg(test)]
@@ -65,12 +66,14 @@ use alloc::format;
 
 pub use config::{CE_THRESHOLD, INTERVAL, RECALL, STARTUP, TARGET};
 pub(crate) use config::{ECN, LIMIT};
+pub use controller::{Controller, Waiting};
 pub use exact::control_law;
 
 use crate::config::{Build, ConfigError};
 use crate::gauge::{Gauge, Observation, Observe};
 pub(crate) use crate::head::mark;
 pub use crate::head::{CodelTally, Head, Mark, Source};
+use crate::nesting::Inner;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
@@ -506,6 +509,8 @@ impl<P: Packet> Observe for Codel<P> {
         }
     }
 }
+
+impl<P: Packet> Inner<P> for Codel<P> {}
 
 struct FifoSource<'a, P, D> {
     codel: &'a mut Codel<P>,

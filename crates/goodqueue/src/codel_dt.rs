@@ -44,10 +44,12 @@ use crate::codel::exact::{emptied, enter, is_due, judge, leave};
 use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL, TARGET};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Value};
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// A FIFO under CoDel's law, which is executed on arriving packets.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ impl Configure for CodelDtConfig {
         ],
     };
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let params = CodelParams::from_settings(settings, link, false, CodelVariant::Rfc8289)?;
         CodelConfig::new(limit.unwrap_or(DEFAULT_LIMIT), params).map(Self)
@@ -107,6 +109,27 @@ impl Configure for CodelDtConfig {
         let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit())));
         self.params().add_to_settings(limit)
     }
+
+    fn link(&self) -> Link {
+        Link { mtu: self.params().mtu, ..Link::default() }
+    }
+}
+
+setters! {
+    [] CodelDtConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
+    /// interval, and at least the time of one packet on the link, is sensible.
+    with_target(time);
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
+    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    with_interval(time);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
+    with_ecn(flag);
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of `a`,
+    /// `b`, `c`.
+    with_recall(choice);
 }
 
 impl<P: Packet> CodelDt<P> {
@@ -244,6 +267,8 @@ impl<P: Packet> Observe for CodelDt<P> {
         seen.number("ecn_mark", self.stats.marked.packets);
     }
 }
+
+impl<P: Packet> Inner<P> for CodelDt<P> {}
 
 /// Linux sch_codel.
 const DEFAULT_LIMIT: u32 = 1000;

@@ -56,6 +56,7 @@ use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Pool, Turns};
 use crate::random::Source;
 use crate::time::Instant;
+use crate::typed::{self, setters};
 
 /// Deficit round robin between disciplines.
 #[derive(Clone, Debug)]
@@ -140,10 +141,21 @@ impl<C: InnerConfig> DrrClass<C> {
     }
 }
 
+impl<C: InnerConfig> DrrConfig<C> {
+    /// Adds class `minor` with `quantum` bytes per round, or replaces it.
+    ///
+    /// # Errors
+    /// The number is not from 1 to 65535, or a value is out of range.
+    pub fn with_class(&self, minor: u32, quantum: u32, inner: &C) -> Result<Self, ConfigError> {
+        let own = Settings::new().with("quantum", Value::Bytes(u64::from(quantum)));
+        typed::with_child(self, nesting::child(minor, own, inner))
+    }
+}
+
 impl<C: InnerConfig> Configure for DrrConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
             Ok(given_settings
                 .small("quantum", 1, MAX_QUANTUM)?
@@ -180,6 +192,16 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+}
+
+setters! {
+    [C: InnerConfig] DrrConfig<C>,
+    /// Sets `flows`: classes that are made if none is given; flows are hashed into them. Default: 1024.
+    /// Range: 1 to 65536.
+    with_flows(integer);
+    /// Sets `quantum`: bytes that a class may send per round if it does not say otherwise. Default:
+    /// MTU. Range: 1 to 2147483647.
+    with_quantum(bytes);
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
@@ -424,6 +446,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Drr<P, Q> {
         }
     }
 }
+
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Drr<P, Q> {}
 
 impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
     fn remove(&mut self, now: Instant, mut class: Class<P, Q>, drops: &mut impl Drops<P>) {

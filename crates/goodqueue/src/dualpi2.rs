@@ -58,11 +58,13 @@
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::{Buffers, Memory, Size, TRUESIZE};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant};
+use crate::typed::setters;
 
 /// The discipline `dualpi2`.
 #[derive(Clone, Debug)]
@@ -138,7 +140,7 @@ impl DualPi2Config {
 impl Configure for DualPi2Config {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
             Ok(settings.small(name, low, high)?.unwrap_or(default))
         };
@@ -194,6 +196,44 @@ impl Configure for DualPi2Config {
         true
     }
 }
+
+setters! {
+    [] DualPi2Config,
+    /// Sets `limit`: packets that both queues together hold. Default: 10000p. Range: 1 to 16777216.
+    with_limit(packets);
+    /// Sets `memlimit`: bytes that both queues together hold. Default: 2 x MTU x limit. Range: 1 or
+    /// more.
+    with_memlimit(bytes);
+    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as Linux
+    /// allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    with_truesize(bytes);
+    /// Sets `target`: delay of the classic queue aimed at. Default: 15ms. Range: 0 to 4294s.
+    with_target(time);
+    /// Sets `tupdate`: time between updates of the base probability. Default: 16ms. Range: 1us to
+    /// 4294s.
+    with_tupdate(time);
+    /// Sets `alpha`: gain of the distance from the target, in 256ths per second. Default: 41. Range: 0
+    /// to 16777216.
+    with_alpha(integer);
+    /// Sets `beta`: gain of the change of the delay, in 256ths per second. Default: 819. Range: 0 to
+    /// 16777216.
+    with_beta(integer);
+    /// Sets `step_thresh`: delay above which L packets are marked in any case. Default: 1ms. Range: 0
+    /// to 4294s.
+    with_step_thresh(time);
+    /// Sets `coupling_factor`: mark probability of L over the base probability. Default: 2. Range: 1 to
+    /// 255.
+    with_coupling_factor(integer);
+    /// Sets `classic_protection`: share of the link in per cent that the classic queue keeps. Default:
+    /// 10. Range: 0 to 100.
+    with_classic_protection(integer);
+    /// Sets `overflow`: at overload, mark on and let the queue overflow. Default: off.
+    with_overflow(flag);
+    /// Sets `drop_on_overload`: at overload, drop from both queues. Default: on.
+    with_drop_on_overload(flag);
+}
+
+setters! { @variant [] DualPi2Config }
 
 impl<P: Packet, R: Random> DualPi2<P, R> {
     /// An empty pair of queues that draws from `random`.
@@ -514,6 +554,8 @@ impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
         seen.number("memory-limit", self.config.memory_limit);
     }
 }
+
+impl<P: Packet> Inner<P> for DualPi2<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "dualpi2",

@@ -35,10 +35,12 @@ use core::marker::PhantomData;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observe;
+use crate::nesting::Inner;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// `pfifo`: limit in packets, the arriving packet is dropped.
 pub type Pfifo<P> = FifoQueue<P, CountsPackets>;
@@ -122,7 +124,7 @@ impl<F: Flavour> FifoConfig<F> {
 impl<F: Flavour> Configure for FifoConfig<F> {
     const KIND: Kind = F::KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let given = settings.small("limit", 1, u64::from(u32::MAX))?;
         let default =
             if F::BYTES { DEFAULT_PACKETS.saturating_mul(link.mtu.max(1)) } else { DEFAULT_PACKETS };
@@ -133,6 +135,24 @@ impl<F: Flavour> Configure for FifoConfig<F> {
         let limit = u64::from(self.limit);
         Settings::new().with("limit", if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
     }
+}
+
+setters! {
+    [] PfifoConfig,
+    /// Sets the limit in packets. Default: 1000. Range: 1 to 4294967295.
+    with_limit(packets);
+}
+
+setters! {
+    [] PfifoHeadDropConfig,
+    /// Sets the limit in packets. Default: 1000. Range: 1 to 4294967295.
+    with_limit(packets);
+}
+
+setters! {
+    [] BfifoConfig,
+    /// Sets the limit in bytes. Default: 1000 full packets. Range: 1 to 4294967295.
+    with_limit(bytes);
 }
 
 impl<P: Packet, F: Flavour> FifoQueue<P, F> {
@@ -212,6 +232,10 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
 }
 
 impl<P: Packet, F: Flavour> Observe for FifoQueue<P, F> {}
+
+impl<P: Packet> Inner<P> for Pfifo<P> {}
+impl<P: Packet> Inner<P> for Bfifo<P> {}
+impl<P: Packet> Inner<P> for PfifoHeadDrop<P> {}
 
 impl Flavour for CountsPackets {
     const KIND: Kind = Kind {

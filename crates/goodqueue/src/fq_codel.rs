@@ -66,9 +66,11 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, TRUESIZE};
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// The discipline `fq_codel`.
 #[derive(Clone, Debug)]
@@ -250,7 +252,7 @@ impl Configure for FqCodelConfig {
     };
     const LIMIT_DROPS_NEXT: bool = true;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, high: u32, default: u32| {
             settings
                 .number(name, 1, u64::from(high))
@@ -294,7 +296,52 @@ impl Configure for FqCodelConfig {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+
+    fn link(&self) -> Link {
+        Link { mtu: self.params.mtu, ..Link::default() }
+    }
 }
+
+setters! {
+    [] FqCodelConfig,
+    /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
+    with_limit(packets);
+    /// Sets `flows`: number of queues; fixed while packets are queued. Default: 1024. Range: 1 to
+    /// 65536.
+    with_flows(integer);
+    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
+    /// 1073741824.
+    with_quantum(bytes);
+    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
+    /// interval, and at least the time of one packet on the link, is sensible.
+    with_target(time);
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
+    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    with_interval(time);
+    /// Sets `memory_limit`: bytes of memory that all queues together hold. Default: 32mb. Range: 1 or
+    /// more.
+    with_memory_limit(bytes);
+    /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
+    /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
+    /// Range: 1 to 1073741824.
+    with_truesize(bytes);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: ecn.
+    with_ecn(flag);
+    /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
+    /// Default: off. Range: any.
+    with_ce_threshold(time);
+    /// Sets `drop_batch`: packets that the fattest flow loses at most at an overflow (Linux before 4.7:
+    /// 1). Default: 64. Range: 1 to 4294967295.
+    with_drop_batch(integer);
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of `a`,
+    /// `b`, `c`.
+    with_recall(choice);
+    /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
+    /// `ns2`.
+    with_startup(choice);
+}
+
+setters! { @variant [] FqCodelConfig }
 
 impl<P: Packet + Flow> FqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
@@ -483,6 +530,8 @@ impl<P: Packet + Flow> Observe for FqCodel<P> {
         seen.number("old_flows_len", old);
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for FqCodel<P> {}
 
 /// Nodes of the pool are numbered in 32 bits; this many packets would be 24 GB of frames.
 const MAX_LIMIT: u32 = 1 << 24;

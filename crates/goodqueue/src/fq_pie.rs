@@ -52,11 +52,13 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settin
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, Size, TRUESIZE};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::pie::{self, PieConfig, PieVariant};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// The discipline `fq_pie`.
 #[derive(Clone, Debug)]
@@ -203,7 +205,7 @@ pub(crate) fn inner_pie(settings: &Settings, limit: u32, link: &Link) -> Result<
         .clone()
         .with("limit", Value::Packets(u64::from(limit)))
         .with("variant", Value::Choice(variant));
-    PieConfig::from_settings(&settings, link)
+    PieConfig::from_checked(&settings, link)
 }
 
 impl Configure for FqPieConfig {
@@ -259,7 +261,7 @@ impl Configure for FqPieConfig {
     };
     const LIMIT_DROPS_NEXT: bool = true;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low, high: u32, default: u32| {
             settings
                 .number(name, low, u64::from(high))
@@ -299,7 +301,52 @@ impl Configure for FqPieConfig {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+
+    fn link(&self) -> Link {
+        self.pie.link()
+    }
 }
+
+setters! {
+    [] FqPieConfig,
+    /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
+    with_limit(packets);
+    /// Sets `flows`: number of queues; fixed while packets are queued. Default: 1024. Range: 1 to
+    /// 65536.
+    with_flows(integer);
+    /// Sets `target`: queue delay aimed at in each flow. Default: 15ms. Range: 1ns to 4294s.
+    with_target(time);
+    /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
+    /// 4294s.
+    with_tupdate(time);
+    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2. Range:
+    /// 0 to 32.
+    with_alpha(integer);
+    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range: 0 to
+    /// 32.
+    with_beta(integer);
+    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to 1048576;
+    /// linux: 256 at least counts.
+    with_quantum(bytes);
+    /// Sets `memory_limit`: bytes that all queues together hold. Default: 32mb. Range: 1 or more.
+    with_memory_limit(bytes);
+    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as Linux
+    /// allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    with_truesize(bytes);
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped too.
+    /// Default: 10. Range: 0 to 100.
+    with_ecn_prob(integer);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default: noecn.
+    with_ecn(flag);
+    /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
+    /// nobytemode.
+    with_bytemode(flag);
+    /// Sets `dq_rate_estimator`: delay from the measured departure rate instead of from timestamps.
+    /// Default: no_dq_rate_estimator.
+    with_dq_rate_estimator(flag);
+}
+
+setters! { @variant [] FqPieConfig }
 
 /// Those settings of `pie` that are among `parameters`.
 pub(crate) fn pie_settings(pie: &PieConfig, parameters: &[Parameter]) -> Settings {
@@ -500,6 +547,8 @@ impl<P: Packet + Flow, R: Random> Observe for FqPie<P, R> {
         seen.number("memory_used", self.queues.memory());
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for FqPie<P, crate::random::Source> {}
 
 /// Whose PIE it is in the disciplines that have one per flow.
 pub(crate) const VARIANTS: &[Variant] = &[

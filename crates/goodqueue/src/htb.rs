@@ -762,6 +762,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
     }
 }
 
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
+
 /// Linux `TC_HTB_MAXDEPTH`.
 const LEVELS: usize = 8;
 /// Linux `TC_HTB_NUMPRIO`.

@@ -1,31 +1,44 @@
-//! Queue disciplines as plain values.
-//!
-//! A discipline is told the time and handed packets; it hands back packets and reports each drop with its reason. It
-//! reads no clock, does no I/O, starts no thread and hides no random generator, so the same code runs in a simulator,
-//! behind a TUN device, in a replay of what the Linux kernel did, and in a browser.
+//! Queue disciplines as plain values: CoDel, FQ-CoDel, CAKE, PIE, RED, SFQ and some twenty more.
 //!
 //! ```
-//! use goodqueue::{DropReason, Duration, Ecn, Instant, Packet, Qdisc};
-//! use goodqueue::fifo::{Pfifo, PfifoConfig};
+//! use goodqueue::fq_codel::{FqCodel, FqCodelConfig};
+//! use goodqueue::{Datagram, DropReason, Duration, FlowKey, Instant, Qdisc};
 //!
-//! struct Datagram(u32);
-//! impl Packet for Datagram {
-//!     fn len(&self) -> u32 { self.0 }
-//!     fn ecn(&self) -> Ecn { Ecn::NotEct }
-//!     fn set_ce(&mut self) -> bool { false }
-//! }
-//!
-//! let mut queue = Pfifo::new(PfifoConfig::new(1).unwrap());
-//! let mut lost = Vec::new();
-//! let mut drops = |packet: Datagram, why: DropReason| lost.push((packet.0, why));
-//! queue.enqueue(Instant::ZERO, Datagram(1500), &mut drops);
-//! queue.enqueue(Instant::ZERO, Datagram(64), &mut drops);
-//! let first = queue.dequeue(Instant::ZERO + Duration::from_millis(1), &mut drops).unwrap();
-//! assert_eq!(first.0, 1500);
-//! assert_eq!(lost, [(64, DropReason::Overlimit)]);
+//! let config = FqCodelConfig::default().with_target(Duration::from_millis(13))?;
+//! let mut queue = FqCodel::new(config, 0x5EED); // a salt that no outsider can guess
+//! let mut dropped = |lost: Datagram<Vec<u8>>, why: DropReason| println!("{why:?}: {lost:?}");
+//! let flow = FlowKey::new("192.0.2.1:443".parse()?, "198.51.100.7:5000".parse()?, FlowKey::UDP);
+//! let now = Instant::from_nanos(0); // of your own clock
+//! queue.enqueue(now, Datagram::new(flow, 1200, vec![0; 1200]), &mut dropped);
+//! let next = queue.dequeue(now, &mut dropped); // whenever the line takes a packet
+//! assert_eq!(next.map(|datagram| datagram.bytes), Some(1200));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`qdisc`] holds the contract in numbered rules. Each algorithm has one file; [`registry`] lists them all.
+//! A discipline is told the time and given packets. It returns packets and reports each drop with
+//! its reason. It reads no clock, does no I/O, starts no thread and has no hidden random generator,
+//! so the same code runs in a VPN, a proxy, a game server, a simulator and a browser. The crate is
+//! `no_std`, has no dependencies and no unsafe code. A variant `linux` decides as Linux 6.1 does,
+//! packet by packet.
+//!
+//! # Where to continue
+//!
+//! * **Embed a discipline.** [`Qdisc`] has ten methods; the module [`qdisc`] states its contract in
+//!   eight rules. [`Datagram`] is a ready-made packet; your own type implements [`Packet`] and, for
+//!   disciplines that separate flows, [`Flow`]. [`FlowKey`] hashes addresses and ports.
+//! * **Configure it.** Every discipline has a typed configuration, such as
+//!   [`FqCodelConfig`](fq_codel::FqCodelConfig): a value that exists is valid. Its module lists all
+//!   parameters with defaults and sources.
+//! * **Shape a line.** [`cake`], [`tbf`] and [`htb`] limit the rate; [`Qdisc::next_event`] says when
+//!   to ask again. `examples/relay.rs` is a whole program around it.
+//! * **Nest disciplines.** [`nesting`] explains parents such as [`prio`] and [`tbf`];
+//!   `examples/nesting.rs` is a shaper with priority bands.
+//! * **Keep your own queue.** [`codel::Controller`] and [`pie::Controller`] take a sojourn time or a
+//!   backlog and answer [`Verdict::Pass`], `Mark` or `Drop`. `examples/shed.rs` is a server that
+//!   sheds load with CoDel.
+//! * **Choose at run time.** [`AnyQdisc`] is any discipline of the [`registry`], by its name in `tc`
+//!   and untyped [`Settings`]. The crate `goodqueue-tc` parses whole `tc` lines.
+//! * **Write your own.** Implement [`Qdisc`]; everything that takes one takes yours.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -61,11 +74,14 @@ pub mod sfq_codel;
 pub mod sfq_pie;
 pub mod tbf;
 
-use machinery::{bins, bucket, direction, head, jiffies, leaf, memory};
+use machinery::{bins, bucket, check, direction, head, jiffies, leaf, memory, typed, verdict};
 pub use machinery::{config, flow_queue, gauge, hash, nesting, packet, qdisc, queue, random, stats, time};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;
+pub use hash::FlowKey;
+pub use machinery::datagram::Datagram;
+pub use machinery::verdict::Verdict;
 pub use packet::{Ecn, Flow, Packet, TcpAck};
 pub use qdisc::{Count, DropReason, Drops, Lookahead, Qdisc, Stats};
 pub use registry::{AnyConfig, AnyQdisc};

@@ -5,7 +5,9 @@
 
 pub(crate) mod bins;
 pub(crate) mod bucket;
+pub(crate) mod check;
 pub mod config;
+pub(crate) mod datagram;
 pub(crate) mod direction;
 pub mod flow_queue;
 pub mod gauge;
@@ -21,3 +23,5 @@ pub mod queue;
 pub mod random;
 pub mod stats;
 pub mod time;
+pub(crate) mod typed;
+pub(crate) mod verdict;

@@ -752,5 +752,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Netem<P, Q> {
     }
 }
 
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Netem<P, Q> {}
+
 /// Of a table, as many as Linux takes.
 const MOST_ENTRIES: usize = 16_384;

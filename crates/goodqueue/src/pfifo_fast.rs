@@ -31,11 +31,13 @@
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observe;
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::prio::DEFAULT_PRIOMAP;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// Three FIFOs in strict priority.
 #[derive(Clone, Debug)]
@@ -62,7 +64,7 @@ impl PfifoFastConfig {
 impl Configure for PfifoFastConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let given = settings.small("txqueuelen", 1, u64::from(u32::MAX))?;
         Ok(Self { txqueuelen: given.unwrap_or(1000) })
     }
@@ -70,6 +72,12 @@ impl Configure for PfifoFastConfig {
     fn to_settings(&self) -> Settings {
         Settings::new().with("txqueuelen", Value::Packets(u64::from(self.txqueuelen)))
     }
+}
+
+setters! {
+    [] PfifoFastConfig,
+    /// Sets `txqueuelen`: packets that each FIFO holds. Default: 1000p. Range: 1 to 4294967295.
+    with_txqueuelen(packets);
 }
 
 impl<P: Packet> PfifoFast<P> {
@@ -165,6 +173,8 @@ impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
 }
 
 impl<P: Packet + Flow> Observe for PfifoFast<P> {}
+
+impl<P: Packet + Flow> Inner<P> for PfifoFast<P> {}
 
 const KIND: Kind = Kind {
     name: "pfifo_fast",

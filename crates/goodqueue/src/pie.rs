@@ -86,12 +86,15 @@
 //! ```
 
 mod config;
+mod controller;
 mod law;
 
 use config::Defaults;
+pub use controller::{Arriving, Controller};
 
 use crate::config::{Build, ConfigError};
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -512,6 +515,30 @@ impl PieVariant {
     }
 }
 
+/// Does the updates of `vars` from `update_at` to `now`, for a queue of `backlog` bytes. Returns when
+/// the next one is due.
+fn catch_up(config: &PieConfig, vars: &mut Vars, update_at: Instant, now: Instant, backlog: u64) -> Instant {
+    let mut at = update_at;
+    if at == Instant::ZERO {
+        at = config.first_update(now);
+    }
+    let mut done = 0;
+    // An update at the end of time would be due at every call from then on.
+    while at <= now && at < Instant::MAX {
+        let before = *vars;
+        vars.update(config, backlog);
+        let next = config.next_update(at);
+        done += 1;
+        if done == MAX_UPDATES || *vars == before {
+            // Further updates change nothing, or are too many for one call: only the phase of the
+            // clock moves on.
+            return config.resumed(next, now);
+        }
+        at = next;
+    }
+    at
+}
+
 impl<P: Packet, R: Random> Pie<P, R> {
     /// An empty queue that draws from `random`.
     #[must_use]
@@ -544,8 +571,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     /// The drop probability.
     #[must_use]
     pub fn probability(&self) -> f64 {
-        let one = self.config.rules().one;
-        self.vars.probability.min(one) as f64 / one as f64
+        self.config.fraction(self.vars.probability)
     }
 
     /// The queue delay that the controller last saw.
@@ -572,29 +598,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
 
     #[inline(never)]
     fn catch_up(&mut self) {
-        let mut at = self.update_at;
-        if at == Instant::ZERO {
-            at = self.config.first_update(self.now);
-        }
-        let mut done = 0;
-        // An update that is due at the end of time would be due at every call from then on.
-        while at <= self.now && at < Instant::MAX {
-            let before = self.vars;
-            self.update_once();
-            let next = self.config.next_update(at);
-            done += 1;
-            if done == MAX_UPDATES || self.vars == before {
-                // What follows changes nothing, or is too much for one call: only the phase of the clock goes on.
-                at = self.config.resumed(next, self.now);
-                break;
-            }
-            at = next;
-        }
-        self.update_at = at;
-    }
-
-    fn update_once(&mut self) {
-        self.vars.update(&self.config, self.held_bytes());
+        let backlog = self.held_bytes();
+        self.update_at = catch_up(&self.config, &mut self.vars, self.update_at, self.now, backlog);
     }
 
     #[cold]
@@ -775,6 +780,8 @@ impl<P: Packet, R: Random> Observe for Pie<P, R> {
         seen.number("ecn_mark", self.tally.ecn_mark);
     }
 }
+
+impl<P: Packet> Inner<P> for Pie<P, crate::random::Source> {}
 
 /// From certainty to nothing takes about 800 updates at the default gains.
 const MAX_UPDATES: u32 = 2_048;

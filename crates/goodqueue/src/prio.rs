@@ -44,6 +44,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::Instant;
+use crate::typed::{self, setters};
 
 /// Strict priority between disciplines.
 #[derive(Clone, Debug)]
@@ -73,10 +74,20 @@ impl<C: InnerConfig> PrioConfig<C> {
     }
 }
 
+impl<C: InnerConfig> PrioConfig<C> {
+    /// Sets the discipline of band `number`. Bands count from 1, and band 1 is served first.
+    ///
+    /// # Errors
+    /// There is no such band, or the inner discipline refuses its settings on this link.
+    pub fn with_band(&self, number: u32, inner: &C) -> Result<Self, ConfigError> {
+        typed::with_child(self, nesting::child(number, Settings::new(), inner))
+    }
+}
+
 impl<C: InnerConfig> Configure for PrioConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let children = settings.children();
         let given = settings.number("bands", MIN_BANDS, MAX_BANDS)?;
         let highest = children.iter().map(|child| u64::from(child.class)).max().unwrap_or(0);
@@ -119,6 +130,15 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
             .zip(&self.bands)
             .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
     }
+}
+
+setters! {
+    [C: InnerConfig] PrioConfig<C>,
+    /// Sets `bands`: number of bands; band n is written `[n: qdisc]`. Default: 3. Range: 2 to 16.
+    with_bands(integer);
+    /// Sets `priomap`: the band of each priority from 0 to 15, the first band being 0. Default: 1 2 2 2
+    /// 1 2 0 0 1 1 1 1 1 1 1 1. Range: each below `bands`.
+    with_priomap(priomap);
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Prio<P, Q> {
@@ -254,6 +274,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Prio<P, Q> {
         seen.children.extend((1..).zip(self.bands.iter().map(|band| band.observe(now))));
     }
 }
+
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Prio<P, Q> {}
 
 const KIND: Kind = Kind {
     name: "prio",

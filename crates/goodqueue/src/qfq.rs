@@ -475,3 +475,5 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Qfq<P, Q> {
         }
     }
 }
+
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Qfq<P, Q> {}

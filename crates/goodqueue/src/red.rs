@@ -86,6 +86,7 @@ mod ns2;
 
 use crate::config::Build;
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -471,6 +472,8 @@ impl<P: Packet, R: Random> Observe for Red<P, R> {
         seen.number("other", 0);
     }
 }
+
+impl<P: Packet> Inner<P> for Red<P, crate::random::Source> {}
 
 /// `base^exponent` by repeated squaring: the same bits on every platform, unlike a library's power.
 fn power(base: f64, mut exponent: u64) -> f64 {

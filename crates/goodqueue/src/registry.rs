@@ -15,9 +15,10 @@ use crate::{Flow, Packet};
 /// A discipline chosen at run time. A call costs one branch; there is no virtual table.
 ///
 /// ```
-/// use goodqueue::{AnyConfig, codel::CodelConfig};
-/// let config = AnyConfig::from(CodelConfig::default());
-/// assert_eq!(config.kind().name, "codel");
+/// use goodqueue::{AnyConfig, Duration, fq_codel::FqCodelConfig};
+/// let config = AnyConfig::from(FqCodelConfig::default().with_target(Duration::from_millis(13))?);
+/// assert_eq!(config.kind().name, "fq_codel");
+/// # Ok::<(), goodqueue::ConfigError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct AnyQdisc<P: Packet + Flow> {

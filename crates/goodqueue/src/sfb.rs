@@ -58,11 +58,13 @@ use alloc::format;
 use crate::codel::LIMIT;
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::{Random, mix_64};
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// A queue under stochastic fair BLUE.
 #[derive(Clone, Debug)]
@@ -151,7 +153,7 @@ impl SfbConfig {
 impl Configure for SfbConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low| -> Result<Option<u32>, ConfigError> {
             settings.small(name, low, u64::from(u32::MAX))
         };
@@ -190,6 +192,36 @@ impl Configure for SfbConfig {
             .with("penalty_rate", Value::Integer(u64::from(self.penalty_rate)))
             .with("penalty_burst", Value::Packets(u64::from(self.penalty_burst)))
     }
+}
+
+setters! {
+    [] SfbConfig,
+    /// Sets `rehash`: time between changes of the hash, in milliseconds. Default: 600000. Range: 0 to
+    /// 4294967295 ms; 0: never.
+    with_rehash(integer);
+    /// Sets `db`: time for which the next bins learn beside those in use (double buffering), in
+    /// milliseconds. Default: 60000. Range: 0 to 4294967295 ms.
+    with_db(integer);
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `max`: packets of one flow that the queue holds. Default: (5 target + 1) / 4; 25p. Range: 1
+    /// to 4294967295.
+    with_max(packets);
+    /// Sets `target`: packets in a bin from which on its probability rises. Default: (4 max + 3) / 5.
+    /// Range: 1 to 4294967295.
+    with_target(packets);
+    /// Sets `increment`: what an arrival to a long bin adds to its probability. Default: 0.0005. Range:
+    /// 0 to 1.
+    with_increment(probability);
+    /// Sets `decrement`: what an arrival to an empty bin takes from its probability. Default: 0.00005.
+    /// Range: 0 to 1.
+    with_decrement(probability);
+    /// Sets `penalty_rate`: packets per second of all flows that do not respond. Default: 10. Range: 0
+    /// to 4294967295.
+    with_penalty_rate(integer);
+    /// Sets `penalty_burst`: packets of such flows that may pass at once. Default: 20p. Range: 0 to
+    /// 4294967295.
+    with_penalty_burst(packets);
 }
 
 /// A fraction from 0 to 1 in units of 1/65535, rounded as tc does.
@@ -471,6 +503,8 @@ impl<P: Packet + Flow, R: Random> Observe for Sfb<P, R> {
         seen.fraction("avgprob", of(sum / bins.len().max(1) as u64));
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for Sfb<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "sfb",

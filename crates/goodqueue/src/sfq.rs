@@ -68,6 +68,7 @@ use alloc::vec::Vec;
 
 use crate::config::Build;
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
@@ -693,6 +694,8 @@ impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
         seen.number("forced_drop", hard_drop);
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for Sfq<P, crate::random::Source> {}
 
 /// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1.
 fn ns2_hash((source, destination): (u32, u32)) -> u32 {

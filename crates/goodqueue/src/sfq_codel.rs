@@ -50,9 +50,11 @@ use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, Recal
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::time::Instant;
+use crate::typed::setters;
 
 const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must stay in the cache");
 
@@ -150,7 +152,7 @@ impl Configure for SfqCodelConfig {
         ],
     };
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let cablelabs = settings.choice("variant") == Some("cablelabs");
         let (limit, flows, quantum) = shape(settings, cablelabs)?;
         let quirk = settings.flag("ns2_init_quirk").unwrap_or(false);
@@ -172,7 +174,35 @@ impl Configure for SfqCodelConfig {
             .with("ns2_init_quirk", Value::Flag(self.quirk))
             .with("variant", Value::Choice(if self.cablelabs() { "cablelabs" } else { "ns2" }))
     }
+
+    fn link(&self) -> Link {
+        Link { mtu: self.params.mtu, ..Link::default() }
+    }
 }
+
+setters! {
+    [] SfqCodelConfig,
+    /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
+    with_limit(packets);
+    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1 to 65536.
+    with_flows(integer);
+    /// Sets `quantum`: bytes that a bin sends before the next one's turn; 0: one packet. Default: 0.
+    /// Range: 0 to 1073741824; with variant cablelabs only.
+    with_quantum(bytes);
+    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
+    /// interval, and at least the time of one packet on the link, is sensible.
+    with_target(time);
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
+    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    with_interval(time);
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: b. One of `a`,
+    /// `b`, `c`.
+    with_recall(choice);
+    /// Sets `ns2_init_quirk`: drop the first packet of a bin if it waited for target. Default: off.
+    with_ns2_init_quirk(flag);
+}
+
+setters! { @variant [] SfqCodelConfig }
 
 impl<P: Packet + Flow> SfqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
@@ -263,6 +293,8 @@ impl<P: Packet + Flow> Observe for SfqCodel<P> {
         seen.number("bins_active", self.bins.active());
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for SfqCodel<P> {}
 
 #[cfg(test)]
 mod tests {

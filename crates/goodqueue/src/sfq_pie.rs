@@ -42,11 +42,13 @@ use crate::fq_pie::{
     pie_settings, updates_due,
 };
 use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
 use crate::time::Instant;
+use crate::typed::setters;
 
 /// The discipline `sfq_pie`.
 #[derive(Clone, Debug)]
@@ -84,7 +86,7 @@ impl Configure for SfqPieConfig {
         parameters: &[LIMIT, FLOWS, TARGET, TUPDATE, ALPHA, BETA, ECN_PROB, ECN, BYTEMODE, ESTIMATOR],
     };
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let (limit, flows, _) = shape(settings, false)?;
         let percent = settings.number("ecn_prob", 0, 100)?;
         Ok(Self {
@@ -105,7 +107,43 @@ impl Configure for SfqPieConfig {
         }
         settings
     }
+
+    fn link(&self) -> Link {
+        self.pie.link()
+    }
 }
+
+setters! {
+    [] SfqPieConfig,
+    /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
+    with_limit(packets);
+    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1 to 65536.
+    with_flows(integer);
+    /// Sets `target`: queue delay aimed at in each flow. Default: 15ms. Range: 1ns to 4294s.
+    with_target(time);
+    /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
+    /// 4294s.
+    with_tupdate(time);
+    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2. Range:
+    /// 0 to 32.
+    with_alpha(integer);
+    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range: 0 to
+    /// 32.
+    with_beta(integer);
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped too.
+    /// Default: 10. Range: 0 to 100.
+    with_ecn_prob(integer);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default: noecn.
+    with_ecn(flag);
+    /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
+    /// nobytemode.
+    with_bytemode(flag);
+    /// Sets `dq_rate_estimator`: delay from the measured departure rate instead of from timestamps.
+    /// Default: no_dq_rate_estimator.
+    with_dq_rate_estimator(flag);
+}
+
+setters! { @variant [] SfqPieConfig }
 
 impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
     /// An empty queue; `salt` seeds the hash of flows, PIE draws from `random`.
@@ -256,6 +294,8 @@ impl<P: Packet + Flow, R: Random> Observe for SfqPie<P, R> {
         seen.number("bins_active", self.bins.active());
     }
 }
+
+impl<P: Packet + Flow> Inner<P> for SfqPie<P, crate::random::Source> {}
 
 #[cfg(test)]
 mod tests {

@@ -56,6 +56,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::{Duration, Instant, Rate};
+use crate::typed::{self, setters};
 
 /// A token bucket in front of a discipline.
 #[derive(Clone, Debug)]
@@ -137,10 +138,20 @@ impl<C: InnerConfig> TbfConfig<C> {
     }
 }
 
+impl<C: InnerConfig> TbfConfig<C> {
+    /// Sets the inner discipline.
+    ///
+    /// # Errors
+    /// The inner discipline refuses its settings on this link.
+    pub fn with_inner(&self, inner: &C) -> Result<Self, ConfigError> {
+        typed::with_child(self, nesting::child(1, Settings::new(), inner))
+    }
+}
+
 impl<C: InnerConfig> Configure for TbfConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let bytes =
             |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let rate = settings.rate("rate").unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
@@ -217,6 +228,38 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             _ => None,
         }
     }
+
+    /// The limit follows from a latency.
+    fn stays_beside(parameter: &str, given: &Settings) -> bool {
+        parameter != "limit" || given.time("latency").is_none()
+    }
+}
+
+setters! {
+    [C: InnerConfig] TbfConfig<C>,
+    /// Sets `rate`: what is let through in the long run. Default: the link's. Range: 8bit or more.
+    with_rate(rate);
+    /// Sets `burst`: bytes that may go at once; longer packets are dropped. Default: MTU or 1 ms at
+    /// rate. Range: 1 to 4294967295.
+    with_burst(bytes);
+    /// Sets `limit`: bytes that the inner bfifo holds. Default: rate x latency + burst. Range: 1 to
+    /// 4294967295.
+    with_limit(bytes);
+    /// Sets `latency`: longest time in the inner bfifo, from which its limit follows. Default: 50ms.
+    with_latency(time);
+    /// Sets `peakrate`: rate within a burst. Default: none. Range: more than `rate`.
+    with_peakrate(rate);
+    /// Sets `mtu`: bytes that may go at once at the peak rate. Default: none. Range: 1 to 4294967295.
+    with_mtu(bytes);
+    /// Sets `overhead`: bytes that each packet takes on the link beside its own. Default: 0. Range: 0
+    /// to 65535.
+    with_overhead(bytes);
+    /// Sets `mpu`: least that a packet takes on the link, overhead included. Default: 0. Range: 0 to
+    /// 65535.
+    with_mpu(bytes);
+    /// Sets `linklayer`: `atm` or `adsl`: the link sends cells of 53 bytes for 48. Default: ethernet.
+    /// One of `ethernet`, `atm`, `adsl`.
+    with_linklayer(choice);
 }
 
 impl Costs {
@@ -356,6 +399,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Tbf<P, Q> {
         seen.children.push((1, self.leaf.observe(now)));
     }
 }
+
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Tbf<P, Q> {}
 
 const KIND: Kind = Kind {
     name: "tbf",

@@ -9,6 +9,7 @@ use crate::cobalt::{CobaltVariant, VARIANTS};
 use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::memory::{Buffers, TRUESIZE};
 use crate::time::{Duration, Rate};
+use crate::typed::setters;
 
 /// How packets are put into tins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -211,7 +212,7 @@ impl Configure for CakeConfig {
     const KIND: Kind = KIND;
     const KEYWORDS: &[Keyword] = KEYWORDS;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let small = |name| -> Result<Option<u32>, ConfigError> {
             Ok(settings.number(name, 0, 256)?.and_then(|n| u32::try_from(n).ok()))
         };
@@ -309,7 +310,90 @@ impl Configure for CakeConfig {
         }
         !exclusive.iter().any(|names| names.contains(&parameter) && given_any(names))
     }
+
+    fn link(&self) -> Link {
+        Link { mtu: self.mtu, ..Link::default() }
+    }
+
+    fn stays_beside(parameter: &str, given: &Settings) -> bool {
+        Self::is_kept_by_change(parameter, given)
+    }
 }
+
+setters! {
+    [] CakeConfig,
+    /// Sets `bandwidth`: rate of the shaper. Default: unlimited. Range: 8bit or more.
+    with_bandwidth(rate);
+    /// Sets `unlimited`: no shaper. Default: on.
+    with_unlimited(flag);
+    /// Sets `besteffort`: one tin for all packets. Default: off.
+    with_besteffort(flag);
+    /// Sets `precedence`: eight tins by the old precedence bits. Default: off.
+    with_precedence(flag);
+    /// Sets `diffserv8`: eight tins by DSCP. Default: off.
+    with_diffserv8(flag);
+    /// Sets `diffserv4`: four tins by DSCP: bulk, best effort, video, voice. Default: off.
+    with_diffserv4(flag);
+    /// Sets `diffserv3`: three tins by DSCP: bulk, best effort, voice. Default: on.
+    with_diffserv3(flag);
+    /// Sets `flowblind`: one queue for all flows. Default: off.
+    with_flowblind(flag);
+    /// Sets `srchost`: a queue per source host. Default: off.
+    with_srchost(flag);
+    /// Sets `dsthost`: a queue per destination host. Default: off.
+    with_dsthost(flag);
+    /// Sets `hosts`: a queue per pair of hosts. Default: off.
+    with_hosts(flag);
+    /// Sets `flows`: a queue per flow. Default: off.
+    with_flows(flag);
+    /// Sets `dual-srchost`: fair between source hosts, then between flows. Default: off.
+    with_dual_srchost(flag) = "dual-srchost";
+    /// Sets `dual-dsthost`: fair between destination hosts, then between flows. Default: off.
+    with_dual_dsthost(flag) = "dual-dsthost";
+    /// Sets `triple-isolate`: fair between hosts of either side, then between flows. Default: on.
+    with_triple_isolate(flag) = "triple-isolate";
+    /// Sets `rtt`: round-trip time to be expected: COBALT's interval, and twenty times its target.
+    /// Default: 100ms. Range: 1us to 4294s.
+    with_rtt(time);
+    /// Sets `overhead`: bytes that the link adds to an IP packet. Default: raw. Range: -64 to 256.
+    with_overhead(signed);
+    /// Sets `raw`: packets take what they have, Ethernet header included. Default: on.
+    with_raw(flag);
+    /// Sets `mpu`: least that a packet takes on the link, in bytes. Default: 0. Range: 0 to 256.
+    with_mpu(integer);
+    /// Sets `atm`: the link sends cells of 53 bytes for 48. Default: noatm.
+    with_atm(flag);
+    /// Sets `ptm`: the link adds a byte to every 64. Default: off.
+    with_ptm(flag);
+    /// Sets `ack-filter`: drop ACKs that two later ones make superfluous. Default: no-ack-filter.
+    with_ack_filter(flag) = "ack-filter";
+    /// Sets `ack-filter-aggressive`: drop ACKs that one later one makes superfluous. Default: off.
+    with_ack_filter_aggressive(flag) = "ack-filter-aggressive";
+    /// Sets `ingress`: charge dropped packets to the shaper: they came over the link. Default: egress.
+    with_ingress(flag);
+    /// Sets `memlimit`: bytes of memory that all queues together hold. Default: 4 x bandwidth x rtt,
+    /// 4mb at least. Range: 1 to 4294967295.
+    with_memlimit(bytes);
+    /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
+    /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
+    /// Range: 1 to 1073741824.
+    with_truesize(bytes);
+    /// Sets `autorate-ingress`: set `bandwidth` to fifteen sixteenths of the rate at which packets come
+    /// at most. Default: off.
+    with_autorate_ingress(flag) = "autorate-ingress";
+    /// Sets `fwmark`: bits of a packet's mark that choose its tin, from 1; 0 bits there, and the DSCP
+    /// does. Default: 0. Range: 0 to 4294967295.
+    with_fwmark(integer);
+    /// Sets `wash`: clear the DSCP of each packet once its tin is chosen. Default: nowash.
+    with_wash(flag);
+    /// Sets `nat`: look behind address translation: there is none here, so this changes nothing.
+    /// Default: nonat.
+    with_nat(flag);
+    /// Sets `split-gso`: split aggregates: there are none here. Default: split-gso.
+    with_split_gso(flag) = "split-gso";
+}
+
+setters! { @variant [] CakeConfig }
 
 const fn flag(
     name: &'static str,

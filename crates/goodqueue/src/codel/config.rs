@@ -3,6 +3,7 @@
 use super::{CodelConfig, CodelParams, CodelVariant, Recall, Startup, linux};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::time::Duration;
+use crate::typed::setters;
 
 impl CodelConfig {
     /// A configuration; `limit` in packets.
@@ -114,12 +115,6 @@ impl CodelParams {
     }
 }
 
-impl Default for CodelConfig {
-    fn default() -> Self {
-        Self { limit: DEFAULT_LIMIT, params: CodelParams::new(Link::default().mtu) }
-    }
-}
-
 impl CodelVariant {
     /// The variant of a single queue called `name`.
     #[must_use]
@@ -213,7 +208,7 @@ impl Configure for CodelConfig {
     };
     const LIMIT_DROPS_NEXT: bool = true;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
         let variant =
             settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
@@ -229,7 +224,36 @@ impl Configure for CodelConfig {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+
+    fn link(&self) -> Link {
+        Link { mtu: self.params.mtu, ..Link::default() }
+    }
 }
+
+setters! {
+    [] CodelConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
+    /// interval, and at least the time of one packet on the link, is sensible.
+    with_target(time);
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
+    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    with_interval(time);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
+    with_ecn(flag);
+    /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
+    /// Default: off. Range: any.
+    with_ce_threshold(time);
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: rfc8289, linux:
+    /// c; cacm2012: a; ns2: b. One of `a`, `b`, `c`.
+    with_recall(choice);
+    /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
+    /// `ns2`.
+    with_startup(choice);
+}
+
+setters! { @variant [] CodelConfig }
 
 /// `target` of every discipline with CoDel inside.
 pub const TARGET: Parameter = Parameter {

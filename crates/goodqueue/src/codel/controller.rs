@@ -64,9 +64,9 @@ impl Controller {
     /// Decides about the item at the head of the queue at `now`.
     pub fn judge(&mut self, now: Instant, item: Waiting) -> Verdict {
         self.now = self.now.max(now);
-        let (now, params) = (self.now, &self.params);
+        let (clock, params) = (self.now, &self.params);
         let bytes_left = if item.is_last { 0 } else { u64::MAX };
-        let is_above = judge(&mut self.vars, now, params, item.sojourn, 0, bytes_left);
+        let is_above = judge(&mut self.vars, clock, params, item.sojourn, 0, bytes_left);
         let marks = params.ecn && item.can_mark;
         let signal = if marks { Verdict::Mark } else { Verdict::Drop };
         let was_unscheduled = core::mem::take(&mut self.is_unscheduled);
@@ -75,13 +75,13 @@ impl Controller {
             return self.above_threshold(item);
         }
         if !self.vars.dropping {
-            enter(&mut self.vars, now, params);
+            enter(&mut self.vars, clock, params);
             return signal;
         }
         if was_unscheduled {
             self.vars.drop_next = next_drop(&self.vars, params.interval);
         }
-        if now.as_nanos() < self.vars.drop_next {
+        if clock.as_nanos() < self.vars.drop_next {
             return self.above_threshold(item);
         }
         self.vars.count = self.vars.count.wrapping_add(1);

@@ -175,6 +175,6 @@ fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     recalled
 }
 
-fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {
+pub(super) fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {
     control_law(Instant::from_nanos(vars.drop_next), interval, vars.count).as_nanos()
 }

@@ -8,6 +8,7 @@ use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
 use crate::time::Rate;
+use crate::typed::{self, setters};
 
 impl<C: InnerConfig> HtbConfig<C> {
     /// The classes, in the order of their numbers.
@@ -98,10 +99,43 @@ impl<C: InnerConfig> HtbClass<C> {
     }
 }
 
+impl<C: InnerConfig> HtbConfig<C> {
+    /// Adds leaf class `minor` below class `parent` (0: none), with an assured `rate` that it may
+    /// exceed up to `ceil`, or replaces it.
+    ///
+    /// # Errors
+    /// The number is not from 1 to 65535, the parent does not exist, or a rate is below 8 bit/s.
+    pub fn with_leaf(
+        &self,
+        minor: u32,
+        parent: u32,
+        [rate, ceil]: [Rate; 2],
+        inner: &C,
+    ) -> Result<Self, ConfigError> {
+        let own = Settings::new().with("rate", Value::Rate(rate)).with("ceil", Value::Rate(ceil));
+        typed::with_child(self, Child { parent, ..nesting::child(minor, own, inner) })
+    }
+
+    /// Adds class `minor`, which is to have classes below it, or replaces it. See
+    /// [`Self::with_leaf`].
+    ///
+    /// # Errors
+    /// As those of [`Self::with_leaf`].
+    pub fn with_inner_class(
+        &self,
+        minor: u32,
+        parent: u32,
+        [rate, ceil]: [Rate; 2],
+    ) -> Result<Self, ConfigError> {
+        let settings = Settings::new().with("rate", Value::Rate(rate)).with("ceil", Value::Rate(ceil));
+        typed::with_child(self, Child { class: minor, parent, settings, qdisc: None })
+    }
+}
+
 impl<C: InnerConfig> Configure for HtbConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
             settings.small(name, low, u64::from(u32::MAX))
         };
@@ -155,6 +189,18 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
             all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
         })
     }
+}
+
+setters! {
+    [C: InnerConfig] HtbConfig<C>,
+    /// Sets `default`: class of packets that choose none; 0: they go straight through. Default: 0.
+    with_default(class);
+    /// Sets `r2q`: divides a class's rate in bytes per second into its quantum. Default: 10. Range: 1
+    /// to 4294967295.
+    with_r2q(integer);
+    /// Sets `direct_qlen`: packets that may wait to go straight through. Default: 1000p. Range: 1 to
+    /// 4294967295.
+    with_direct_qlen(packets);
 }
 
 const KIND: Kind = Kind {

@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use crate::check::VARIANT;
 use crate::time::{Duration, Rate};
 
 /// A discipline as its users see it.
@@ -232,6 +233,19 @@ impl Settings {
         self
     }
 
+    pub(crate) fn entries(&self) -> &[(&'static str, Value)] {
+        &self.entries
+    }
+
+    pub(crate) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
+        self.entries.retain(|entry| stays(entry.0));
+    }
+
+    /// Removes the child of class `minor`.
+    pub(crate) fn remove_child(&mut self, minor: u32) {
+        self.children.retain(|child| child.class != minor);
+    }
+
     /// The children, in the order given.
     #[must_use]
     pub fn children(&self) -> &[Child] {
@@ -432,15 +446,39 @@ pub trait Configure: Sized + Clone {
     /// A packet that the parent took ahead of time is then dropped first.
     const LIMIT_DROPS_NEXT: bool = false;
 
-    /// Checks and completes `settings`.
+    /// Returns the configuration with `settings`, everything else at its default on `link`.
     ///
     /// # Errors
-    /// A value is out of range, or two exclude each other. The settings hold only names of `KIND.parameters`
-    /// (and `variant`), each with a value of its unit.
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError>;
+    /// A name is no parameter of the discipline, or a value has the wrong unit, is out of range or
+    /// contradicts another one.
+    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        Self::KIND.check(settings)?;
+        Self::from_checked(settings, link)
+    }
 
-    /// Every parameter with the value in force; `from_settings` of it gives the same configuration.
+    /// Completes `settings`, which [`Kind::check`] has checked against the table of parameters.
+    ///
+    /// # Errors
+    /// A value is out of range in this variant or contradicts another one.
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError>;
+
+    /// Returns every parameter with the value in force. `from_settings` of it gives the same
+    /// configuration.
     fn to_settings(&self) -> Settings;
+
+    /// Returns the link for which the configuration was made, as far as it depends on the link
+    /// beyond its parameters.
+    fn link(&self) -> Link {
+        Link::default()
+    }
+
+    /// Returns true if `parameter` keeps its value when a typed setter sets those of `given`. False
+    /// if the two exclude each other.
+    #[must_use]
+    fn stays_beside(parameter: &str, given: &Settings) -> bool {
+        let _ = (parameter, given);
+        true
+    }
 
     /// Returns true if `tc qdisc change` leaves `parameter` as it is when only `given` are set.
     /// Otherwise the parameter takes its default again, as when the discipline was created. Linux

@@ -14,9 +14,7 @@ use crate::qdisc::{Lookahead, Qdisc};
 use crate::random::Source;
 use crate::time::Instant;
 
-/// A discipline that another one can hold.
-///
-/// Implement it with an empty body for a discipline of your own.
+/// A discipline that another one can hold. The body of an implementation may be empty.
 pub trait Inner<P>: Qdisc<P, Config: InnerConfig> + Lookahead<P> + Observe + Build<P, Source> {
     /// Returns the name of the discipline.
     fn name(&self) -> &'static str {

@@ -141,6 +141,19 @@ const fn low_64(wide: u128) -> u64 {
     wide as u64
 }
 
+/// Durations above 584 years become [`Duration::MAX`].
+impl From<core::time::Duration> for Duration {
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
@@ -219,6 +232,14 @@ mod tests {
         assert_eq!(Instant::MAX + Duration::from_secs(1), Instant::MAX);
         assert_eq!(Instant::ZERO - Duration::from_secs(1), Instant::ZERO);
         assert_eq!(Instant::ZERO.since(Instant::MAX), Duration::ZERO);
+    }
+
+    #[test]
+    fn durations_convert_to_those_of_the_standard_library_and_back() {
+        let span = Duration::from_micros(1_234_567);
+        assert_eq!(core::time::Duration::from(span), core::time::Duration::from_nanos(1_234_567_000));
+        assert_eq!(Duration::from(core::time::Duration::from(span)), span);
+        assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Set
 use crate::nesting::{self, InnerConfig};
 use crate::random::Source;
 use crate::time::{Duration, Rate};
+use crate::typed::{self, setters};
 
 impl<C: InnerConfig> NetemConfig<C> {
     /// Packets held.
@@ -82,10 +83,20 @@ impl<C: InnerConfig> NetemConfig<C> {
     }
 }
 
+impl<C: InnerConfig> NetemConfig<C> {
+    /// Sets the inner discipline.
+    ///
+    /// # Errors
+    /// The inner discipline refuses its settings on this link.
+    pub fn with_inner(&self, inner: &C) -> Result<Self, ConfigError> {
+        typed::with_child(self, nesting::child(1, Settings::new(), inner))
+    }
+}
+
 impl<C: InnerConfig> Configure for NetemConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, default: u32| -> Result<u32, ConfigError> {
             Ok(settings.small(name, 1, u64::from(u32::MAX))?.unwrap_or(default))
         };
@@ -260,6 +271,88 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         let own = sent_with(parameter);
         own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)
     }
+}
+
+setters! {
+    [C: InnerConfig] NetemConfig<C>,
+    /// Sets `limit`: packets held, those being delayed included; must exceed what is under way in one
+    /// delay. Default: 1000p. Range: 1 to 4294967295.
+    with_limit(packets);
+    /// Sets `delay`: delay of every packet. Default: 0s. Range: 0 to 1000000s.
+    with_delay(time);
+    /// Sets `delay.jitter`: random delay more or less. Default: 0s. Range: 0 to 1000000s.
+    with_delay_jitter(time) = "delay.jitter";
+    /// Sets `delay.correlation`: how much each depends on the last one. Default: 0.
+    with_delay_correlation(probability) = "delay.correlation";
+    /// Sets `distribution`: how random delays are distributed; jitter is the standard deviation of all
+    /// but uniform. Default: uniform. One of `uniform`, `normal`, `pareto`, `paretonormal`.
+    with_distribution(choice);
+    /// Sets `loss`: probability that a packet is lost. Default: 0.
+    with_loss(probability);
+    /// Sets `loss.correlation`: how much each depends on the last one. Default: 0.
+    with_loss_correlation(probability) = "loss.correlation";
+    /// Sets `loss gemodel`: losses in bursts: probability to enter the bad state. Default: none.
+    with_loss_gemodel(probability) = "loss gemodel";
+    /// Sets `loss gemodel.r`: probability to leave the bad state. Default: 1 - P.
+    with_loss_gemodel_r(probability) = "loss gemodel.r";
+    /// Sets `loss gemodel.1-h`: probability of a loss in the bad state. Default: 1.
+    with_loss_gemodel_1_h(probability) = "loss gemodel.1-h";
+    /// Sets `loss gemodel.1-k`: probability of a loss in the good state. Default: 0.
+    with_loss_gemodel_1_k(probability) = "loss gemodel.1-k";
+    /// Sets `loss state`: losses of a Markov chain with four states: from a gap to a loss in a burst.
+    /// Default: none.
+    with_loss_state(probability) = "loss state";
+    /// Sets `loss state.p31`: from a loss in a burst to a gap. Default: 1 - P13.
+    with_loss_state_p31(probability) = "loss state.p31";
+    /// Sets `loss state.p32`: from a loss in a burst to what gets through it. Default: 0.
+    with_loss_state_p32(probability) = "loss state.p32";
+    /// Sets `loss state.p23`: from what gets through a burst to a loss. Default: 1.
+    with_loss_state_p23(probability) = "loss state.p23";
+    /// Sets `loss state.p14`: probability of a single loss in a gap. Default: 0.
+    with_loss_state_p14(probability) = "loss state.p14";
+    /// Sets `corrupt`: probability that a bit is flipped. Default: 0.
+    with_corrupt(probability);
+    /// Sets `corrupt.correlation`: how much each depends on the last one. Default: 0.
+    with_corrupt_correlation(probability) = "corrupt.correlation";
+    /// Sets `duplicate`: probability that a packet comes twice. Default: 0.
+    with_duplicate(probability);
+    /// Sets `duplicate.correlation`: how much each depends on the last one. Default: 0.
+    with_duplicate_correlation(probability) = "duplicate.correlation";
+    /// Sets `reorder`: probability that a packet is sent at once. Default: 0. Range: needs delay.
+    with_reorder(probability);
+    /// Sets `reorder.correlation`: how much each depends on the last one. Default: 0.
+    with_reorder_correlation(probability) = "reorder.correlation";
+    /// Sets `gap`: only one packet of so many may be sent at once. Default: 1 with reorder. Range: 1 to
+    /// 4294967295.
+    with_gap(packets);
+    /// Sets `rate`: packets follow each other no closer than at this rate. Default: none. Range: 8bit
+    /// or more.
+    with_rate(rate);
+    /// Sets `rate.packetoverhead`: bytes that each packet takes beside its own. Default: 0.
+    with_rate_packetoverhead(signed) = "rate.packetoverhead";
+    /// Sets `rate.cellsize`: bytes of a cell, of which the link sends whole ones. Default: 0.
+    with_rate_cellsize(integer) = "rate.cellsize";
+    /// Sets `rate.celloverhead`: bytes that each cell takes beside these. Default: 0.
+    with_rate_celloverhead(signed) = "rate.celloverhead";
+    /// Sets `slot`: least time between bunches of packets. Default: none.
+    with_slot(time);
+    /// Sets `slot.max`: most time between bunches. Default: the least.
+    with_slot_max(time) = "slot.max";
+    /// Sets `slot distribution`: distribution of the time between bunches. Default: none. One of
+    /// `uniform`, `normal`, `pareto`, `paretonormal`.
+    with_slot_distribution(choice) = "slot distribution";
+    /// Sets `slot distribution.delay`: its mean. Default: 0s.
+    with_slot_distribution_delay(time) = "slot distribution.delay";
+    /// Sets `slot distribution.jitter`: its deviation. Default: 0s.
+    with_slot_distribution_jitter(time) = "slot distribution.jitter";
+    /// Sets `packets`: packets of a bunch, with `slot`. Default: no bound.
+    with_packets(packets);
+    /// Sets `bytes`: bytes of a bunch, with `slot`. Default: no bound.
+    with_bytes(bytes);
+    /// Sets `ecn`: mark CE where possible instead of losing. Default: off.
+    with_ecn(flag);
+    /// Sets `seed`: seed of this network's own random numbers. Default: the run's.
+    with_seed(integer);
 }
 
 fn sent_with(parameter: &str) -> &str {

@@ -295,6 +295,12 @@ impl PieConfig {
         self.variant
     }
 
+    /// Returns a probability in the variant's units as a fraction of 1.
+    pub(super) fn fraction(&self, probability: u64) -> f64 {
+        let one = self.rules().one;
+        probability.min(one) as f64 / one as f64
+    }
+
     pub(super) const fn rules(&self) -> &'static Rules {
         self.variant.rules()
     }

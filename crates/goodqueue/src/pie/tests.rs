@@ -4,6 +4,13 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::*;
+
+impl<P: Packet, R: Random> Pie<P, R> {
+    fn update_once(&mut self) {
+        let backlog = self.held_bytes();
+        self.vars.update(&self.config, backlog);
+    }
+}
 use crate::config::{Configure, Link, Settings, Value};
 use crate::random::{Recorded, Xoshiro256PlusPlus};
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::{QfqClass, QfqConfig};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
+use crate::typed::{self, setters};
 
 impl<C: InnerConfig> QfqConfig<C> {
     /// The classes that were given, in the order of their numbers.
@@ -38,10 +39,21 @@ impl<C: InnerConfig> QfqClass<C> {
     }
 }
 
+impl<C: InnerConfig> QfqConfig<C> {
+    /// Adds class `minor` with this `weight`, or replaces it.
+    ///
+    /// # Errors
+    /// The number is not from 1 to 65535, or a value is out of range.
+    pub fn with_class(&self, minor: u32, weight: u32, inner: &C) -> Result<Self, ConfigError> {
+        let own = Settings::new().with("weight", Value::Integer(u64::from(weight)));
+        typed::with_child(self, nesting::child(minor, own, inner))
+    }
+}
+
 impl<C: InnerConfig> Configure for QfqConfig<C> {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let mtu = link.mtu.clamp(MIN_LONGEST, MAX_LONGEST);
         let flows = settings.number("flows", 1, MAX_FLOWS)?;
         nesting::check_minors(settings.children())?;
@@ -80,6 +92,13 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
             all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
+}
+
+setters! {
+    [C: InnerConfig] QfqConfig<C>,
+    /// Sets `flows`: classes that are made if none is given; flows are hashed into them. Default: 1024.
+    /// Range: 1 to 65536.
+    with_flows(integer);
 }
 
 const KIND: Kind = Kind {

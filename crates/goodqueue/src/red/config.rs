@@ -4,6 +4,7 @@ use super::{ADAPT_INTERVAL, RedConfig, RedVariant, TWO_TO_32, floyd1993, linux, 
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
 use crate::time::{Duration, Instant};
+use crate::typed::setters;
 
 impl RedVariant {
     pub(super) const fn name(self) -> &'static str {
@@ -120,7 +121,7 @@ impl RedConfig {
 impl Configure for RedConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number =
             |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
         let fraction = |name, default: f64| -> Result<f64, ConfigError> {
@@ -225,6 +226,57 @@ impl Configure for RedConfig {
         }
     }
 }
+
+setters! {
+    [] RedConfig,
+    /// Sets `limit`: bytes that the queue holds. Default: 4 x max, at least 127 MTU; ns2: 50 avpkt.
+    /// Range: 1 to 4294967295.
+    with_limit(bytes);
+    /// Sets `min`: average queue below which nothing is dropped. Default: max / 3; 10 ms of the link
+    /// rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
+    with_min(bytes);
+    /// Sets `max`: average queue above which everything is dropped. Default: 3 x min, or limit / 4; 2
+    /// MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
+    with_max(bytes);
+    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000, at
+    /// most 2/3 MTU; ns2: 500. Range: 1 to 4294967295; linux: below min.
+    with_avpkt(bytes);
+    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / (3 avpkt).
+    /// Range: at least min / avpkt.
+    with_burst(packets);
+    /// Sets `probability`: largest probability of an early drop. Default: 0.02; floyd1993 adaptive and
+    /// ns2: 0.1. Range: above 0 (at least 2^-32), to 1.
+    with_probability(probability);
+    /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
+    /// Range: 8bit and more.
+    with_bandwidth(rate);
+    /// Sets `adaptive`: move the probability so that the average stays half way between min and max.
+    /// Default: off.
+    with_adaptive(flag);
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: off.
+    with_ecn(flag);
+    /// Sets `harddrop`: above max drop even what could be marked. Default: off.
+    with_harddrop(flag);
+    /// Sets `nodrop`: queue what cannot be marked. Default: off. Range: with ecn.
+    with_nodrop(flag);
+    /// Sets `gentle`: let the probability rise to 1 between max and 2 max. Default: off; with adaptive
+    /// on; ns2: on. Range: with variants floyd1993 and ns2.
+    with_gentle(flag);
+    /// Sets `bytemode`: measure the queue in bytes, drop in proportion to a packet's length. Default:
+    /// off; ns2: on. Range: with variants floyd1993 and ns2.
+    with_bytemode(flag);
+    /// Sets `weight`: weight of a sample in the average. Default: 0.002; with adaptive 1 - e^(-1/C), C
+    /// in packets/s; ns2: see autoweight. Range: with variants floyd1993 and ns2: above 0, to 1.
+    with_weight(probability);
+    /// Sets `wait`: let 1/p packets pass after each drop before the next is possible. Default: ns2: on.
+    /// Range: with variant ns2.
+    with_wait(flag);
+    /// Sets `autoweight`: weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay + 1/C));
+    /// 1 - e^(-1/C); 1 - e^(-10/C). Default: delay. One of `delay`, `rate`, `fast`.
+    with_autoweight(choice);
+}
+
+setters! { @variant [] RedConfig }
 
 const KIND: Kind = Kind {
     name: "red",

@@ -5,6 +5,7 @@ use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Uni
 use crate::red::TWO_TO_32;
 use crate::red::linux::{Law, Terms, filter_shift};
 use crate::time::Duration;
+use crate::typed::setters;
 
 impl SfqVariant {
     const fn name(self) -> &'static str {
@@ -53,7 +54,7 @@ impl SfqConfig {
 impl Configure for SfqConfig {
     const KIND: Kind = KIND;
 
-    fn from_settings(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, high, default: u32| -> Result<u32, ConfigError> {
             let given = settings.number(name, 1, high)?;
             Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
@@ -107,6 +108,51 @@ impl Configure for SfqConfig {
             .with("harddrop", Value::Flag(red.hard_drop))
     }
 }
+
+setters! {
+    [] SfqConfig,
+    /// Sets `limit`: packets that the queue holds. Default: 127p. Range: 1 to 4294967295; more than
+    /// depth x flows counts as that.
+    with_limit(packets);
+    /// Sets `depth`: packets that one flow may have queued. Default: 127p. Range: 1 to 127.
+    with_depth(packets);
+    /// Sets `flows`: flows that may be queued at once. Default: 128. Range: 1 to 65408; more than
+    /// divisor or limit counts as that.
+    with_flows(integer);
+    /// Sets `divisor`: buckets of the hash table. Default: 1024. Range: a power of 2 from 1 to 65536.
+    with_divisor(integer);
+    /// Sets `quantum`: bytes that a flow sends before the next one's turn. Default: MTU. Range: 1 to
+    /// 2147483647.
+    with_quantum(bytes);
+    /// Sets `perturb`: time between changes of the hash function; 0: never. Default: 0. Range: 0 to
+    /// 1000000s.
+    with_perturb(time);
+    /// Sets `headdrop`: drop the oldest packet of a flow, not the youngest. Default: off.
+    with_headdrop(flag);
+    /// Sets `redflowlimit`: turns on RED in each flow; `max` is a quarter of it. Default: none. Range:
+    /// with redflowlimit.
+    with_redflowlimit(bytes);
+    /// Sets `min`: average of a flow's bytes from which on it is signalled. Default: max / 3. Range:
+    /// with redflowlimit.
+    with_min(bytes);
+    /// Sets `max`: average from which on every packet is signalled. Default: redflowlimit / 4. Range:
+    /// with redflowlimit.
+    with_max(bytes);
+    /// Sets `avpkt`: a typical packet, with which the filter is computed. Default: 1000. Range: with
+    /// redflowlimit.
+    with_avpkt(bytes);
+    /// Sets `burst`: packets of a burst that the filter lets pass. Default: (2 min + max) / (3 avpkt).
+    /// Range: with redflowlimit.
+    with_burst(packets);
+    /// Sets `probability`: probability of a signal at `max`. Default: 0.02. Range: with redflowlimit.
+    with_probability(probability);
+    /// Sets `ecn`: mark CE where possible instead of dropping. Default: off. Range: with redflowlimit.
+    with_ecn(flag);
+    /// Sets `harddrop`: above `max` drop, even with `ecn`. Default: off. Range: with redflowlimit.
+    with_harddrop(flag);
+}
+
+setters! { @variant [] SfqConfig }
 
 impl FlowRed {
     /// tc's defaults; `None` if no RED is asked for.

@@ -10,9 +10,11 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
+# Crates that only serve the tests of the others.
+UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: numbers score validation recordings speed page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: pages package package-build numbers score validation recordings speed page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -34,7 +36,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit no-std demo-check supply-chain
+test: format lint docs unit no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -108,6 +110,15 @@ docs: toolchain
 unit: toolchain
 	$(CARGO) test --workspace --quiet
 
+# Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
+# compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.
+package: toolchain
+	$(CARGO) package --workspace $(UNPUBLISHED) --no-verify --allow-dirty --offline --quiet --target-dir $(TARGET)/package-check
+	$(CARGO) test --quiet --package goodqueue-hostile --test packages
+
+package-build: toolchain
+	$(CARGO) package --workspace $(UNPUBLISHED) --allow-dirty --offline --target-dir $(TARGET)/package-check
+
 # The library in a program without the standard library: its own allocator and panic handler, nothing else.
 no-std: toolchain
 	$(CARGO) build --quiet --manifest-path crates/goodqueue/tests/no_std/Cargo.toml --target-dir $(TARGET)/no_std
@@ -120,8 +131,12 @@ demo-check: build
 	cmp $(TARGET)/demo.json $(TARGET)/demo-debug.json
 	test -s $(TARGET)/demo.html
 
-# What the library's files say of their deviations and of the scenario format, as pages.
-deviations: build
+# The documentation at the top of the library's files, as the pages of `goodqueue explain`.
+pages: toolchain
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test pages
+
+# What these pages say of deviations and of the scenario format, as pages of the book.
+deviations: pages build
 	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
 	$(GOODQUEUE) explain scenario > docs/scenarios.md
 

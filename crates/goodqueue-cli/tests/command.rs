@@ -556,7 +556,7 @@ fn every_discipline_has_a_page_with_the_seven_headings() {
 
 #[test]
 fn the_list_of_deviations_is_that_of_the_pages() {
-    // If this fails, run `goodqueue explain --deviations > docs/DEVIATIONS.md`.
+    // If this fails: make deviations
     let printed = stdout(&goodqueue(folder().path(), &["explain", "--deviations"]));
     assert!(printed == include_str!("../../../docs/DEVIATIONS.md"), "docs/DEVIATIONS.md is stale");
 }

@@ -52,3 +52,8 @@ pub use papers::{PaperResults, papers_html};
 pub fn html(results: &Results, options: &Options) -> String {
     page::html(results, options)
 }
+
+/// Tests the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -23,3 +23,8 @@ pub mod units;
 pub use line::{brief, is_line, parse, parse_as, to_tc};
 #[cfg(feature = "statistics")]
 pub use statistics::{statistics, statistics_of};
+
+/// Tests the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -49,13 +49,12 @@ pub(crate) fn main(args: &ExplainArgs) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The pages of all disciplines, by name. The build script takes them from the library's source
-/// files.
+/// Every discipline's page by its name. The build script lists the files of the folder `pages`.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The name of the page of the scenario format.
+/// The name under which the scenario format is explained, and its page.
 const SCENARIO: &str = "scenario";
-const SCENARIO_PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/scenario.md"));
+const SCENARIO_PAGE: &str = include_str!("../../pages/scenario.md");
 
 fn explanation(name: &str) -> Result<String, Diagnostic> {
     if name == SCENARIO {

@@ -1,16 +1,18 @@
-//! The tables that `compare` and `run` print: one of the main figures, others of what more there is to say.
+//! The tables that `compare` and `run` print: the catalogue of metrics, a line for each discipline.
 
-mod more;
+mod line;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
+use comfy_table::{Cell, Table};
+use goodqueue_scenario::measure::grade;
+use goodqueue_scenario::metrics::{self, Column, Group, catalogue};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::shared;
-use goodqueue_scenario::summary::Estimate;
 use goodqueue_tc::brief;
+
+use line::{Line, align, count, lines, number, plain_table, value};
 
 /// All runs, one line for each discipline (and sweep point): means over seeds.
 pub(crate) fn render(results: &Results) -> String {
@@ -30,8 +32,9 @@ pub(crate) fn render(results: &Results) -> String {
             let _ = writeln!(text, "\n{}", point.join(", "));
         }
         let lines = lines(&runs);
-        let _ = writeln!(text, "{}", one_table(&lines).trim_fmt());
-        for more in more::tables(&lines) {
+        let groups = catalogue(&runs);
+        let _ = writeln!(text, "{}", main_table(&lines, &groups).trim_fmt());
+        for more in more_tables(&lines, &groups) {
             let _ = writeln!(text, "\n{}", more.trim_fmt());
         }
         for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
@@ -54,30 +57,22 @@ pub(crate) fn render(results: &Results) -> String {
 
 /// How far the live runs are from the simulated ones, discipline by discipline: means over seeds.
 pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
-    type Figure = fn(&Run) -> Option<f64>;
-    // Those that some run has: not every mix has calls, pages or transfers.
-    let all: [(&str, Figure); 8] = [
-        ("goodput\nMbit/s\ndown", |run| Some(run.goodput.down / 1e6)),
-        ("goodput\nMbit/s\nup", |run| Some(run.goodput.up / 1e6)),
-        ("induced latency\nms\nmean", |run| run.induced_latency_s.mean.map(|s| s * 1e3)),
-        ("sojourn down\nms\np50", |run| run.bottleneck.down.sojourn_s.p50.map(|s| s * 1e3)),
-        ("sojourn up\nms\np50", |run| run.bottleneck.up.sojourn_s.p50.map(|s| s * 1e3)),
-        ("voice\nms\none way", |run| {
-            run.probes.voip.as_ref().and_then(|voip| voip.one_way_delay_s.mean).map(|s| s * 1e3)
-        }),
-        ("page fetch\nms\np50", |run| {
-            run.probes.web.as_ref().and_then(|web| web.page_fetch_s.p50).map(|s| s * 1e3)
-        }),
-        ("completion\nms\np50", |run| {
-            run.completion.as_ref().and_then(|completion| completion.time_s.p50).map(|s| s * 1e3)
-        }),
-    ];
-    let figures: Vec<(&str, Figure)> = all
-        .into_iter()
-        .filter(|(_, figure)| simulated.iter().chain(live).any(|run| figure(run).is_some()))
+    let runs: Vec<&Run> = simulated.iter().chain(live).collect();
+    let groups = catalogue(&runs);
+    // Not every mix has calls, pages or transfers.
+    let columns: Vec<Column<'_>> = groups
+        .iter()
+        .flat_map(|group| group.columns())
+        .flat_map(|column| column.compared().collect::<Vec<_>>())
+        .filter(|column| runs.iter().any(|run| value(run, column.parts[0]).is_some()))
         .collect();
     let mut table = plain_table();
-    table.set_header(["\n\nlive less simulated"].into_iter().chain(figures.iter().map(|of| of.0)));
+    table.set_header(
+        ["\n\nlive less simulated"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(columns.iter().map(|column| column.heading.clone())),
+    );
     let lines =
         simulated.iter().zip(live).fold(Vec::<(Line<'_>, Line<'_>)>::new(), |mut lines, (one, other)| {
             let same = |line: &&mut (Line<'_>, Line<'_>)| {
@@ -94,8 +89,9 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
         });
     for (simulated, live) in &lines {
         let mut cells = vec![simulated.name()];
-        cells.extend(figures.iter().map(|(_, figure)| {
-            Cell::new(match (simulated.mean(figure), live.mean(figure)) {
+        cells.extend(columns.iter().map(|column| {
+            let mean = |line: &Line<'_>| line.mean(|run| value(run, column.parts[0]));
+            Cell::new(match (mean(simulated), mean(live)) {
                 (Some(one), Some(other)) if one > 0.0 => {
                     format!("{:+.2} ({:+.0} %)", other - one, (other - one) / one * 100.0)
                 }
@@ -105,9 +101,7 @@ pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
         }));
         table.add_row(cells);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    align(&mut table);
     format!("{}\n", table.trim_fmt())
 }
 
@@ -120,229 +114,56 @@ fn ends_blocked(scenario: &serde_json::Value) -> bool {
     })
 }
 
-fn plain_table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
 fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The line of one discipline: its runs, one for each seed.
-struct Line<'r> {
-    runs: Vec<&'r Run>,
-}
-
-/// A column of times that only some traffic has.
-struct Timed {
-    heading: &'static str,
-    is_there: fn(&Run) -> bool,
-    /// In seconds.
-    times: &'static [fn(&Run) -> Option<f64>],
-}
-
-const TIMED: [Timed; 3] = [
-    Timed {
-        heading: "page fetch\nms\np50/p95",
-        is_there: |run| run.probes.web.is_some(),
-        times: &[
-            |run| run.probes.web.as_ref()?.page_fetch_s.p50,
-            |run| run.probes.web.as_ref()?.page_fetch_s.p95,
-        ],
-    },
-    Timed {
-        heading: "completion\nms\np50/p95/p99",
-        is_there: |run| run.completion.is_some(),
-        times: &[
-            |run| run.completion.as_ref()?.time_s.p50,
-            |run| run.completion.as_ref()?.time_s.p95,
-            |run| run.completion.as_ref()?.time_s.p99,
-        ],
-    },
-    Timed {
-        heading: "groups\nms\nmean/max",
-        is_there: |run| !run.groups.is_empty(),
-        times: &[Run::mean_response_s, Run::max_response_s],
-    },
-];
-
-/// Columns for the name of a discipline: the rest of the table has 100 at most.
-const WIDEST_NAME: usize = 42;
-
-fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    for run in runs {
-        match lines.iter_mut().find(|line| line.runs[0].qdisc == run.qdisc) {
-            Some(line) => line.runs.push(run),
-            None => lines.push(Line { runs: vec![run] }),
-        }
-    }
-    lines
-}
-
-fn one_table(lines: &[Line<'_>]) -> Table {
-    let runs = || lines.iter().flat_map(|line| &line.runs);
+/// The table of the main metrics: those that the traffic of these runs has.
+fn main_table(lines: &[Line<'_>], groups: &[Group]) -> Table {
+    let applies = |group: &Group| lines.iter().flat_map(|line| &line.runs).any(|run| (group.applies)(run));
+    let main = groups.iter().filter(|group| group.table == metrics::Table::Main && applies(group));
+    let columns: Vec<Column<'_>> = main.flat_map(|group| group.columns()).collect();
     let mut table = plain_table();
-    let has_calls = runs().any(|run| run.probes.voip.is_some());
-    let mut header = vec![
-        "\n\nqdisc",
-        "goodput\nMbit/s\ndown/up",
-        "induced latency\nms\nmean/p95/p99",
-        "sojourn down\nms\np50/p95/p99",
-        "sojourn up\nms\np50/p95/p99",
-        "drops\n\ndown/up",
-        "marks\n\ndown/up",
-        "Jain index\n\ndown/up",
-        "\n\ngrade",
-    ];
-    if has_calls {
-        header.insert(header.len() - 1, "voice\n%, ms, MOS\nlost/one way/score");
-    }
-    let has_videos = runs().any(|run| run.probes.video.is_some());
-    if has_videos {
-        header.insert(header.len() - 1, "video\nMbit/s, s, s\nrate/stalled/shown after");
-    }
-    let timed: Vec<&Timed> = TIMED.iter().filter(|timed| runs().any(|run| (timed.is_there)(run))).collect();
-    for column in &timed {
-        header.insert(header.len() - 1, column.heading);
-    }
-    table.set_header(header);
+    let headings = columns.iter().map(|column| column.heading.as_str());
+    table.set_header(["\n\nqdisc"].into_iter().chain(headings).chain(["\n\ngrade"]));
     for line in lines {
-        let mut cells = line.cells();
-        if has_calls {
-            cells.insert(cells.len() - 1, line.calls());
-        }
-        if has_videos {
-            cells.insert(cells.len() - 1, line.videos());
-        }
-        for column in &timed {
-            cells.insert(cells.len() - 1, line.times(column));
-        }
-        table.add_row(cells);
+        let grade = line.mean(|run| run.induced_latency_s.mean).map_or("–", grade);
+        let cells = columns.iter().map(|column| line.cell(column));
+        table.add_row([line.name()].into_iter().chain(cells).chain([Cell::new(grade)]));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    align(&mut table);
     table
 }
 
-impl Line<'_> {
-    /// The discipline; a long line of tc's takes several of the table.
-    fn name(&self) -> Cell {
-        let mut lines = vec![String::new()];
-        for word in brief(&self.runs[0].qdisc).split(' ') {
-            match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
-                Some(line) if line.is_empty() => line.push_str(word),
-                Some(line) => line.extend([" ", word]),
-                None => lines.push(format!("  {word}")),
-            }
-        }
-        Cell::new(lines.join("\n"))
-    }
-
-    fn times(&self, column: &Timed) -> Cell {
-        let times = column.times.iter().map(|time| three_figures(self.mean(time).map(|s| s * 1e3)));
-        Cell::new(times.collect::<Vec<_>>().join("/"))
-    }
-
-    fn cells(&self) -> Vec<Cell> {
-        let milliseconds =
-            |values: [Option<f64>; 3]| values.map(|s| three_figures(s.map(|s| s * 1e3))).join("/");
-        let sojourn = |of: fn(&Run) -> &goodqueue_scenario::results::Summary| {
-            milliseconds([self.mean(|r| of(r).p50), self.mean(|r| of(r).p95), self.mean(|r| of(r).p99)])
-        };
-        let induced_mean = self
-            .estimated(|run| run.induced_latency_s.mean.map(|s| s * 1e3), |value| three_figures(Some(value)));
-        let tail = [self.mean(|r| r.induced_latency_s.p95), self.mean(|r| r.induced_latency_s.p99)];
-        let [p95, p99] = tail.map(|s| three_figures(s.map(|s| s * 1e3)));
-        let induced = format!("{induced_mean}/{p95}/{p99}");
-
-        let grade = self.mean(|run| run.induced_latency_s.mean).map(goodqueue_scenario::measure::grade);
-        vec![
-            self.name(),
-            Cell::new(format!(
-                "{}/{}",
-                self.estimated(|run| Some(run.goodput.down / 1e6), |value| number(Some(value), 2)),
-                self.estimated(|run| Some(run.goodput.up / 1e6), |value| number(Some(value), 2)),
-            )),
-            Cell::new(induced),
-            Cell::new(sojourn(|run| &run.bottleneck.down.sojourn_s)),
-            Cell::new(sojourn(|run| &run.bottleneck.up.sojourn_s)),
-            Cell::new(down_up(
-                self.mean(|run| Some(count(run.bottleneck.down.packets.dropped))),
-                self.mean(|run| Some(count(run.bottleneck.up.packets.dropped))),
-                0,
-            )),
-            Cell::new(down_up(
-                self.mean(|run| Some(count(run.bottleneck.down.packets.marked))),
-                self.mean(|run| Some(count(run.bottleneck.up.packets.marked))),
-                0,
-            )),
-            Cell::new(down_up(
-                self.mean(|run| run.fairness.jain_goodput),
-                self.mean(|run| run.fairness.jain_goodput_up),
-                2,
-            )),
-            Cell::new(grade.unwrap_or("–")),
-        ]
-    }
-
-    /// What viewers of adaptive video saw.
-    fn videos(&self) -> Cell {
-        let rate = self.mean(|run| run.probes.video.as_ref()?.bitrate_bps.map(|bits| bits / 1e6));
-        let stalled = self.mean(|run| Some(run.probes.video.as_ref()?.stalled_s));
-        let after = self.mean(|run| run.probes.video.as_ref()?.shown_after_s);
-        Cell::new(format!("{}/{}/{}", number(rate, 2), number(stalled, 1), number(after, 1)))
-    }
-
-    /// What voice calls sounded like.
-    fn calls(&self) -> Cell {
-        let loss = self.mean(|run| run.probes.voip.as_ref()?.loss.map(|share| 100.0 * share));
-        let delay = self.mean(|run| run.probes.voip.as_ref()?.one_way_delay_s.mean.map(|s| 1e3 * s));
-        let mos = self.mean(|run| run.probes.voip.as_ref()?.mos);
-        Cell::new(format!("{}/{}/{}", number(loss, 2), three_figures(delay), number(mos, 2)))
-    }
-
-    /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
-    fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
-        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
-        match values.and_then(|values| Estimate::of(&values)) {
-            Some(Estimate { mean, ci95: Some(half), .. }) => format!("{}±{}", show(mean), show(half)),
-            Some(Estimate { mean, ci95: None, .. }) => show(mean),
-            None => "–".to_owned(),
-        }
-    }
-
-    /// Mean over the seeds; `None` if any run has no such figure.
-    fn mean(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
-        values.map(|values| values.iter().sum::<f64>() / count(values.len() as u64))
-    }
-}
-
-fn down_up(down: Option<f64>, up: Option<f64>, digits: usize) -> String {
-    format!("{}/{}", number(down, digits), number(up, digits))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
-const fn count(number: u64) -> f64 {
-    number as f64
-}
-
-/// What a person can compare at a glance: 843, 84.3, 8.43, 0.84.
-fn three_figures(value: Option<f64>) -> String {
-    let digits = match value {
-        Some(value) if value >= 99.95 => 0,
-        Some(value) if value >= 9.995 => 1,
-        _ => 2,
+/// The tables below the first: losses, spikes, other queues, airtime. Their width fits a screen.
+fn more_tables(lines: &[Line<'_>], groups: &[Group]) -> Vec<Table> {
+    let runs = || lines.iter().flat_map(|line| &line.runs);
+    let says = |column: &Column<'_>| {
+        lines.iter().any(|line| column.parts.iter().any(|part| line.mean(|run| value(run, *part)).is_some()))
     };
-    number(value, digits)
+    let of_theme = |theme| {
+        let groups = groups.iter().filter(move |group| group.table == theme);
+        let groups = groups.filter(|group| runs().any(|run| (group.applies)(run)));
+        let columns: Vec<Column<'_>> = groups.flat_map(|group| group.columns()).filter(says).collect();
+        columns.chunks(MOST_COLUMNS).map(|columns| table(lines, columns)).collect::<Vec<_>>()
+    };
+    metrics::Table::ALL
+        .into_iter()
+        .filter(|theme| *theme != metrics::Table::Main)
+        .flat_map(of_theme)
+        .collect()
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+fn table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
+    let mut table = plain_table();
+    let headings = columns.iter().map(|column| column.heading.as_str());
+    table.set_header(["\n\nqdisc"].into_iter().chain(headings));
+    for line in lines {
+        table.add_row([line.name()].into_iter().chain(columns.iter().map(|column| line.cell(column))));
+    }
+    align(&mut table);
+    table
 }
+
+/// Columns of the tables below the first.
+const MOST_COLUMNS: usize = 6;

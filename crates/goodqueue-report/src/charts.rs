@@ -1,15 +1,16 @@
 //! The data of the charts that `assets/report.js` draws, in milliseconds and Mbit/s. Values are
 //! rounded and series are thinned, so that the file is small enough for an e-mail.
 
-use goodqueue::Direction;
+use goodqueue_scenario::metrics::SOJOURN;
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
+use goodqueue_scenario::scenario::Direction;
 use goodqueue_scenario::summary::series::{Band, pings_per_step};
 use serde::Serialize;
 
 use crate::ellipse::{self, Ellipse};
 use crate::escape::clip;
 use crate::group::{Grouped, Point};
-use crate::metric::{Metric, Spread, columns};
+use crate::metric::{Column, Spread, columns};
 use crate::number::Short;
 use crate::{thin, words};
 
@@ -113,12 +114,8 @@ impl Charts {
         let budget = Budget::new(grouped);
         let shown = columns(grouped);
         let metrics = shown.iter().map(|m| {
-            let of = if m.group == crate::metric::SOJOURN {
-                format!(" {}", grouped.link.name())
-            } else {
-                String::new()
-            };
-            MetricName { name: format!("{}{of}, {}", m.group, m.name), unit: m.unit }
+            let of = if m.title == SOJOURN { format!(" {}", grouped.link.name()) } else { String::new() };
+            MetricName { name: format!("{}{of}, {}", m.title, m.name()), unit: m.unit() }
         });
         let cell = |runs: &Vec<&Run>| cell(runs, grouped.link, &shown, log_latency, budget);
         let point = |p: &Point<'_>| PointData {
@@ -141,10 +138,10 @@ impl Charts {
     }
 }
 
-fn cell(runs: &[&Run], main: Direction, columns: &[Metric], log: bool, budget: Budget) -> Option<Cell> {
+fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: Budget) -> Option<Cell> {
     let first = runs.first()?;
-    let mean = |metric: &Metric| {
-        let s = Spread::of(runs.iter().map(|r| (metric.of)(r, main)))?;
+    let mean = |metric: &Column| {
+        let s = Spread::of(runs.iter().map(|r| metric.value(r, main)))?;
         Some((Short::new(s.mean)?, s.ci95.and_then(Short::new)))
     };
     let with_series: Vec<(&Run, &Series)> =

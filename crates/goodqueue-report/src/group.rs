@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue::Direction;
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::scenario::Direction;
 use goodqueue_tc::is_line;
 
 use crate::escape::clip;

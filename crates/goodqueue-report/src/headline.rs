@@ -3,7 +3,7 @@
 use goodqueue_scenario::results::Run;
 
 use crate::group::Grouped;
-use crate::metric::{Spread, link};
+use crate::metric::Spread;
 use crate::number::{rate, time};
 
 /// The headline and the sentence below it.
@@ -97,7 +97,7 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
 }
 
 fn by_sojourn(grouped: &Grouped<'_>) -> Option<Headline> {
-    let ranked = ranking(grouped, |r| link(r, grouped.link).sojourn_s.p95);
+    let ranked = ranking(grouped, |r| r.bottleneck.link(grouped.link).sojourn_s.p95);
     let (best, worst) = (ranked.first()?, ranked.last()?);
     let good = &grouped.labels[best.discipline];
     let (low, high) = (time(best.value), time(worst.value));

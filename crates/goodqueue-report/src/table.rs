@@ -3,13 +3,14 @@
 
 use std::fmt::Write as _;
 
-use goodqueue::Direction;
+use goodqueue_scenario::metrics::{Better, Digits, LOSSES, PACKETS, SOJOURN, SOJOURN_IN, Table};
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::scenario::Direction;
 
 use crate::escape::{clip, html};
 use crate::grade::Grades;
 use crate::group::{Grouped, Point};
-use crate::metric::{self, Better, Digits, Metric, Spread, Table, columns};
+use crate::metric::{self, Spread, columns};
 use crate::number::{decimals, time};
 use crate::words;
 
@@ -18,7 +19,8 @@ pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
     let columns = columns(grouped);
     let of_point = |point: &Point<'_>| -> String {
         let table = |which: Table| {
-            let metrics: Vec<&Metric> = columns.iter().filter(|metric| metric.table == which).collect();
+            let metrics: Vec<&metric::Column> =
+                columns.iter().filter(|metric| metric.table() == which).collect();
             if metrics.is_empty() { String::new() } else { table(grouped, point, &metrics, which) }
         };
         Table::ALL.into_iter().map(table).collect()
@@ -46,11 +48,11 @@ fn colour(discipline: usize) -> String {
     format!("d{} t{}", discipline % 8, discipline / 8 % 3)
 }
 
-fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&Metric], which: Table) -> String {
+fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&metric::Column], which: Table) -> String {
     let graded = which == Table::Main;
     let mut shown: Vec<Column<'_>> = Vec::new();
     for metric in metrics {
-        let starts = shown.last().is_none_or(|before| before.metric.group != metric.group);
+        let starts = shown.last().is_none_or(|before| before.metric.title != metric.title);
         shown.push(Column::new(metric, starts, point, grouped.link));
     }
     let what = match which {
@@ -94,43 +96,41 @@ fn head(link: Direction, columns: &[Column<'_>], graded: bool) -> String {
     for (i, column) in columns.iter().enumerate() {
         let m = column.metric;
         if column.starts {
-            let same: Vec<&Metric> =
-                columns[i..].iter().map(|c| c.metric).take_while(|other| other.group == m.group).collect();
-            let group = html(&m.group);
-            let of = match m.group.as_str() {
-                metric::SOJOURN | metric::LOSSES => format!("{group} {}", link.name()),
-                metric::PACKETS => format!("{group}, both links"),
-                of if of.starts_with("Queue above")
-                    || of.starts_with("Sojourn time in ")
-                    || of == "Mean queue" =>
-                {
+            let same: Vec<&metric::Column> =
+                columns[i..].iter().map(|c| c.metric).take_while(|other| other.title == m.title).collect();
+            let group = html(&m.title);
+            let of = match m.title.as_str() {
+                SOJOURN | LOSSES => format!("{group} {}", link.name()),
+                PACKETS => format!("{group}, both links"),
+                of if of.starts_with("Queue above") || of.starts_with(SOJOURN_IN) || of == "Mean queue" => {
                     format!("{group}, {}", link.name())
                 }
                 _ => group,
             };
             // A unit shared by all columns of a group appears above them; otherwise each column has
             // its own.
-            let shared = if same.iter().all(|other| other.unit == m.unit) { unit(m) } else { String::new() };
+            let shared =
+                if same.iter().all(|other| other.unit() == m.unit()) { unit(m) } else { String::new() };
             let _ = write!(
                 groups,
                 "<th scope=\"colgroup\" colspan=\"{}\" class=\"group\">{of}{shared}</th>",
                 same.len()
             );
         }
-        let alike = columns.iter().filter(|c| c.metric.group == m.group).all(|c| c.metric.unit == m.unit);
+        let alike = columns.iter().filter(|c| c.metric.title == m.title).all(|c| c.metric.unit() == m.unit());
         let _ = write!(
             names,
             "<th scope=\"col\"{}>{}{}</th>",
             if column.starts { " class=\"group\"" } else { "" },
-            html(&m.name),
+            html(m.name()),
             if alike { String::new() } else { unit(m) }
         );
     }
     format!("{groups}</tr>\n{names}</tr>\n</thead>\n")
 }
 
-fn unit(metric: &Metric) -> String {
-    if metric.unit.is_empty() { String::new() } else { format!(", {}", metric.unit) }
+fn unit(metric: &metric::Column) -> String {
+    if metric.unit().is_empty() { String::new() } else { format!(", {}", metric.unit()) }
 }
 
 fn grade(runs: &[&Run]) -> String {
@@ -147,16 +147,16 @@ fn grade(runs: &[&Run]) -> String {
 
 /// The values of a metric for all disciplines at a sweep point.
 struct Column<'a> {
-    metric: &'a Metric,
+    metric: &'a metric::Column,
     starts: bool,
     values: Vec<Option<Spread>>,
     best: Option<String>,
 }
 
 impl<'a> Column<'a> {
-    fn new(metric: &'a Metric, starts: bool, point: &Point<'_>, link: Direction) -> Self {
+    fn new(metric: &'a metric::Column, starts: bool, point: &Point<'_>, link: Direction) -> Self {
         let values: Vec<_> =
-            point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| (metric.of)(r, link)))).collect();
+            point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| metric.value(r, link)))).collect();
         let mut column = Self { metric, starts, values, best: None };
         column.best = column.best_shown();
         column
@@ -165,7 +165,7 @@ impl<'a> Column<'a> {
     /// Returns the best value as displayed; `None` if all are displayed alike.
     fn best_shown(&self) -> Option<String> {
         let present = || self.values.iter().flatten().map(|s| s.mean);
-        let best = match self.metric.better {
+        let best = match self.metric.better() {
             Better::High => present().reduce(f64::max)?,
             Better::Low => present().reduce(f64::min)?,
             Better::Neither => return None,
@@ -175,7 +175,7 @@ impl<'a> Column<'a> {
     }
 
     fn digits(&self, mean: f64) -> usize {
-        match self.metric.digits {
+        match self.metric.digits() {
             Digits::AfterPoint(digits) => digits,
             Digits::Three if mean == 0.0 => 0,
             Digits::Three => decimals(mean),

@@ -9,6 +9,7 @@ pub mod files;
 pub mod hash_key;
 pub mod library;
 pub mod measure;
+pub mod metrics;
 pub mod results;
 pub mod run;
 pub mod runs;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue_sim::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::float;
@@ -171,6 +172,16 @@ pub struct PerDirection<T> {
     pub up: T,
 }
 
+impl<T> PerDirection<T> {
+    /// Returns the value of this direction.
+    pub const fn get(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+}
+
 /// The two directions of the bottleneck.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Bottleneck {
@@ -178,6 +189,17 @@ pub struct Bottleneck {
     pub down: LinkResult,
     /// From the client.
     pub up: LinkResult,
+}
+
+impl Bottleneck {
+    /// Returns the link of this direction.
+    #[must_use]
+    pub const fn link(&self, direction: Direction) -> &LinkResult {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
 }
 
 /// A link in series with the bottleneck.

@@ -1,0 +1,118 @@
+//! The line of one discipline in a table, and numbers as text.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
+use goodqueue_scenario::metrics::{Column, Digits, Metric};
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::summary::Estimate;
+use goodqueue_sim::Direction;
+use goodqueue_tc::brief;
+
+/// The line of one discipline: its runs, one for each seed.
+pub(super) struct Line<'r> {
+    pub(super) runs: Vec<&'r Run>,
+}
+
+pub(super) fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for run in runs {
+        match lines.iter_mut().find(|line| line.runs[0].qdisc == run.qdisc) {
+            Some(line) => line.runs.push(run),
+            None => lines.push(Line { runs: vec![run] }),
+        }
+    }
+    lines
+}
+
+impl Line<'_> {
+    /// The discipline; a long line of tc's takes several of the table.
+    pub(super) fn name(&self) -> Cell {
+        let mut lines = vec![String::new()];
+        for word in brief(&self.runs[0].qdisc).split(' ') {
+            match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
+                Some(line) if line.is_empty() => line.push_str(word),
+                Some(line) => line.extend([" ", word]),
+                None => lines.push(format!("  {word}")),
+            }
+        }
+        Cell::new(lines.join("\n"))
+    }
+
+    /// The numbers of a column, between slashes.
+    pub(super) fn cell(&self, column: &Column<'_>) -> Cell {
+        let shown = column.parts.iter().map(|part| {
+            let digits = part.0.terminal.unwrap_or(Digits::Three);
+            if part.0.interval {
+                self.estimated(|run| value(run, *part), |value| show(Some(value), digits))
+            } else {
+                show(self.mean(|run| value(run, *part)), digits)
+            }
+        });
+        Cell::new(shown.collect::<Vec<_>>().join("/"))
+    }
+
+    /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
+    fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
+        match values.and_then(|values| Estimate::of(&values)) {
+            Some(Estimate { mean, ci95: Some(half), .. }) => format!("{}±{}", show(mean), show(half)),
+            Some(Estimate { mean, ci95: None, .. }) => show(mean),
+            None => "–".to_owned(),
+        }
+    }
+
+    /// Mean over the seeds; `None` if any run has no such figure.
+    pub(super) fn mean(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
+        values.map(|values| values.iter().sum::<f64>() / count(values.len() as u64))
+    }
+}
+
+/// A metric of a run in one direction.
+pub(super) fn value(run: &Run, (metric, direction): (&Metric, Direction)) -> Option<f64> {
+    (metric.of)(run, direction)
+}
+
+fn show(value: Option<f64>, digits: Digits) -> String {
+    match digits {
+        Digits::Three => three_figures(value),
+        Digits::AfterPoint(digits) => number(value, digits),
+    }
+}
+
+pub(super) fn plain_table() -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+/// Aligns all columns but the first to the right.
+pub(super) fn align(table: &mut Table) {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+pub(super) const fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// What a person can compare at a glance: 843, 84.3, 8.43, 0.84.
+fn three_figures(value: Option<f64>) -> String {
+    let digits = match value {
+        Some(value) if value >= 99.95 => 0,
+        Some(value) if value >= 9.995 => 1,
+        _ => 2,
+    };
+    number(value, digits)
+}
+
+pub(super) fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+}
+
+/// Columns for the name of a discipline: the rest of the table has 100 at most.
+const WIDEST_NAME: usize = 42;

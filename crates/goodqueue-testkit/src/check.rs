@@ -65,9 +65,11 @@ impl Known {
             Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),
             _ => None,
         };
+        // Linux's fq_pie counts arrivals beyond its memory limit, but drops none of them.
+        let only_counts = config.kind().name == "fq_pie" && settings.choice("variant") == Some("linux");
         let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
-        let strict =
-            ["limit", MEMORY_LIMIT].into_iter().filter(|name| *name != MEMORY_LIMIT || batched.is_none());
+        let memory = (batched.is_none() && !only_counts).then_some(MEMORY_LIMIT);
+        let strict = ["limit"].into_iter().chain(memory);
         Self {
             limits: strict.filter_map(limit).collect(),
             batched,

@@ -13,7 +13,7 @@ pub const NOT_CONCEALED: f64 = 4.3;
 /// R for a delay from mouth to ear in seconds and a share of packets lost at random, from 0 to 1.
 ///
 /// ```
-/// use crate::emodel::{CONCEALED, mos, rating};
+/// use goodqueue_scenario::emodel::{CONCEALED, mos, rating};
 ///
 /// let call = rating(0.100, 0.01, CONCEALED);
 /// assert!((call - 87.2).abs() < 0.05 && (mos(call) - 4.26).abs() < 0.005);

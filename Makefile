@@ -14,7 +14,7 @@ MODELS ?= 50
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: pages package package-build numbers score validation recordings speed page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -27,7 +27,7 @@ help:
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
-	@echo "make numbers  measure claims, real systems, recordings and speed again, and write docs/numbers.md"
+	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
 	@echo "make screenshot  the picture in the README, with chromium"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
@@ -142,7 +142,7 @@ deviations: pages build
 
 # docs/numbers.md, from new measurements: about half an hour. A claim that does not reproduce and a value that differs
 # are results, not errors.
-numbers: score validation recordings speed page
+numbers: score validation recordings page
 
 score: build
 	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json crates/goodqueue-papers/papers/verdicts.json || test $$? -eq 1
@@ -152,9 +152,6 @@ validation: build
 
 recordings: build
 	$(GOODQUEUE) replay --compare --json docs/measured/replay.json crates/goodqueue-testkit/recordings*/*.jsonl.gz
-
-speed: toolchain
-	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator -- --json $(CURDIR)/docs/measured/speed.json
 
 page: toolchain
 	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers

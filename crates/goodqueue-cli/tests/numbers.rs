@@ -64,7 +64,6 @@ fn page() -> String {
     real_systems(&mut text);
     recordings(&mut text);
     instructions(&mut text);
-    speed(&mut text);
     text
 }
 
@@ -175,28 +174,6 @@ fn instructions(text: &mut String) {
     for (name, count) in pairs.into_iter().chain(table("simulation")) {
         let name = if name == "S1" { "whole simulation".to_owned() } else { name };
         row(text, &[&name, &count]);
-    }
-}
-
-/// Simulated packets per second, from `make speed`.
-fn speed(text: &mut String) {
-    text.push_str(
-        "\n## Speed\n\nSpeed of the simulator on one core of the machine named below. `make bench` prints the values of your \
-         machine.\n",
-    );
-    let speed = measured("speed.json");
-    let _ = writeln!(text, "\nMachine: {}.\n", string(&speed, "machine"));
-    text.push_str("| simulation | million packets per second | ns per packet |\n|---|---|---|\n");
-    for run in speed["runs"].as_array().expect("a list of runs") {
-        let number = |key: &str| run[key].as_f64().expect("a number");
-        row(
-            text,
-            &[
-                &string(run, "simulation"),
-                &format!("{:.2}", number("packets_per_s") / 1e6),
-                &format!("{:.0}", number("ns_per_packet")),
-            ],
-        );
     }
 }
 

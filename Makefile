@@ -100,6 +100,7 @@ build: toolchain
 
 format: toolchain
 	$(CARGO) fmt --all --check
+	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates fuzz -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings

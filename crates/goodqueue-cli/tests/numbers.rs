@@ -1,7 +1,9 @@
-//! `docs/numbers.md` is generated from measurements that commands wrote, and no other page states them.
+//! `docs/numbers.md` is generated from measurements that commands wrote, and no other page states
+//! them.
 //!
-//! `make numbers` measures again and writes the page. Without `UPDATE` this test compares the page with the files, and
-//! the files with the present claims, set-ups and recordings, so that neither gets stale unnoticed.
+//! `make numbers` measures again and writes the page. Without `UPDATE` this test compares the page
+//! with the files, and the files with the present claims, set-ups and recordings, so that neither
+//! gets stale unnoticed.
 
 #![allow(missing_docs)]
 
@@ -50,7 +52,8 @@ fn every_claim_set_up_and_recording_has_been_measured() {
     assert_same("recordings", "make recordings", &replayed, &recordings);
 }
 
-/// Both sets are equal; otherwise the error names the difference and the command that measures again.
+/// Both sets are equal; otherwise the error names the difference and the command that measures
+/// again.
 fn assert_same(what: &str, command: &str, measured: &BTreeSet<String>, present: &BTreeSet<String>) {
     let difference: Vec<_> = measured.symmetric_difference(present).collect();
     assert!(difference.is_empty(), "measured and present {what} differ: {difference:?}; run `{command}`");
@@ -119,7 +122,8 @@ fn real_systems(text: &mut String) {
     }
 }
 
-/// The system that a set-up was recorded on. Set-ups of single flows name it, as in `flow/linux-3.14/cubic`.
+/// The system that a set-up was recorded on. Set-ups of single flows name it, as in
+/// `flow/linux-3.14/cubic`.
 fn system(set_up: &validate::SetUp) -> &str {
     match set_up.name().split('/').collect::<Vec<_>>()[..] {
         ["flow", "linux", ..] => "Linux 6.1.192",

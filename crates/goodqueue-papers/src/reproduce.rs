@@ -1,8 +1,9 @@
 //! The experiments of papers, and what comes out of them beside what the papers say.
 //!
-//! A claim is data: `papers/NAME/claims.toml` says what a paper states, in which runs it shows, and what must hold
-//! ([`paper`] has the format, [`expression`] the language of checks). The runs that the claims asked for need are
-//! collected first, so that claims share them, and kept in a [`Store`], so that what was interrupted goes on where it was.
+//! A claim is data: `papers/NAME/claims.toml` says what a paper states, in which runs it shows, and
+//! what must hold ([`paper`] has the format, [`expression`] the language of checks). The runs that
+//! the claims asked for need are collected first, so that claims share them, and kept in a
+//! [`Store`], so that what was interrupted goes on where it was.
 
 pub mod details;
 pub mod evidence;
@@ -42,7 +43,8 @@ pub struct Plan<'p> {
     claims: Vec<&'p Claim>,
     /// Scenarios with the number of runs up to their last one, and what is counted in these.
     scenarios: Vec<(usize, PointRuns, Wanted)>,
-    /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the experiment varies it).
+    /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the
+    /// experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
 }
 
@@ -272,7 +274,8 @@ impl<'p> Plan<'p> {
         self.scenarios.last().map_or(0, |scenario| scenario.0)
     }
 
-    /// Runs what is needed, `threads` at the same time (0: as many as there are processors). `None`: it was cancelled.
+    /// Runs what is needed, `threads` at the same time (0: as many as there are processors).
+    /// `None`: it was cancelled.
     ///
     /// # Errors
     /// A run that is impossible, or a store that cannot be written.
@@ -298,7 +301,8 @@ impl<'p> Plan<'p> {
         Ok(Some(evidence))
     }
 
-    /// The metrics of the paper, experiment by experiment: those that all have, then those that some have.
+    /// The metrics of the paper, experiment by experiment: those that all have, then those that
+    /// some have.
     #[must_use]
     pub fn metrics(&self, evidence: &Evidence<'_>) -> Vec<MetricsTable> {
         let mut tables: Vec<MetricsTable> = Vec::new();
@@ -428,7 +432,8 @@ fn in_words(findings: &[Finding]) -> String {
     }))
 }
 
-/// What the checks come to by the figures of a real system: which one, and how many hold of those that it has figures for.
+/// What the checks come to by the figures of a real system: which one, and how many hold of those
+/// that it has figures for.
 #[must_use]
 pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
     let known = checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?)));
@@ -436,8 +441,8 @@ pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
     Some((of, counted(known.map(|(check, real)| (check, real.holds, real.values.as_slice(), None)))))
 }
 
-/// Checks with whether they hold, their values and an interval: how many hold, and the values of those that do not, or of
-/// all if they are few.
+/// Checks with whether they hold, their values and an interval: how many hold, and the values of
+/// those that do not, or of all if they are few.
 fn counted<'c>(checks: impl Iterator<Item = (&'c str, bool, &'c [f64], Option<String>)> + Clone) -> String {
     let (all, holding) = (checks.clone().count(), checks.clone().filter(|(_, holds, ..)| *holds).count());
     let mut words = format!("{holding} of {all} hold");
@@ -501,8 +506,8 @@ pub fn score(results: &[ClaimResult]) -> Vec<(String, usize, usize, usize)> {
     scores
 }
 
-/// The claims that `words` ask for: papers, ids, or beginnings of ids; all of them if there are none. Each paper's claims
-/// are in the paper's order.
+/// The claims that `words` ask for: papers, ids, or beginnings of ids; all of them if there are
+/// none. Each paper's claims are in the paper's order.
 ///
 /// # Errors
 /// A word that means nothing.
@@ -542,7 +547,8 @@ pub fn select<'p>(
 const FEW_CHECKS: usize = 3;
 /// Said where a figure was to be measured and no run had a sample of it.
 const NO_SAMPLE: &str = "no sample";
-/// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers that ask for them.
+/// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers
+/// that ask for them.
 const SPIKE_STEP: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! Comparison with what others measured: the same set-ups simulated, figure by figure.
 //!
-//! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue disciplines and TCP on the
-//! set-ups of the articles, and on lines that no article has and nothing here but `bbr` was adjusted to; Linux 3.14
-//! with voice beside loads, and Linux 3.2 with loads; single flows of all three kernels and ns-2 in full; ns-2.35 on two articles' experiments, and some runs of one of them packet by
-//! packet; ns-3.44 on WiFi channels. Each says
-//! what was run, and per figure its mean and, where there were seeds, its standard deviation over them.
+//! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue
+//! disciplines and TCP on the set-ups of the articles, and on lines that no article has and nothing
+//! here but `bbr` was adjusted to; Linux 3.14 with voice beside loads, and Linux 3.2 with loads;
+//! single flows of all three kernels and ns-2 in full; ns-2.35 on two articles' experiments, and
+//! some runs of one of them packet by packet; ns-3.44 on WiFi channels. Each says what was run, and
+//! per figure its mean and, where there were seeds, its standard deviation over them.
 //!
-//! **When a figure agrees.** Within two standard deviations of the reference's seeds (of load transients, of which the
-//! reference has one set of a hundred random starts: of ten such sets simulated), or within a share of the reference,
-//! whichever is wider: 5 % of goodput, bytes and utilisation, 10 % of everything else. The mean over as many seeds as the
-//! reference had is compared. A window agrees if at every step of 20 ms it is within 10 % in the mean; a run packet by
-//! packet if each comes, leaves or is dropped at the same microsecond.
+//! **When a figure agrees.** Within two standard deviations of the reference's seeds (of load
+//! transients, of which the reference has one set of a hundred random starts: of ten such sets
+//! simulated), or within a share of the reference, whichever is wider: 5 % of goodput, bytes and
+//! utilisation, 10 % of everything else. The mean over as many seeds as the reference had is
+//! compared. A window agrees if at every step of 20 ms it is within 10 % in the mean; a run packet
+//! by packet if each comes, leaves or is dropped at the same microsecond.
 
 mod articles;
 pub mod flow;
@@ -56,8 +58,8 @@ pub struct Row {
     pub unit: String,
     /// Mean of the reference.
     pub reference: f64,
-    /// Its standard deviation over seeds; 0: not known. Of load transients, whose reference is one set of random starts: that
-    /// between such sets in the simulation.
+    /// Its standard deviation over seeds; 0: not known. Of load transients, whose reference is one
+    /// set of random starts: that between such sets in the simulation.
     pub reference_sd: f64,
     /// What was simulated, mean over seeds; `None`: nothing came out.
     pub simulated: Option<f64>,

@@ -1,5 +1,5 @@
-//! The quick part of what `goodqueue validate` compares: single flows against the kernel and ns-2, and the delays of one
-//! article's experiment.
+//! The quick part of what `goodqueue validate` compares: single flows against the kernel and ns-2,
+//! and the delays of one article's experiment.
 
 use goodqueue_papers::validate::{self, Row};
 

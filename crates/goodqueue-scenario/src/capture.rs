@@ -1,8 +1,8 @@
 //! Recorded packets: when each came and how long it was, from a pcap or pcapng file.
 //!
-//! Only IP packets count, over Ethernet (VLAN tags included), Linux's cooked link layer, a loopback or no link layer; their
-//! length is that of the IP header, so that a file cut to the headers (`tcpdump -s 64`) will do. What they carry is not
-//! looked at.
+//! Only IP packets count, over Ethernet (VLAN tags included), Linux's cooked link layer, a loopback
+//! or no link layer; their length is that of the IP header, so that a file cut to the headers
+//! (`tcpdump -s 64`) will do. What they carry is not looked at.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -28,7 +28,8 @@ impl PacketCapture {
     /// Reads the file at `path`; with a `source`, only what comes from this address.
     ///
     /// # Errors
-    /// The file cannot be read, is cut, is no recording of packets, or holds no IP packet (from there).
+    /// The file cannot be read, is cut, is no recording of packets, or holds no IP packet (from
+    /// there).
     pub fn load(path: &Path, source: Option<IpAddr>) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let open = |error: std::io::Error| {
@@ -83,7 +84,8 @@ impl PacketCapture {
         &self.packets
     }
 
-    /// Time after which the recording may begin again: its length, and one mean gap. `None` if it takes no time.
+    /// Time after which the recording may begin again: its length, and one mean gap. `None` if it
+    /// takes no time.
     #[must_use]
     pub fn period(&self) -> Option<Duration> {
         let span = self.packets.last()?.0;
@@ -113,8 +115,8 @@ impl ByteOrder {
         }
     }
 
-    /// Whether the block at the start of `data` declares fewer bytes than an empty block has. pcap-parser 0.17
-    /// subtracts them without a check.
+    /// Whether the block at the start of `data` declares fewer bytes than an empty block has.
+    /// pcap-parser 0.17 subtracts them without a check.
     fn block_is_too_short(self, data: &[u8]) -> bool {
         let Some(length) = data.get(4..8).and_then(|bytes| bytes.try_into().ok()) else { return false };
         let length = match self {
@@ -215,7 +217,8 @@ impl Found {
         let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(units);
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
         let since = nanos.saturating_sub(*self.first.get_or_insert(nanos));
-        // Times of several interfaces, or after the clock was set, may go back: such a packet comes with the one before.
+        // Times of several interfaces, or after the clock was set, may go back: such a packet comes
+        // with the one before.
         let last = self.packets.last().map_or(Duration::ZERO, |packet| packet.0);
         self.packets.push((Duration::from_nanos(since).max(last), bytes));
         Ok(())
@@ -239,7 +242,8 @@ impl Found {
     }
 }
 
-/// Bytes of the link header in front of what should be an IP packet; `None` for a link type that is not known.
+/// Bytes of the link header in front of what should be an IP packet; `None` for a link type that is
+/// not known.
 fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
     Some(match link.0 {
         0 | 108 => 4,
@@ -258,8 +262,9 @@ fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
     })
 }
 
-/// Length and source of the IP packet; `whole` is the length of the frame without its link header, for headers that do not say
-/// (those of segments that the device cuts). `None` if it is no IP packet. ARP and the like fail the test of the version.
+/// Length and source of the IP packet; `whole` is the length of the frame without its link header,
+/// for headers that do not say (those of segments that the device cuts). `None` if it is no IP
+/// packet. ARP and the like fail the test of the version.
 fn ip_packet(data: &[u8], whole: usize) -> Option<(u32, IpAddr)> {
     let be16 = |at: usize| Some(u32::from(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?)));
     let said = |bytes: u32| if bytes == 0 { u32::try_from(whole).unwrap_or(u32::MAX) } else { bytes };

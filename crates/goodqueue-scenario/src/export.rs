@@ -1,7 +1,8 @@
-//! Time series in the formats of other programs: Flent's data files, Parquet, CSV; and every packet, see [`packets`].
+//! Time series in the formats of other programs: Flent's data files, Parquet, CSV; and every
+//! packet, see [`packets`].
 //!
-//! A file of Flent holds one run, so several runs become several files. A Parquet or CSV file holds all of them as one long
-//! table, see [`samples`].
+//! A file of Flent holds one run, so several runs become several files. A Parquet or CSV file holds
+//! all of them as one long table, see [`samples`].
 
 pub mod csv;
 pub mod flent;
@@ -63,8 +64,8 @@ impl Format {
         }
     }
 
-    /// The files that hold the series of `results`, and what is in them: `path` itself, or of several runs in Flent's format
-    /// one beside it for each.
+    /// The files that hold the series of `results`, and what is in them: `path` itself, or of
+    /// several runs in Flent's format one beside it for each.
     ///
     /// # Errors
     /// Results without series.
@@ -112,7 +113,8 @@ fn names_of(path: &Path, end: &str, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Dia
     Ok(names(path, end, &labels.collect::<Vec<_>>()))
 }
 
-/// A name for each run: `path`, which ends with `end`, or if there are several with discipline, point of the sweep and seed in it.
+/// A name for each run: `path`, which ends with `end`, or if there are several with discipline,
+/// point of the sweep and seed in it.
 fn names(path: &Path, end: &str, runs: &[Label<'_>]) -> Vec<PathBuf> {
     if runs.len() < 2 {
         return runs.iter().map(|_| path.to_owned()).collect();

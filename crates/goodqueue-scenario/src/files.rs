@@ -1,8 +1,9 @@
 //! Files that appear whole or not at all.
 //!
-//! A result is written to a temporary file in the folder of its final place, which then takes the name. Where the system
-//! has nameless files the temporary file is one, and a process that is killed leaves nothing behind. Elsewhere the file is
-//! called `.goodqueue-...` and is locked while its writer lives; the next start removes those that nobody holds.
+//! A result is written to a temporary file in the folder of its final place, which then takes the
+//! name. Where the system has nameless files the temporary file is one, and a process that is
+//! killed leaves nothing behind. Elsewhere the file is called `.goodqueue-...` and is locked while
+//! its writer lives; the next start removes those that nobody holds.
 //!
 //! Devices, FIFOs and the like cannot appear whole: they are opened and written to.
 
@@ -23,8 +24,9 @@ pub use results::check_result;
 pub use target::Identity;
 pub(crate) use temporary::remove_stale;
 
-/// A file that is written piece by piece: under its own name it appears when it is finished, whole; until then, and if it never
-/// is, there is a temporary file at most. What is no file in a folder (a device, a FIFO) gets the pieces as they come.
+/// A file that is written piece by piece: under its own name it appears when it is finished, whole;
+/// until then, and if it never is, there is a temporary file at most. What is no file in a folder
+/// (a device, a FIFO) gets the pieces as they come.
 #[derive(Debug)]
 pub struct Growing(BufWriter<Unfinished>);
 
@@ -38,11 +40,13 @@ impl Growing {
     /// Begins a file.
     ///
     /// # Errors
-    /// The folder cannot be written, or `path` is a directory or belongs to somebody else in a folder that all may write.
+    /// The folder cannot be written, or `path` is a directory or belongs to somebody else in a
+    /// folder that all may write.
     pub fn create(path: &Path) -> io::Result<Self> {
         let unfinished = match Target::of(path)? {
             Target::File(place) => Unfinished::Temporary(Temporary::for_place(place)?),
-            // A pipe or a terminal ignores where to write; a file that standard output leads to continues at its end.
+            // A pipe or a terminal ignores where to write; a file that standard output leads to
+            // continues at its end.
             Target::Stream(path) => Unfinished::Stream(File::options().append(true).open(path)?),
         };
         Ok(Self(BufWriter::new(unfinished)))
@@ -87,8 +91,9 @@ impl Write for Unfinished {
     }
 }
 
-/// Writes `contents` to `path`: whatever happens, there is never a half-written file of that name. A symbolic link stays,
-/// and the file that it leads to is replaced. A file that is replaced keeps its mode, and its owner where that is allowed.
+/// Writes `contents` to `path`: whatever happens, there is never a half-written file of that name.
+/// A symbolic link stays, and the file that it leads to is replaced. A file that is replaced keeps
+/// its mode, and its owner where that is allowed.
 ///
 /// # Errors
 /// As [`Growing`].
@@ -96,7 +101,8 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, true)
 }
 
-/// The same without waiting for the disk: after a power failure the file may be there and empty. For what can be made again.
+/// The same without waiting for the disk: after a power failure the file may be there and empty.
+/// For what can be made again.
 pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, false)
 }
@@ -118,7 +124,8 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
             if place.exists() {
                 system::may_write(&place)?;
             }
-            // A temporary file in the same folder is what gets the name: if it can be made, so can the result.
+            // A temporary file in the same folder is what gets the name: if it can be made, so can
+            // the result.
             Temporary::for_place(place).map(drop)
         }
         // A FIFO that nobody reads yet would block here.

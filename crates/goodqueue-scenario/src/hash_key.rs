@@ -1,5 +1,6 @@
-//! The key that a run mixes into the salt of a queue's hash, so that flows that collide under one discipline, or at one point of
-//! a sweep, do not collide under all. docs/REPRODUCIBILITY.md tells how.
+//! The key that a run mixes into the salt of a queue's hash, so that flows that collide under one
+//! discipline, or at one point of a sweep, do not collide under all. docs/REPRODUCIBILITY.md tells
+//! how.
 
 use std::collections::BTreeMap;
 

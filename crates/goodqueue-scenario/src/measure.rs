@@ -141,8 +141,8 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
     }
 }
 
-/// The letter that people know from speed tests, for the mean latency that load adds: A+ below 5 ms, A 30, B 60, C 200,
-/// D 400, F.
+/// The letter that people know from speed tests, for the mean latency that load adds: A+ below 5
+/// ms, A 30, B 60, C 200, D 400, F.
 #[must_use]
 pub fn grade(induced_s: f64) -> &'static str {
     match induced_s {
@@ -155,8 +155,8 @@ pub fn grade(induced_s: f64) -> &'static str {
     }
 }
 
-/// Jain's index of fairness: (Σx)² / (nΣx²), 1 for equal shares, 1/n if one has all. `None` for fewer than two shares or
-/// if nobody got anything.
+/// Jain's index of fairness: (Σx)² / (nΣx²), 1 for equal shares, 1/n if one has all. `None` for
+/// fewer than two shares or if nobody got anything.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -321,8 +321,8 @@ fn drops(link: &LinkOutcome) -> BTreeMap<String, u64> {
     occurred.map(|why| (why.name().to_owned(), link.drops[why.index()])).collect()
 }
 
-/// All queues as tc prints those of several devices: the bottleneck's two are `down` and `up`, those of a hop have its name
-/// in front.
+/// All queues as tc prints those of several devices: the bottleneck's two are `down` and `up`,
+/// those of a hop have its name in front.
 fn tc_stats(
     config: &Config,
     outcome: &Outcome,
@@ -377,7 +377,8 @@ fn answered(pings: &[RoundTrip]) -> Vec<f64> {
     pings.iter().filter_map(|ping| ping.time).map(seconds).collect()
 }
 
-/// No answer, although there would have been 10 s for it before the run ended (those sent later may be on their way).
+/// No answer, although there would have been 10 s for it before the run ended (those sent later may
+/// be on their way).
 fn is_lost(ping: &RoundTrip, config: &Config) -> bool {
     let end = Instant::ZERO + config.duration;
     ping.time.is_none() && end.since(ping.sent_at) > Duration::from_secs(10).min(config.duration)

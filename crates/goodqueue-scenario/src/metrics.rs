@@ -1,8 +1,8 @@
 //! The catalogue of metrics.
 //!
-//! A metric is a number of a run with its name, its unit, the better end, and its digits. The tables
-//! of the terminal, the report and the documentation iterate over this catalogue, so that a new
-//! metric is one entry here. A metric that the runs do not hold yet is measured in
+//! A metric is a number of a run with its name, its unit, the better end, and its digits. The
+//! tables of the terminal, the report and the documentation iterate over this catalogue, so that a
+//! new metric is one entry here. A metric that the runs do not hold yet is measured in
 //! [`measure`](crate::measure) first; the summary over seeds and the exports then contain it, too.
 
 use std::fmt::Write as _;
@@ -76,8 +76,8 @@ impl Table {
     pub const ALL: [Self; 5] = [Self::Main, Self::Losses, Self::Spikes, Self::Queues, Self::Air];
 }
 
-/// How a group shows the two directions. The terminal shows both: as one column if the group has one
-/// metric, otherwise as a column each. The report has one number.
+/// How a group shows the two directions. The terminal shows both: as one column if the group has
+/// one metric, otherwise as a column each. The report has one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sides {
     /// There is one value for both.
@@ -154,7 +154,8 @@ impl Group {
 }
 
 impl<'g> Column<'g> {
-    /// Returns the parts by which live runs are compared with simulated ones, as columns of their own.
+    /// Returns the parts by which live runs are compared with simulated ones, as columns of their
+    /// own.
     pub fn compared(&self) -> impl Iterator<Item = Column<'g>> {
         let mut lines = self.heading.split('\n');
         let name = lines.next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! The result of runs, as written to JSON and drawn by the report.
 //!
-//! Units are SI base units: seconds, bits per second, bytes. Names are stable. A figure for which there is no sample
-//! is `null`, never 0.
+//! Units are SI base units: seconds, bits per second, bytes. Names are stable. A figure for which
+//! there is no sample is `null`, never 0.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub struct Results {
     pub scenario: serde_json::Value,
     /// One entry per discipline, sweep point and seed, in that order.
     pub runs: Vec<Run>,
-    /// Mean and confidence interval of every figure over the seeds, for each discipline and sweep point; absent with one
-    /// seed.
+    /// Mean and confidence interval of every figure over the seeds, for each discipline and sweep
+    /// point; absent with one seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summary: Vec<crate::summary::Aggregate>,
 }
@@ -41,7 +41,8 @@ pub struct Run {
     pub duration_s: f64,
     /// The two directions of the bottleneck.
     pub bottleneck: Bottleneck,
-    /// The links in series with it, in the order from the servers to the clients; absent without any.
+    /// The links in series with it, in the order from the servers to the clients; absent without
+    /// any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<HopResult>,
     /// The WiFi channel; absent without one.
@@ -49,7 +50,8 @@ pub struct Run {
     pub wifi: Option<WifiResult>,
     /// Every flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// Groups of short transfers: tables of the scenario with several TCP flows of given size; absent without any.
+    /// Groups of short transfers: tables of the scenario with several TCP flows of given size;
+    /// absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupResult>,
     /// Sum of the goodput of all flows over TCP per direction.
@@ -57,32 +59,35 @@ pub struct Run {
     /// The same of each kind of flow, over TCP or not.
     #[serde(default)]
     pub goodput_by_kind: BTreeMap<String, PerDirection<f64>>,
-    /// Flow completion times: of sized TCP flows and of the transfers of users; web pages are under `probes`. Absent without
-    /// such traffic.
+    /// Flow completion times: of sized TCP flows and of the transfers of users; web pages are under
+    /// `probes`. Absent without such traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Transfers>,
     /// Ping round-trip time less the base round-trip time, over all pings.
     pub induced_latency_s: Summary,
-    /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200, D 400, F above.
+    /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200,
+    /// D 400, F above.
     pub grade: Option<String>,
     /// What the probes saw.
     pub probes: Probes,
     /// Jain's indices.
     pub fairness: Fairness,
-    /// Share of the TCP flows without end that lose packets in the same congestion period, mean over the periods (RFC 7928
-    /// §2.4): 1 if all slow down together, 1/n if one at a time. A period begins with a drop and lasts for the longest base
-    /// round-trip time of these flows. `null` without a drop, or with fewer than two such flows.
+    /// Share of the TCP flows without end that lose packets in the same congestion period, mean
+    /// over the periods (RFC 7928 §2.4): 1 if all slow down together, 1/n if one at a time. A
+    /// period begins with a drop and lasts for the longest base round-trip time of these flows.
+    /// `null` without a drop, or with fewer than two such flows.
     #[serde(default)]
     pub loss_synchronization: PerDirection<Option<f64>>,
     /// The share of flows over TCP in the bytes delivered by all flows.
     pub tcp_share: Option<f64>,
-    /// Probes that a hash put into one queue with another flow: the delays that they measured are not those of a flow by itself.
-    /// Absent if there was none.
+    /// Probes that a hash put into one queue with another flow: the delays that they measured are
+    /// not those of a flow by itself. Absent if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_queues: Vec<SharedQueue>,
     /// What the run cost.
     pub engine: Engine,
-    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON unless asked for.
+    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON
+    /// unless asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc_stats: Option<Vec<serde_json::Value>>,
     /// Time series and distributions; left out of JSON unless asked for.
@@ -105,7 +110,8 @@ impl Run {
         crate::measure::exact_summary(&times?).max
     }
 
-    /// Loss events of a TCP flow `down` or `up`, mean over these flows; `None` without any, or if nobody watched.
+    /// Loss events of a TCP flow `down` or `up`, mean over these flows; `None` without any, or if
+    /// nobody watched.
     #[must_use]
     pub fn loss_events(&self, direction: &str) -> Option<f64> {
         let events: Option<Vec<f64>> =
@@ -122,8 +128,9 @@ impl Run {
         (events > 0.0).then(|| packets / events)
     }
 
-    /// The queues beside those of the bottleneck: what they are called, and the time in them, down and up. Those of hops,
-    /// then the one of the WiFi channel; what takes no time at all is left out.
+    /// The queues beside those of the bottleneck: what they are called, and the time in them, down
+    /// and up. Those of hops, then the one of the WiFi channel; what takes no time at all is left
+    /// out.
     #[must_use]
     pub fn other_queues(&self) -> Vec<(&str, PerDirection<&Summary>)> {
         let hops = self.hops.iter().map(|hop| {
@@ -145,8 +152,8 @@ impl Run {
     }
 }
 
-/// A probe (a ping, a call) whose packets waited in one queue with those of another flow, under a discipline that keeps flows
-/// apart by a hash.
+/// A probe (a ping, a call) whose packets waited in one queue with those of another flow, under a
+/// discipline that keeps flows apart by a hash.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SharedQueue {
     /// The probe, by its number.
@@ -229,7 +236,8 @@ pub struct WifiResult {
 pub struct WifiQueueResult {
     /// The discipline, every parameter in tc's grammar; absent where the MAC queues.
     pub qdisc: Option<String>,
-    /// Bits of packets, link header included, that arrived over the air per second; a packet counts when it arrives.
+    /// Bits of packets, link header included, that arrived over the air per second; a packet counts
+    /// when it arrives.
     pub throughput_bps: f64,
     /// Time that packets spent in this queue; what follows in the driver and the air is not in it.
     pub sojourn_s: Summary,
@@ -242,7 +250,8 @@ pub struct WifiQueueResult {
 }
 
 impl WifiResult {
-    /// Jain's index of the airtime of the stations; `None` with fewer than two, or if none sent anything.
+    /// Jain's index of the airtime of the stations; `None` with fewer than two, or if none sent
+    /// anything.
     #[must_use]
     pub fn jain_airtime(&self) -> Option<f64> {
         let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.airtime_share).collect();
@@ -285,17 +294,20 @@ pub struct RadioResult {
 pub struct LinkResult {
     /// The discipline on it, every parameter in tc's grammar.
     pub qdisc: String,
-    /// Mean rate over the time measured (of the schedule or trace, where there is one; a packet on the wire keeps its rate).
+    /// Mean rate over the time measured (of the schedule or trace, where there is one; a packet on
+    /// the wire keeps its rate).
     pub rate_bps: f64,
     /// Throughput as a fraction of that rate, from 0 to 1.
     pub utilization: Option<f64>,
-    /// Bits on the wire per second. A packet that was half sent when the measurement began or ended counts half.
+    /// Bits on the wire per second. A packet that was half sent when the measurement began or ended
+    /// counts half.
     pub throughput_bps: f64,
     /// Time that transmitted packets spent in the queue.
     pub sojourn_s: Summary,
     /// Packets queued: mean over time, and maximum.
     pub queue_packets: MeanMax,
-    /// Mean backlog as a share of the discipline's `limit`, in the unit of that (E\[Q\]/Qmax); `null` if it has none.
+    /// Mean backlog as a share of the discipline's `limit`, in the unit of that (E\[Q\]/Qmax);
+    /// `null` if it has none.
     #[serde(default)]
     pub queue_share: Option<f64>,
     /// How long the queue held more than so many bytes; absent unless asked for.
@@ -376,12 +388,14 @@ pub struct FlowResult {
     pub direction: String,
     /// Base round-trip time.
     pub rtt_s: f64,
-    /// In-order payload per second at the receiver, over the part of the measured time in which the flow was active.
+    /// In-order payload per second at the receiver, over the part of the measured time in which the
+    /// flow was active.
     pub goodput_bps: f64,
     /// In-order payload delivered in the measured time.
     pub bytes_delivered: u64,
-    /// Packets sent in the direction of its data (of a ping, its requests), retransmissions included. Each has arrived, was
-    /// dropped, or is on its way; a copy that a path makes counts nowhere.
+    /// Packets sent in the direction of its data (of a ping, its requests), retransmissions
+    /// included. Each has arrived, was dropped, or is on its way; a copy that a path makes counts
+    /// nowhere.
     pub packets_sent: u64,
     /// Packets in that direction that arrived.
     #[serde(default)]
@@ -398,8 +412,8 @@ pub struct FlowResult {
     /// How its data was lost at queues (RFC 7928 §2.3); `null` if nobody watched, as in a live run.
     #[serde(default)]
     pub losses: Option<FlowLosses>,
-    /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a single TCP connection that
-    /// got so far.
+    /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a
+    /// single TCP connection that got so far.
     #[serde(default)]
     pub startup_s: Option<f64>,
     /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
@@ -421,7 +435,8 @@ pub struct FlowResult {
     pub video: Option<VideoResult>,
 }
 
-/// Packets of a flow in one direction. Each that was sent has arrived, was dropped, or is on its way.
+/// Packets of a flow in one direction. Each that was sent has arrived, was dropped, or is on its
+/// way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FlowPackets {
     /// Sent.
@@ -461,7 +476,8 @@ pub struct GroupResult {
 pub struct FlowLosses {
     /// Dropped per packet sent.
     pub share: Option<f64>,
-    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348 §5.2).
+    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348
+    /// §5.2).
     pub events: u64,
     /// Drops per event: 1 if packets are lost one by one.
     pub packets_per_event: Option<f64>,
@@ -522,13 +538,14 @@ pub struct VoipResult {
     pub loss_pattern: LossPattern,
     /// Time from end to end.
     pub one_way_delay_s: Summary,
-    /// The same less that of the fastest packet of the call (packet delay variation, RFC 5481 §4.2).
+    /// The same less that of the fastest packet of the call (packet delay variation, RFC 5481
+    /// §4.2).
     pub delay_variation_s: Summary,
     /// Interarrival jitter (RFC 3550 §6.4.1), mean over the packets.
     pub jitter_s: Option<f64>,
-    /// Mean opinion score by the E-model (ITU-T G.107) for G.711, 1 to 4.5: of the mean delay one way and the loss, or,
-    /// with a de-jitter buffer, of that buffer's delay and of all packets that are lost or late. Time to encode and to
-    /// collect a packet is not added.
+    /// Mean opinion score by the E-model (ITU-T G.107) for G.711, 1 to 4.5: of the mean delay one
+    /// way and the loss, or, with a de-jitter buffer, of that buffer's delay and of all packets
+    /// that are lost or late. Time to encode and to collect a packet is not added.
     pub mos: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run side by side.
+//! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run
+//! side by side.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -40,8 +41,9 @@ pub struct Job {
     pub key: String,
     /// What is to be counted beside the figures that every run has.
     pub wanted: Wanted,
-    /// Where its packets are to be written, see [`packets::request`](crate::export::packets::request). Such a run is made even if
-    /// its result is there already.
+    /// Where its packets are to be written, see
+    /// [`packets::request`](crate::export::packets::request). Such a run is made even if its result
+    /// is there already.
     pub packets: Vec<PathBuf>,
 }
 
@@ -111,7 +113,8 @@ pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-/// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of time series, if wanted.
+/// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of
+/// time series, if wanted.
 ///
 /// # Errors
 /// A setting that the simulator refuses.
@@ -211,9 +214,9 @@ impl PointRuns {
     }
 }
 
-/// Runs `jobs` on `threads` threads (0: as many as there are processors; never more than there are jobs). The results are in
-/// the order of the jobs; a job that did not finish has none. With a `store`, results that it holds are taken from there, new
-/// ones go there.
+/// Runs `jobs` on `threads` threads (0: as many as there are processors; never more than there are
+/// jobs). The results are in the order of the jobs; a job that did not finish has none. With a
+/// `store`, results that it holds are taken from there, new ones go there.
 ///
 /// # Errors
 /// A job that cannot run, or a store that cannot be written.

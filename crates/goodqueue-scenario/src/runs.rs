@@ -1,5 +1,5 @@
-//! The runs of a scenario with its sweep. Each is made from the scenario when its turn comes, so that memory holds those that
-//! are under way and not all of them.
+//! The runs of a scenario with its sweep. Each is made from the scenario when its turn comes, so
+//! that memory holds those that are under way and not all of them.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -59,11 +59,12 @@ pub struct Runs<'n> {
 }
 
 impl<'n> Runs<'n> {
-    /// The runs of `sweep`, all of whose points are tried. `series`: the step of time series, if wanted.
+    /// The runs of `sweep`, all of whose points are tried. `series`: the step of time series, if
+    /// wanted.
     ///
     /// # Errors
-    /// A point that does not resolve, a setting that the simulator refuses, an option of the command line that changes no
-    /// run, or more flows in all than the results hold.
+    /// A point that does not resolve, a setting that the simulator refuses, an option of the
+    /// command line that changes no run, or more flows in all than the results hold.
     pub fn new(sweep: Sweep<'n>, series: Option<Duration>) -> Result<Self, Diagnostic> {
         let (mut ends, mut flows) = (Vec::with_capacity(sweep.count()), 0u64);
         let mut without_effect: Option<Vec<Diagnostic>> = None;

@@ -1,10 +1,12 @@
-//! Scenarios: one bottleneck, one traffic mix, several queue disciplines; as TOML files, and resolved.
+//! Scenarios: one bottleneck, one traffic mix, several queue disciplines; as TOML files, and
+//! resolved.
 //!
 //! # The format
 //!
-//! A scenario is a TOML file. **Every key may be left out: an empty file is the load of `goodqueue compare` without
-//! arguments** (the Realtime Response Under Load test on a 10/1 Mbit/s line). A key that does not exist is an error.
-//! Rates, times and sizes are text with a unit, read as [`goodqueue_tc::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
+//! A scenario is a TOML file. **Every key may be left out: an empty file is the load of `goodqueue
+//! compare` without arguments** (the Realtime Response Under Load test on a 10/1 Mbit/s line). A
+//! key that does not exist is an error. Rates, times and sizes are text with a unit, read as
+//! [`goodqueue_tc::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
 //!
 //! ```toml
 //! name = "rrul"                 # for file names; default: the name of the file
@@ -115,21 +117,26 @@
 //!
 //! `link.down` and `link.up` take one of
 //! - a rate: `"10mbit"` or `{ rate = "10mbit" }`, above 0;
-//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0 blocks the link; with
-//!   `repeat = "60s"` beside it, it begins again every so often until the run ends;
-//! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file ([`crate::trace`]).
+//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0
+//!   blocks the link; with `repeat = "60s"` beside it, it begins again every so often until the run
+//!   ends;
+//! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file
+//!   ([`crate::trace`]).
 //!
-//! Each of the tables may also say what the device holds below the discipline: `driver = "256p"` (packets, the one being
-//! sent included), `driver = "3028b"` (another packet as long as fewer bytes are in it), `driver = "bql"` (byte queue
-//! limits). Without it the device takes a packet when it can send it.
+//! Each of the tables may also say what the device holds below the discipline: `driver = "256p"`
+//! (packets, the one being sent included), `driver = "3028b"` (another packet as long as fewer
+//! bytes are in it), `driver = "bql"` (byte queue limits). Without it the device takes a packet
+//! when it can send it.
 //!
-//! With `[wifi]` the air is usually slower than `[link]`, which then is the wire behind the access point: the model and what
-//! it leaves out stand in `goodqueue_sim::wifi`. Flows choose their station with `client`.
+//! With `[wifi]` the air is usually slower than `[link]`, which then is the wire behind the access
+//! point: the model and what it leaves out stand in `goodqueue_sim::wifi`. Flows choose their
+//! station with `client`.
 //!
 //! A hop without a rate and with `netem` is a path that loses, delays or reorders:
 //! `qdisc = "netem loss 1% delay 5ms 2ms"`. With `tbf` or `htb` it is a shaper.
 //!
-//! Beside the keys above, each kind of flow has its own. Those over TCP take all keys of `[tcp]` too.
+//! Beside the keys above, each kind of flow has its own. Those over TCP take all keys of `[tcp]`
+//! too.
 //!
 //! ```toml
 //! kind = "tcp"                  # a connection with data one way
@@ -209,28 +216,33 @@
 //! persistent = true             # over one connection; otherwise each time with data has its own
 //! ```
 //!
-//! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`, `{ exponential = "10s" }` (its
-//! mean), `{ pareto = "10s", shape = 1.2 }` (its mean, and the exponent of the tail), or `{ log_normal = "10s", sigma = 1.5 }` (its
-//! median, and the standard deviation of the natural logarithm).
+//! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`,
+//! `{ exponential = "10s" }` (its mean), `{ pareto = "10s", shape = 1.2 }` (its mean, and the
+//! exponent of the tail), or `{ log_normal = "10s", sigma = 1.5 }` (its median, and the standard
+//! deviation of the natural logarithm).
 //!
-//! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow starts run in step, an
-//! artefact that no network has (Floyd & Jacobson 1991, "On traffic phase effects"); and disciplines that draw no random
-//! number would give the same run for every seed. 100 ms (a tenth of the run, if that is less) is two round-trip times.
+//! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow
+//! starts run in step, an artefact that no network has (Floyd & Jacobson 1991, "On traffic phase
+//! effects"); and disciplines that draw no random number would give the same run for every seed.
+//! 100 ms (a tenth of the run, if that is less) is two round-trip times.
 //!
 //! # How much a scenario may ask for
 //!
-//! A scenario makes at most 100,000 runs (points of the sweep times disciplines times seeds) with 5,000,000 flows in all, because
-//! the results of all runs are held until the last one has finished. The runs themselves are made one by one.
+//! A scenario makes at most 100,000 runs (points of the sweep times disciplines times seeds) with
+//! 5,000,000 flows in all, because the results of all runs are held until the last one has
+//! finished. The runs themselves are made one by one.
 //!
-//! The `limit` of a discipline may be as large as in Linux: memory is taken as packets come. All queues and delays of a run
-//! together hold at most 4,000,000 packets, for which Linux would need 9 GB; with more the run ends with an error.
+//! The `limit` of a discipline may be as large as in Linux: memory is taken as packets come. All
+//! queues and delays of a run together hold at most 4,000,000 packets, for which Linux would need 9
+//! GB; with more the run ends with an error.
 //!
 //! # Reading one
 //!
-//! [`Document`] is the file with what the command line changes in it ([`Overrides`], [`Document::set`]).
-//! [`Document::resolve`] fills in defaults, reads units and traces, checks ranges, and gives a [`Scenario`], plain data
-//! for whoever runs it. [`crate::sweep::expand`] gives one for each point of the sweep. [`Scenario::to_json`] is the
-//! resolved scenario in this same format, so that what a result file holds can be run again.
+//! [`Document`] is the file with what the command line changes in it ([`Overrides`],
+//! [`Document::set`]). [`Document::resolve`] fills in defaults, reads units and traces, checks
+//! ranges, and gives a [`Scenario`], plain data for whoever runs it. [`crate::sweep::expand`] gives
+//! one for each point of the sweep. [`Scenario::to_json`] is the resolved scenario in this same
+//! format, so that what a result file holds can be run again.
 
 mod document;
 mod drawn;
@@ -358,7 +370,8 @@ pub struct Hop {
     pub down: LinkEnd,
     /// From the client.
     pub up: LinkEnd,
-    /// Propagation delay to the next hop towards the bottleneck, each way; a part of the flows' round-trip time.
+    /// Propagation delay to the next hop towards the bottleneck, each way; a part of the flows'
+    /// round-trip time.
     pub delay: Duration,
     /// Its disciplines.
     pub qdisc: HopQdisc,
@@ -387,7 +400,8 @@ pub enum HopQdisc {
 pub struct LinkEnd {
     /// How fast it is.
     pub rate: LinkRate,
-    /// The queue of the device below the discipline; `None`: the device takes a packet when it can send it.
+    /// The queue of the device below the discipline; `None`: the device takes a packet when it can
+    /// send it.
     pub driver: Option<Driver>,
 }
 
@@ -424,7 +438,8 @@ pub struct FlowGroup {
     pub together: bool,
     /// End, since the beginning of the run; `None`: with the run, or the transfer.
     pub stop: Option<Duration>,
-    /// Base round-trip time of the first of them, and by how much that of each other is longer than of the one before it.
+    /// Base round-trip time of the first of them, and by how much that of each other is longer than
+    /// of the one before it.
     pub rtt: Duration,
     /// See `rtt`.
     pub rtt_step: Duration,
@@ -503,8 +518,8 @@ pub struct Flow<'s> {
 }
 
 impl Scenario {
-    /// The default load on a line of these rates and this base round-trip time: 4 TCP flows each way and a ping, 60 s,
-    /// the six default disciplines.
+    /// The default load on a line of these rates and this base round-trip time: 4 TCP flows each
+    /// way and a ping, 60 s, the six default disciplines.
     ///
     /// # Errors
     /// A rate of 0, or a round-trip time above an hour.
@@ -516,8 +531,8 @@ impl Scenario {
         document.resolve(&Names::default())
     }
 
-    /// The flows of the run with this seed. A flow's start depends on the seed and its number alone, so that a flow added
-    /// at the end changes none before it.
+    /// The flows of the run with this seed. A flow's start depends on the seed and its number
+    /// alone, so that a flow added at the end changes none before it.
     pub fn flows(&self, seed: u64) -> impl Iterator<Item = Flow<'_>> {
         let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |member| (group, member)));
         (0..).zip(groups).map(move |(id, (group, member))| {
@@ -539,9 +554,10 @@ impl Scenario {
         })
     }
 
-    /// The scenario in the format in which it was written, every default filled in: keys always in the same order, rates
-    /// and times exact in tc's units (`10mbit`, `50ms`), sizes in bytes, disciplines with every parameter. What is not
-    /// there (a `stop`, an output) is left out. [`Document::from_json`] reads it back.
+    /// The scenario in the format in which it was written, every default filled in: keys always in
+    /// the same order, rates and times exact in tc's units (`10mbit`, `50ms`), sizes in bytes,
+    /// disciplines with every parameter. What is not there (a `stop`, an output) is left out.
+    /// [`Document::from_json`] reads it back.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut scenario = json!({
@@ -604,8 +620,8 @@ impl BottleneckLink {
 }
 
 impl LinkRate {
-    /// The rate from which a discipline derives its defaults: the fixed one, the first above 0 of a schedule, the mean of
-    /// a trace.
+    /// The rate from which a discipline derives its defaults: the fixed one, the first above 0 of a
+    /// schedule, the mean of a trace.
     #[must_use]
     pub fn nominal(&self) -> Rate {
         match self {

@@ -6,8 +6,8 @@ use goodqueue_tc::brief;
 
 use crate::results::{Run, SharedQueue};
 
-/// One sentence for each of these `runs` in which a probe often waited with another flow, and one for those beyond the first
-/// few. A mean over seeds hides such a run.
+/// One sentence for each of these `runs` in which a probe often waited with another flow, and one
+/// for those beyond the first few. A mean over seeds hides such a run.
 #[must_use]
 pub fn remarks(runs: &[&Run]) -> Vec<String> {
     let all: Vec<String> = runs.iter().filter_map(|run| remark(run)).collect();

@@ -18,7 +18,8 @@ pub struct Estimate {
     pub count: u64,
     /// Mean.
     pub mean: f64,
-    /// Half width of the 95 % confidence interval of the mean, by Student's t distribution; `null` for one run.
+    /// Half width of the 95 % confidence interval of the mean, by Student's t distribution; `null`
+    /// for one run.
     pub ci95: Option<f64>,
 }
 
@@ -46,8 +47,8 @@ pub struct Aggregate {
     pub sweep: BTreeMap<String, Value>,
     /// Runs.
     pub seeds: u64,
-    /// By the path of each figure in a run, such as `bottleneck.down.sojourn_s.p95`. Those of single flows are not among
-    /// them.
+    /// By the path of each figure in a run, such as `bottleneck.down.sojourn_s.p95`. Those of
+    /// single flows are not among them.
     pub figures: BTreeMap<String, Estimate>,
     /// Pointwise means of the time series; left out of JSON unless these are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +112,8 @@ fn collect(path: &str, value: &Value, values: &mut BTreeMap<String, Vec<f64>>) {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution; between the rows of the table that of fewer degrees, which is wider.
+/// The 97.5 % quantile of Student's t distribution; between the rows of the table that of fewer
+/// degrees, which is wider.
 fn student_t(freedom: u64) -> f64 {
     T_97_5.iter().rev().find(|row| row.0 <= freedom).map_or(T_97_5[0].1, |row| row.1)
 }

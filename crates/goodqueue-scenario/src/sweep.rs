@@ -1,4 +1,5 @@
-//! Sweeps: a scenario for every combination of the values that `[sweep]` lists. A point is resolved when it is asked for.
+//! Sweeps: a scenario for every combination of the values that `[sweep]` lists. A point is resolved
+//! when it is asked for.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::scenario::{Document, KeyPlace, Names, Node, Raw, Scenario};
 /// One point of a sweep: the swept keys with their values as written, and the scenario with them.
 pub type Point = (BTreeMap<String, Value>, Scenario);
 
-/// More runs than this are refused: the results of all of them are held until the last one has finished.
+/// More runs than this are refused: the results of all of them are held until the last one has
+/// finished.
 pub const MAX_RUNS: usize = 100_000;
 
 /// The points of a document's sweep.
@@ -23,7 +25,8 @@ pub struct Sweep<'n> {
     names: Names<'n>,
 }
 
-/// All points of the document's sweep, the first key varying slowest; one point without values if nothing is swept.
+/// All points of the document's sweep, the first key varying slowest; one point without values if
+/// nothing is swept.
 ///
 /// # Errors
 /// As [`Sweep::new`] and [`Sweep::point`].
@@ -74,7 +77,8 @@ impl<'n> Sweep<'n> {
         Ok((values, document.resolve(&self.names)?))
     }
 
-    /// What is to be said about each option of the command line that has no effect on the point of this number, `scenario`.
+    /// What is to be said about each option of the command line that has no effect on the point of
+    /// this number, `scenario`.
     ///
     /// # Errors
     /// It does not resolve.

@@ -1,9 +1,10 @@
 //! Mahimahi traces: recorded links as a list of delivery opportunities.
 //!
-//! Each line holds one whole number, the millisecond of one opportunity to deliver 1504 bytes; lines do not decrease,
-//! and the same millisecond may stand several times. After the last line the trace begins again, with the last
-//! millisecond as its period: the single line `1` is 12.032 Mbit/s for ever. An opportunity that finds no packet is
-//! lost, a packet may use several (Netravali et al., USENIX ATC 2015; mahimahi `src/frontend/link_queue.cc`).
+//! Each line holds one whole number, the millisecond of one opportunity to deliver 1504 bytes;
+//! lines do not decrease, and the same millisecond may stand several times. After the last line the
+//! trace begins again, with the last millisecond as its period: the single line `1` is 12.032
+//! Mbit/s for ever. An opportunity that finds no packet is lost, a packet may use several
+//! (Netravali et al., USENIX ATC 2015; mahimahi `src/frontend/link_queue.cc`).
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
@@ -44,7 +45,8 @@ impl Trace {
     /// Reads a trace; `name` stands for it in messages.
     ///
     /// # Errors
-    /// Not a trace: empty, not a number, decreasing, ending in 0, or larger than [`Trace::MAX_FILE_BYTES`].
+    /// Not a trace: empty, not a number, decreasing, ending in 0, or larger than
+    /// [`Trace::MAX_FILE_BYTES`].
     pub fn read(name: &str, reader: impl BufRead) -> Result<Self, Diagnostic> {
         let mut reader = reader.take(Self::MAX_FILE_BYTES + 1);
         let mut opportunities_ms: Vec<u32> = Vec::new();

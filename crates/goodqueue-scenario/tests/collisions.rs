@@ -1,4 +1,5 @@
-//! Flows that a hash puts into one queue: how often, under which disciplines, and what is said of it.
+//! Flows that a hash puts into one queue: how often, under which disciplines, and what is said of
+//! it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -97,12 +98,14 @@ fn flows_collide_as_often_as_chance_has_it_and_not_under_all_disciplines_at_once
     assert_eq!(cases, 2 * 150 * 3 * 2);
     // 1,800 cases, 112.5 expected with a standard deviation of 10.3.
     assert!((75..=150).contains(&met.len()), "{} of {cases}", met.len());
-    // Of six disciplines and points each, chance lets two or more meet for one seed and direction about as often as this.
+    // Of six disciplines and points each, chance lets two or more meet for one seed and direction
+    // about as often as this.
     let mut together = std::collections::BTreeMap::<(u64, &str), u32>::new();
     for (_, _, seed, direction) in &met {
         *together.entry((*seed, direction)).or_default() += 1;
     }
-    // The chance of none of six is 68 %, of one 27 %: of 300 cases some 95 have any, and 14 more than one.
+    // The chance of none of six is 68 %, of one 27 %: of 300 cases some 95 have any, and 14 more
+    // than one.
     assert!((75..=120).contains(&together.len()), "{} of 300", together.len());
     assert!(together.values().all(|times| *times <= 4), "{together:?}");
 }

@@ -1,4 +1,5 @@
-//! What becomes of the packets of a flow: each that was sent has arrived, was dropped, or is on its way.
+//! What becomes of the packets of a flow: each that was sent has arrived, was dropped, or is on its
+//! way.
 
 use std::path::Path;
 

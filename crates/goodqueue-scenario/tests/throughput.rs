@@ -1,4 +1,5 @@
-//! What a link has sent, and how busy it was: bit by bit, whatever packets the bounds of a measurement cut in two.
+//! What a link has sent, and how busy it was: bit by bit, whatever packets the bounds of a
+//! measurement cut in two.
 
 use std::path::Path;
 

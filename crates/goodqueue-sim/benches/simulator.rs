@@ -174,8 +174,8 @@ struct Measured {
 }
 
 impl Table {
-    /// Prints and keeps the fastest of five runs, because other work of the machine only slows a run down. Returns
-    /// nanoseconds per packet.
+    /// Prints and keeps the fastest of five runs, because other work of the machine only slows a
+    /// run down. Returns nanoseconds per packet.
     fn measure(&mut self, what: &str, config: &Config) -> f64 {
         let mut best = f64::MAX;
         let mut seen = (0, 0);

@@ -3,8 +3,8 @@
 //! Each source is one file below this one. To add a source:
 //!
 //! 1. Write its file. It holds the settings, with the trait [`Settings`], and the source, with the
-//!    trait [`Source`] and a function
-//!    `new(flow: u32, settings: &NameSettings, random: Xoshiro256PlusPlus) -> Result<Self, ConfigError>`.
+//!    trait [`Source`] and a function `new(flow: u32, settings: &NameSettings, random:
+//!    Xoshiro256PlusPlus) -> Result<Self, ConfigError>`.
 //! 2. Declare the file with `mod name;` and register it with one line in `sources!` at the end of
 //!    this file. The line adds the variants of [`Traffic`] and [`AnySource`] and re-exports both
 //!    types.

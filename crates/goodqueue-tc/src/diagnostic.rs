@@ -1,8 +1,8 @@
 //! What is said about bad input: where it stands, what was given, what is allowed, what to do next.
 //!
-//! All readers of this crate return a [`Diagnostic`]. A reader knows the text it was handed, not where the text came
-//! from; its caller places the message with [`Diagnostic::in_argument`] or [`Diagnostic::in_source`]. A place that is
-//! set stays: the innermost caller knows best.
+//! All readers of this crate return a [`Diagnostic`]. A reader knows the text it was handed, not
+//! where the text came from; its caller places the message with [`Diagnostic::in_argument`] or
+//! [`Diagnostic::in_source`]. A place that is set stays: the innermost caller knows best.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use crate::spelling;
 
-/// One message about bad input. Its `Display` is what a user reads, in two to five lines without a final newline.
+/// One message about bad input. Its `Display` is what a user reads, in two to five lines without a
+/// final newline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic(Box<Parts>);
 
@@ -113,7 +114,8 @@ impl Diagnostic {
         self
     }
 
-    /// Forgets what the message was narrowed to: the text is not that of the caller letter by letter.
+    /// Forgets what the message was narrowed to: the text is not that of the caller letter by
+    /// letter.
     #[must_use]
     pub fn widened(mut self) -> Self {
         self.0.span = None;
@@ -342,7 +344,8 @@ const SHOWN: usize = 100;
 const LONGEST_QUOTE: usize = 60;
 /// Longer words are no misspellings, and the edit distance takes quadratic time.
 const LONGEST_WORD: usize = 64;
-/// What others (tc, netem, Mahimahi, Flent, ns-3) or newcomers call a thing, and how it is called here.
+/// What others (tc, netem, Mahimahi, Flent, ns-3) or newcomers call a thing, and how it is called
+/// here.
 const OTHER_WORDS: [(&str, &str); 24] = [
     ("type", "kind"),
     ("bandwidth", "down"),

@@ -1,11 +1,12 @@
 //! Input files: read up to a limit, and without waiting for a file into which nothing writes.
 //!
-//! Every file that a user names is opened here. Regular files, character devices and pipes are read, so that `/dev/stdin`
-//! and the `<(...)` of a shell work. Directories, block devices and sockets are refused.
+//! Every file that a user names is opened here. Regular files, character devices and pipes are
+//! read, so that `/dev/stdin` and the `<(...)` of a shell work. Directories, block devices and
+//! sockets are refused.
 //!
-//! Without the feature `files` of this crate only regular files are read on Unix. With it,
-//! a FIFO is opened without waiting for a writer. If none comes within a second, reading it is an error. While a pipe has a
-//! writer, reading waits for data.
+//! Without the feature `files` of this crate only regular files are read on Unix. With it, a FIFO
+//! is opened without waiting for a writer. If none comes within a second, reading it is an error.
+//! While a pipe has a writer, reading waits for data.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};

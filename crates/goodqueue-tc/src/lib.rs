@@ -1,8 +1,9 @@
 //! Queue disciplines in tc's own grammar.
 //!
-//! [`parse`] reads a line such as `fq_codel limit 10240p target 5ms ecn` into a configuration of `goodqueue`; [`to_tc`] writes
-//! a configuration as a line. Errors are [`Diagnostic`](diagnostic::Diagnostic)s: what is wrong where, what is allowed, and what
-//! to do next. [`replay`] feeds fixed arrivals to a discipline.
+//! [`parse`] reads a line such as `fq_codel limit 10240p target 5ms ecn` into a configuration of
+//! `goodqueue`; [`to_tc`] writes a configuration as a line. Errors are
+//! [`Diagnostic`](diagnostic::Diagnostic)s: what is wrong where, what is allowed, and what to do
+//! next. [`replay`] feeds fixed arrivals to a discipline.
 //!
 //! Without features this crate depends on `goodqueue` alone.
 

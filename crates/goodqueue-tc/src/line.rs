@@ -1,18 +1,20 @@
 //! Queue disciplines in tc's own grammar.
 //!
-//! [`parse`] reads what follows `root` in `tc qdisc add dev eth0 root fq_codel limit 10240p target 5ms ecn`; a pasted
-//! command or a line that `tc qdisc show` printed is taken as it is. [`to_tc`] writes a configuration with every
-//! parameter; reading that gives the same configuration again.
+//! [`parse`] reads what follows `root` in `tc qdisc add dev eth0 root fq_codel limit 10240p target
+//! 5ms ecn`; a pasted command or a line that `tc qdisc show` printed is taken as it is. [`to_tc`]
+//! writes a configuration with every parameter; reading that gives the same configuration again.
 //!
-//! A discipline that holds others has them in brackets behind its parameters: `tbf rate 10mbit burst 5000 [codel]`,
-//! `prio [1: pfifo limit 30] [2: codel]`, `htb default 20 [1 rate 10mbit [10 rate 2mbit: pfifo] [20 rate 8mbit: fq_codel]]`
-//! (number of the band or class, parameters of the class, classes below it, and behind a colon its discipline). A script
-//! of tc commands, separated by line ends or `;`, with `for` loops and variables, says the same. Numbers of
-//! classes are hexadecimal, as in tc.
+//! A discipline that holds others has them in brackets behind its parameters: `tbf rate 10mbit
+//! burst 5000 [codel]`, `prio [1: pfifo limit 30] [2: codel]`, `htb default 20 [1 rate 10mbit [10
+//! rate 2mbit: pfifo] [20 rate 8mbit: fq_codel]]` (number of the band or class, parameters of the
+//! class, classes below it, and behind a colon its discipline). A script of tc commands, separated
+//! by line ends or `;`, with `for` loops and variables, says the same. Numbers of classes are
+//! hexadecimal, as in tc.
 //!
-//! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a discipline. One word is
-//! ours: `variant NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a preset may
-//! stand for that of a discipline; parameters behind it replace those of the preset.
+//! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a
+//! discipline. One word is ours: `variant NAME` chooses whose decisions a discipline reproduces,
+//! where it has variants. The name of a preset may stand for that of a discipline; parameters
+//! behind it replace those of the preset.
 
 use goodqueue::config::Link;
 use goodqueue::registry::AnyConfig;
@@ -24,13 +26,14 @@ use writing::write_tree;
 /// The discipline that `line` describes, on this `link`.
 ///
 /// # Errors
-/// Unknown discipline or parameter, missing or misspelt value, a parameter given twice, or a value that the discipline
-/// refuses. The message is narrowed to the word in `line`.
+/// Unknown discipline or parameter, missing or misspelt value, a parameter given twice, or a value
+/// that the discipline refuses. The message is narrowed to the word in `line`.
 pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
     parse_as(line, link, None)
 }
 
-/// As [`parse`], with this variant for every discipline in `text` that has it and for which none is given.
+/// As [`parse`], with this variant for every discipline in `text` that has it and for which none is
+/// given.
 ///
 /// # Errors
 /// As [`parse`].
@@ -46,14 +49,16 @@ pub fn to_tc(config: &AnyConfig) -> String {
     write_tree(&config.kind(), &config.to_settings())
 }
 
-/// True if `text` names a discipline in tc's grammar, on a link as most are; a name that somebody made up does not.
+/// True if `text` names a discipline in tc's grammar, on a link as most are; a name that somebody
+/// made up does not.
 #[must_use]
 pub fn is_line(text: &str) -> bool {
     parse(text, &Link::default()).is_ok()
 }
 
-/// What is of interest of a pasted `line`: without `tc qdisc add dev eth0 root` and what else stands before the discipline.
-/// Anything else is left as it is, as are scripts of several commands.
+/// What is of interest of a pasted `line`: without `tc qdisc add dev eth0 root` and what else
+/// stands before the discipline. Anything else is left as it is, as are scripts of several
+/// commands.
 #[must_use]
 pub fn brief(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();

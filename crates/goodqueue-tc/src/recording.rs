@@ -1,7 +1,7 @@
 //! Recordings of a queue: fixed arrivals and each packet's fate, as JSON lines, plain or gzip.
 //!
-//! The first line is a header object ([`Header`]), each further one an event ([`Row`]) in the order in which they
-//! happened; times are nanoseconds since the header's `t_start_ns`:
+//! The first line is a header object ([`Header`]), each further one an event ([`Row`]) in the order
+//! in which they happened; times are nanoseconds since the header's `t_start_ns`:
 //!
 //! | row | meaning |
 //! |---|---|
@@ -18,9 +18,10 @@
 //! | `["C", t, command]` | this command of tc changed the discipline, or one in it |
 //! | `["E", t]` | the recording ends here: packets that are still queued have no fate in it |
 //!
-//! Of the header's further fields these concern every packet: `priority` ([`Priority::of_recording`]), `mark`, `skb_hash`
-//! (`"flow+1"`: that is the hash of each packet's flow) and `truesize` (an object that gives the memory of a packet by its
-//! length; a `T` row overrides it).
+//! Of the header's further fields these concern every packet: `priority`
+//! ([`Priority::of_recording`]), `mark`, `skb_hash` (`"flow+1"`: that is the hash of each packet's
+//! flow) and `truesize` (an object that gives the memory of a packet by its length; a `T` row
+//! overrides it).
 //!
 //! A file is read row by row and never held whole.
 
@@ -56,7 +57,8 @@ pub struct Header {
     /// Rate of the link in bit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
-    /// The recorder's clock at time 0 of the rows; disciplines that truncate the clock depend on it.
+    /// The recorder's clock at time 0 of the rows; disciplines that truncate the clock depend on
+    /// it.
     #[serde(default)]
     pub t_start_ns: u64,
     /// The discipline as the kernel showed it, every parameter included.
@@ -89,8 +91,8 @@ impl Header {
         })
     }
 
-    /// The commands of tc that built the discipline. A recorder that says so let packets take no more memory than they have
-    /// bytes, and `truesize` tells disciplines with a limit in memory.
+    /// The commands of tc that built the discipline. A recorder that says so let packets take no
+    /// more memory than they have bytes, and `truesize` tells disciplines with a limit in memory.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let said = self.other.get("memory").and_then(serde_json::Value::as_str);
@@ -211,8 +213,8 @@ pub enum Row {
         /// Further headers, if the recording has them.
         headers: Option<Headers>,
     },
-    /// `H`: what the recorder made of the headers of the packet that arrives next. Of a discipline that hashes with a secret
-    /// nothing else tells which flows share a queue.
+    /// `H`: what the recorder made of the headers of the packet that arrives next. Of a discipline
+    /// that hashes with a secret nothing else tells which flows share a queue.
     Hashes {
         /// When.
         t: Instant,
@@ -316,7 +318,8 @@ impl Row {
     }
 }
 
-/// The discipline that `commands` of tc made, and what each change among `rows` made of it, as [`crate::parse_as`] reads them.
+/// The discipline that `commands` of tc made, and what each change among `rows` made of it, as
+/// [`crate::parse_as`] reads them.
 ///
 /// # Errors
 /// A command that cannot be read, or one that the discipline refuses.
@@ -355,7 +358,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Opens the file at `path` and reads its header. Whether it is gzip shows in its first bytes, not in its name.
+    /// Opens the file at `path` and reads its header. Whether it is gzip shows in its first bytes,
+    /// not in its name.
     ///
     /// # Errors
     /// The file cannot be read, or its first line is not a header.
@@ -468,7 +472,8 @@ impl Recording {
     }
 }
 
-/// Numbers of packets that have arrived, as ranges: most recordings number their packets one by one.
+/// Numbers of packets that have arrived, as ranges: most recordings number their packets one by
+/// one.
 #[derive(Clone, Default, Debug)]
 struct Seen {
     /// The first and the last number of each range.

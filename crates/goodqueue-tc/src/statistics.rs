@@ -1,12 +1,14 @@
 //! Statistics as `tc -s -j qdisc show` prints them.
 //!
-//! One array of objects, a discipline each, parents before the disciplines in them: kind, handle, `root` or `parent`,
-//! options, the counters that every discipline has, and its extended statistics in the same object. Names, order and
-//! units are those of iproute2 6.1: sizes in bytes, rates in bytes per second, times in whole microseconds (rounded down,
-//! and `variant linux` of CoDel to its clock first, so that 5 ms are 4999). What tc does not know is under one key,
-//! `goodqueue`: sojourn times, counters in packets and bytes, classes.
+//! One array of objects, a discipline each, parents before the disciplines in them: kind, handle,
+//! `root` or `parent`, options, the counters that every discipline has, and its extended statistics
+//! in the same object. Names, order and units are those of iproute2 6.1: sizes in bytes, rates in
+//! bytes per second, times in whole microseconds (rounded down, and `variant linux` of CoDel to its
+//! clock first, so that 5 ms are 4999). What tc does not know is under one key, `goodqueue`:
+//! sojourn times, counters in packets and bytes, classes.
 //!
-//! Handles are made up: `1:` is the root, the others follow in order. The counters are those since the queue was made.
+//! Handles are made up: `1:` is the root, the others follow in order. The counters are those since
+//! the queue was made.
 
 use goodqueue::config::{Settings, Value};
 use goodqueue::gauge::{Gauge, Observation, Part};
@@ -15,8 +17,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::line::settings::DEFAULT_PRIOMAP;
 
-/// The statistics of `qdisc`, and of all in it, at `now`. `sojourn` is the distribution of the time that packets spent in
-/// it, if somebody measured that.
+/// The statistics of `qdisc`, and of all in it, at `now`. `sojourn` is the distribution of the time
+/// that packets spent in it, if somebody measured that.
 #[must_use]
 pub fn statistics<P: Packet + Flow>(qdisc: &AnyQdisc<P>, now: Instant, sojourn: Option<&Json>) -> Vec<Json> {
     statistics_of(&qdisc.config(), &Observation::of(qdisc, now), sojourn)
@@ -140,8 +142,9 @@ const fn micros(span: Duration) -> u64 {
 /// Figures that tc counts among the options.
 const OPTIONS_THAT_COUNT: [&str; 1] = ["direct_packets_stat"];
 
-/// The options of a discipline as tc prints them: the words that tc prints in this order, each with the setting that it
-/// stands for. A flag with `false` is printed in any case, one with `true` only if it is on.
+/// The options of a discipline as tc prints them: the words that tc prints in this order, each with
+/// the setting that it stands for. A flag with `false` is printed in any case, one with `true` only
+/// if it is on.
 fn options(seen: &Observation, settings: &Settings) -> Map<String, Json> {
     let mut shown = Options { settings, map: Map::new(), coarse: false };
     match seen.kind {

@@ -1,8 +1,9 @@
 //! Tables of distributions: the files that tc reads for `netem delay 20ms 5ms distribution NAME`.
 //!
-//! Whole numbers of 16 bits between spaces and line ends, in 8192nds of the jitter; lines that begin with `#` are comments.
-//! A word with a `/`, or one that ends in `.dist`, is the path of such a file; any other is looked for as tc does, as
-//! `NAME.dist` in the folder `TC_LIB_DIR` of the environment or else in those where systems keep such files.
+//! Whole numbers of 16 bits between spaces and line ends, in 8192nds of the jitter; lines that
+//! begin with `#` are comments. A word with a `/`, or one that ends in `.dist`, is the path of such
+//! a file; any other is looked for as tc does, as `NAME.dist` in the folder `TC_LIB_DIR` of the
+//! environment or else in those where systems keep such files.
 
 use std::env::consts::ARCH;
 use std::io::{BufRead, BufReader, Error};

@@ -1,7 +1,8 @@
 //! Rates, times and sizes as text, in two readings.
 //!
-//! **Inside a tc line** ([`tc_rate`], [`tc_time`], ...) a word means exactly what iproute2 takes it for. The trap: tc's
-//! `mbps` is mega**bytes** per second. Units are case-insensitive and directly follow the number.
+//! **Inside a tc line** ([`tc_rate`], [`tc_time`], ...) a word means exactly what iproute2 takes it
+//! for. The trap: tc's `mbps` is mega**bytes** per second. Units are case-insensitive and directly
+//! follow the number.
 //!
 //! | what | units in a tc line | bare number |
 //! |---|---|---|
@@ -9,8 +10,8 @@
 //! | size | `b`, `k kb`, `m mb`, `g gb` (1024), `kbit mbit gbit` (1024 / 8) | bytes |
 //! | time | `s sec secs`, `ms msec msecs`, `us usec usecs`, `ns nsec nsecs` | µs |
 //!
-//! **Everywhere else** ([`rate`], [`time`], [`size`]: scenario files, the command line) what could be read in two ways is
-//! refused, a unit is obligatory and may stand apart from the number.
+//! **Everywhere else** ([`rate`], [`time`], [`size`]: scenario files, the command line) what could
+//! be read in two ways is refused, a unit is obligatory and may stand apart from the number.
 //!
 //! | what | units elsewhere | bare number |
 //! |---|---|---|
@@ -18,8 +19,9 @@
 //! | size | as in a tc line, and `KiB MiB GiB` | bytes |
 //! | time | as in a tc line, and `µs`, `min`, `h` | refused |
 //!
-//! Arithmetic is exact: `1.1mbit` is 1100000 bit/s; what is below one bit per second, byte or nanosecond is cut off.
-//! (tc itself calculates in floating point and keeps whole bytes per second and, in most places, whole microseconds.)
+//! Arithmetic is exact: `1.1mbit` is 1100000 bit/s; what is below one bit per second, byte or
+//! nanosecond is cut off. (tc itself calculates in floating point and keeps whole bytes per second
+//! and, in most places, whole microseconds.)
 
 use goodqueue::{Duration, Rate};
 

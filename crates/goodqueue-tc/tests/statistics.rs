@@ -1,5 +1,5 @@
-//! What `tc -s qdisc show` said of the kernel's disciplines at the end of each recording, figure by figure, beside what
-//! ours say after the same arrivals.
+//! What `tc -s qdisc show` said of the kernel's disciplines at the end of each recording, figure by
+//! figure, beside what ours say after the same arrivals.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,13 @@ use goodqueue_tc::recording::{Recording, Row};
 use goodqueue_tc::replay::{Arrival, Fate, replay};
 use serde_json::Value;
 
-/// tc prints these seconds after the last packet, when the kernel's timers have gone on. Not looked at either: the memory
-/// of `cake`, which is what the kernel's buffers take, not what is in them.
+/// tc prints these seconds after the last packet, when the kernel's timers have gone on. Not looked
+/// at either: the memory of `cake`, which is what the kernel's buffers take, not what is in them.
 const NOT_COMPARED: [&str; 3] = ["prob", "delay", "avg_dq_rate"];
 
-/// Linux does not count a copy of netem's that finds the queue full. Linux's tbf looks at its next packet also without tokens
-/// for it, and so takes a flow that has become empty off fq_codel's lists earlier.
+/// Linux does not count a copy of netem's that finds the queue full. Linux's tbf looks at its next
+/// packet also without tokens for it, and so takes a flow that has become empty off fq_codel's
+/// lists earlier.
 const ELSEWISE: [(&str, &str); 2] =
     [("netem_duplicate_limit", "drops"), ("fq_codel_truesize_tcp", "new_flow_count")];
 
@@ -39,8 +40,8 @@ fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
         for (start, first) in blocks {
             let block = lines[start + 1..].iter().take_while(|line| !line.starts_with("qdisc "));
             let block: Vec<&str> = block.copied().collect();
-            // tc lists the children of a discipline in no order of ours, and its handles are its own: they are told by
-            // their class.
+            // tc lists the children of a discipline in no order of ours, and its handles are its
+            // own: they are told by their class.
             let words: Vec<&str> = first.split_whitespace().collect();
             let parent = words.iter().skip_while(|word| **word != "parent").nth(1);
             let class = |parent: &str| parent.split_once(':').map(|(_, minor)| minor.to_owned());
@@ -238,7 +239,8 @@ fn figures(block: &[&str]) -> BTreeMap<String, String> {
     all
 }
 
-/// The figure that tc prints under `name`, as tc would print it; `None` if it is none of ours to compare.
+/// The figure that tc prints under `name`, as tc would print it; `None` if it is none of ours to
+/// compare.
 fn own_figure(qdisc: &Value, name: &str) -> Option<String> {
     if NOT_COMPARED.contains(&name) {
         return None;

@@ -1,6 +1,8 @@
-//! How fast is TCP itself? One sender, one receiver, a fixed delay, no losses: prints segments per second.
+//! How fast is TCP itself? One sender, one receiver, a fixed delay, no losses: prints segments per
+//! second.
 //!
-//! `cargo run --release -p goodqueue-tcp --example ack_clock [segments] [window in segments] [loss: one in n]`
+//! `cargo run --release -p goodqueue-tcp --example ack_clock [segments] [window in segments] [loss:
+//! one in n]`
 
 use std::collections::VecDeque;
 use std::env::args;

@@ -1,8 +1,9 @@
-//! How do I write a congestion controller? Additive increase and multiplicative decrease in one type with one parameter,
-//! compared with the controllers of the crate over a link of 10 Mbit/s that loses one segment in 200.
+//! How do I write a congestion controller? Additive increase and multiplicative decrease in one
+//! type with one parameter, compared with the controllers of the crate over a link of 10 Mbit/s
+//! that loses one segment in 200.
 //!
-//! A controller in this crate is the same: a file like the upper half of this one in `src/congestion`, and one line in
-//! `src/registry.rs`.
+//! A controller in this crate is the same: a file like the upper half of this one in
+//! `src/congestion`, and one line in `src/registry.rs`.
 //!
 //! `cargo run --release -p goodqueue-tcp --example own_controller`
 

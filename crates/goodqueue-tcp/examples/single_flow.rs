@@ -1,7 +1,8 @@
-//! One flow over one bottleneck, as a table to compare with recordings of real stacks: every 20 ms the window, the
-//! smoothed RTT, the threshold, and how many segments were retransmitted.
+//! One flow over one bottleneck, as a table to compare with recordings of real stacks: every 20 ms
+//! the window, the smoothed RTT, the threshold, and how many segments were retransmitted.
 //!
-//! `cargo run --release -p goodqueue-tcp --example single_flow [profile] [cc] [pfifo N | codel N] [seconds] [rtt ms]`
+//! `cargo run --release -p goodqueue-tcp --example single_flow [profile] [cc] [pfifo N | codel N]
+//! [seconds] [rtt ms]`
 
 use std::collections::VecDeque;
 use std::env::args;

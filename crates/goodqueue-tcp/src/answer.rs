@@ -1,7 +1,7 @@
 //! How a stack's receiver answers what arrives.
 //!
-//! The provided methods are what the RFCs say, and Linux by its settings. A stack overrides those in which its system
-//! differs.
+//! The provided methods are what the RFCs say, and Linux by its settings. A stack overrides those
+//! in which its system differs.
 
 use alloc::sync::Arc;
 
@@ -93,7 +93,8 @@ pub(crate) trait Answer: Default {
     #[inline]
     fn on_acknowledged(&mut self) {}
 
-    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes, if it acknowledges data.
+    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes,
+    /// if it acknowledges data.
     fn carry(&mut self, intake: &mut Intake) -> Option<(u64, u32)> {
         let _ = intake;
         None

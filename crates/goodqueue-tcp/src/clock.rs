@@ -2,7 +2,8 @@
 
 use goodqueue::{Duration, Instant};
 
-/// Nanoseconds per tick of Linux's timestamps clock. Decisions that Linux makes by timestamps are made in these ticks.
+/// Nanoseconds per tick of Linux's timestamps clock. Decisions that Linux makes by timestamps are
+/// made in these ticks.
 pub(crate) const TICK: u64 = 1_000_000;
 
 /// The tick of Linux's clock at `instant`.
@@ -20,7 +21,8 @@ pub(crate) fn tick_of(now: Instant, stamp: u32) -> u64 {
     ticks(sent_at(now, stamp))
 }
 
-/// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`: in whole ticks, at least one.
+/// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`: in whole
+/// ticks, at least one.
 pub(crate) fn ticks_since(now: Instant, stamp: u32) -> Duration {
     let passed = ticks(now) - tick_of(now, stamp);
     Duration::from_nanos(passed.max(1) * TICK)
@@ -31,8 +33,8 @@ pub(crate) fn sent_at(now: Instant, stamp: u32) -> Instant {
     now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }
 
-/// The clock of the timestamps option: microseconds modulo 2^32. RFC 7323 §5.4 asks for 1 ms to 1 s; controllers that
-/// watch delays need a finer clock.
+/// The clock of the timestamps option: microseconds modulo 2^32. RFC 7323 §5.4 asks for 1 ms to 1
+/// s; controllers that watch delays need a finer clock.
 #[expect(clippy::cast_possible_truncation, reason = "the option's clock wraps")]
 pub(crate) const fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32

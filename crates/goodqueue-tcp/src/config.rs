@@ -18,8 +18,8 @@ pub const MAX_MSS: u32 = 65_495;
 pub struct DelayedAck {
     /// Acknowledge every so many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
     pub every: u32,
-    /// Acknowledge after this time at the latest. Default 40 ms, Linux's `TCP_DELACK_MIN`; the bound is 500 ms
-    /// (RFC 5681 §4.2).
+    /// Acknowledge after this time at the latest. Default 40 ms, Linux's `TCP_DELACK_MIN`; the
+    /// bound is 500 ms (RFC 5681 §4.2).
     pub timeout: Duration,
 }
 
@@ -42,23 +42,28 @@ pub enum LossDetection {
     Sacked,
     /// By time: a segment sent long enough before one that arrived is lost (RACK, RFC 8985 §6).
     Rack,
-    /// By forward acknowledgement, as Linux did before RACK (FACK, Mathis & Mahdavi 1996): once something more than three
-    /// segments above the oldest was SACKed, all that is not SACKed lies lost but for the three segments below the highest
-    /// SACK; a retransmission is lost when something that was sent after it is SACKed. Seen reordering ends both, and the SACKed
+    /// By forward acknowledgement, as Linux did before RACK (FACK, Mathis & Mahdavi 1996): once
+    /// something more than three segments above the oldest was SACKed, all that is not SACKed lies
+    /// lost but for the three segments below the highest SACK; a retransmission is lost when
+    /// something that was sent after it is SACKed. Seen reordering ends both, and the SACKed
     /// segments are counted. What goes with it (timers, undoing, growth) is Linux's too.
     Fack,
-    /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed below what is counts as
-    /// lost, and the segments in the network are counted up and down, not recounted (tcp-sack1.cc, tcp-newreno.cc).
+    /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed
+    /// below what is counts as lost, and the segments in the network are counted up and down, not
+    /// recounted (tcp-sack1.cc, tcp-newreno.cc).
     Ns2,
-    /// As ns-2.35's Agent/TCP/FullTcp/Sack does (tcp-full.cc): three duplicates begin recovery, in which what lies below something
-    /// SACKed is sent again once, and the bytes in the network are counted up and down.
+    /// As ns-2.35's Agent/TCP/FullTcp/Sack does (tcp-full.cc): three duplicates begin recovery, in
+    /// which what lies below something SACKed is sent again once, and the bytes in the network are
+    /// counted up and down.
     Ns2Full,
-    /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the fourth above it arrived, a
-    /// retransmission if what was sent after it did. There is no handshake: data leaves with the SYN.
+    /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the
+    /// fourth above it arrived, a retransmission if what was sent after it did. There is no
+    /// handshake: data leaves with the SYN.
     Ns2Linux,
-    /// As libutp does (utp.cpp of May 2010, `selective_ack`): a selective acknowledgement has up to four packets sent again,
-    /// whatever the window says, and what is lost fills the window until it is acknowledged or times out. What goes with it
-    /// (the loop of its program, the quota, when the receiver acknowledges) is libutp's too.
+    /// As libutp does (utp.cpp of May 2010, `selective_ack`): a selective acknowledgement has up to
+    /// four packets sent again, whatever the window says, and what is lost fills the window until
+    /// it is acknowledged or times out. What goes with it (the loop of its program, the quota, when
+    /// the receiver acknowledges) is libutp's too.
     Libutp,
 }
 
@@ -68,9 +73,10 @@ pub enum UndoRule {
     /// They stay.
     #[default]
     Never,
-    /// As Linux did up to 3.9 (`tcp_frto` 2, `tcp_frto_response` 0): after a timeout nothing is taken for lost at first; the
-    /// oldest segment goes again, the first ACK that advances lets out two new ones, and the next one tells (RFC 4138 appendix B).
-    /// A timeout that was wrong halves the rate over a round trip. Other reductions are taken back whole.
+    /// As Linux did up to 3.9 (`tcp_frto` 2, `tcp_frto_response` 0): after a timeout nothing is
+    /// taken for lost at first; the oldest segment goes again, the first ACK that advances lets out
+    /// two new ones, and the next one tells (RFC 4138 appendix B). A timeout that was wrong halves
+    /// the rate over a round trip. Other reductions are taken back whole.
     Halved,
     /// The window and the threshold are as before.
     Whole,
@@ -82,25 +88,27 @@ pub enum BufferTuning {
     /// As in Linux 6.1: 64 kB are announced at first.
     #[default]
     Linux61,
-    /// As in Linux 3.14: 20 segments are announced at first, and two more with each that comes, up to 175 kB before anything is
-    /// measured (`tcp_fixup_rcvbuf`); the window grows by half or doubles where the rate did.
+    /// As in Linux 3.14: 20 segments are announced at first, and two more with each that comes, up
+    /// to 175 kB before anything is measured (`tcp_fixup_rcvbuf`); the window grows by half or
+    /// doubles where the rate did.
     Linux314,
-    /// As in Linux 3.2: 10 segments are announced at first, and the buffer is for twice what a round trip brought.
+    /// As in Linux 3.2: 10 segments are announced at first, and the buffer is for twice what a
+    /// round trip brought.
     Linux32,
 }
 
-/// How much of what there is to send the application can hand over at a time, where segments do not leave in
-/// [bursts](Config::bursts).
+/// How much of what there is to send the application can hand over at a time, where segments do not
+/// leave in [bursts](Config::bursts).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SendTuning {
     /// All of it.
     #[default]
     Unlimited,
-    /// As in Linux 3.14 without segmentation offload: twice the window, but only what the window was when an ACK found it with
-    /// room; the application sleeps until a third of that is free.
+    /// As in Linux 3.14 without segmentation offload: twice the window, but only what the window
+    /// was when an ACK found it with room; the application sleeps until a third of that is free.
     Linux314,
-    /// As in Linux 3.2: the same with a segment taking nearly twice what is reserved for it, so that it holds little more than
-    /// one window, and six segments at first.
+    /// As in Linux 3.2: the same with a segment taking nearly twice what is reserved for it, so
+    /// that it holds little more than one window, and six segments at first.
     Linux32,
 }
 
@@ -110,48 +118,54 @@ pub enum RtoRule {
     /// RFC 6298.
     #[default]
     Rfc6298,
-    /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which falls slowly and
-    /// never below `min_rto` / 4, so that the timeout is at least SRTT + `min_rto`.
+    /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which
+    /// falls slowly and never below `min_rto` / 4, so that the timeout is at least SRTT +
+    /// `min_rto`.
     Linux,
-    /// The same with one sample from the timestamps of each ACK that advances, and none from SACKs (Linux up to 3.11).
+    /// The same with one sample from the timestamps of each ACK that advances, and none from SACKs
+    /// (Linux up to 3.11).
     LinuxStamps,
-    /// libutp: RFC 6298 in whole milliseconds, but any ACK ends the back-off, also one of what was sent twice.
+    /// libutp: RFC 6298 in whole milliseconds, but any ACK ends the back-off, also one of what was
+    /// sent twice.
     Libutp,
-    /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of [`Config::tick`], and what is kept of
-    /// it has three and two binary places.
+    /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of
+    /// [`Config::tick`], and what is kept of it has three and two binary places.
     Ns2,
-    /// ns-2.35's Agent/TCP/Linux: the same, from the timestamp of each ACK; what is less than the mean counts an eighth, and
-    /// the back-off ends when the segment is acknowledged that was the first to be new after the timeout.
+    /// ns-2.35's Agent/TCP/Linux: the same, from the timestamp of each ACK; what is less than the
+    /// mean counts an eighth, and the back-off ends when the segment is acknowledged that was the
+    /// first to be new after the timeout.
     Ns2Linux,
 }
 
 /// By how much an ACK lets the window grow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Growth {
-    /// By what it acknowledges, in slow start at most one segment (RFC 5681 §3.1; RFC 3465 with L = 1).
+    /// By what it acknowledges, in slow start at most one segment (RFC 5681 §3.1; RFC 3465 with L =
+    /// 1).
     #[default]
     Abc,
     /// By one segment's worth, whatever it acknowledges (ns-2; Linux up to 3.12).
     PerAck,
-    /// In slow start by all that it acknowledges, up to the threshold; beyond it by one segment's worth (Linux 3.13 to
-    /// 3.19).
+    /// In slow start by all that it acknowledges, up to the threshold; beyond it by one segment's
+    /// worth (Linux 3.13 to 3.19).
     SlowStart,
-    /// By all segments that it says were delivered, selectively or not, what slow start did not use counts beyond it
-    /// (Linux from 4.0 on).
+    /// By all segments that it says were delivered, selectively or not, what slow start did not use
+    /// counts beyond it (Linux from 4.0 on).
     Delivered,
 }
 
 /// Parameters of a connection; both ends get the same. The default is what the RFCs recommend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Maximum segment size without options, in bytes of payload. Default 1460: Ethernet's 1500 less 40
-    /// (RFC 9293 §3.7.1). Timestamps take 12 bytes of it: see [`payload`](Self::payload).
+    /// Maximum segment size without options, in bytes of payload. Default 1460: Ethernet's 1500
+    /// less 40 (RFC 9293 §3.7.1). Timestamps take 12 bytes of it: see [`payload`](Self::payload).
     pub mss: u32,
     /// Initial window in segments. Default 10 (RFC 6928 §2); RFC 3390 §1 gives 3 at this MSS.
     pub iw: u32,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
-    /// Selective acknowledgements (RFC 2018, RFC 6675) and DSACK (RFC 2883). Default on. Off: NewReno (RFC 6582).
+    /// Selective acknowledgements (RFC 2018, RFC 6675) and DSACK (RFC 2883). Default on. Off:
+    /// NewReno (RFC 6582).
     pub sack: bool,
     /// Ask for ECN, or agree to it when asked (RFC 3168 §6.1.1). Default off.
     pub ecn: bool,
@@ -161,31 +175,35 @@ pub struct Config {
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub initial_rto: Duration,
-    /// Round-trip time that earlier connections to the same host had: the smoothed RTT is that at first, if the handshake's is
-    /// shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0: `tcp_update_metrics`, `tcp_init_metrics`). Default 0: nothing is
-    /// remembered; needs [`RtoRule::LinuxStamps`].
+    /// Round-trip time that earlier connections to the same host had: the smoothed RTT is that at
+    /// first, if the handshake's is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0:
+    /// `tcp_update_metrics`, `tcp_init_metrics`). Default 0: nothing is remembered; needs
+    /// [`RtoRule::LinuxStamps`].
     pub remembered_rtt: Duration,
     /// Its mean deviation, which after one connection is as large. Default 0; no more than a day.
     pub remembered_rttvar: Duration,
-    /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux has 120 s.
+    /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux
+    /// has 120 s.
     pub max_rto: Duration,
-    /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own queue, take a segment from the
-    /// window for each second ACK, and an ACK that tells of anything unusual leaves no more room than for three segments (Linux
-    /// up to 3.6). Default off.
+    /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own
+    /// queue, take a segment from the window for each second ACK, and an ACK that tells of anything
+    /// unusual leaves no more room than for three segments (Linux up to 3.6). Default off.
     pub rate_halving: bool,
-    /// What the host's own queue refuses was not sent: it is offered again with the next ACK, or by the timer (Linux). Default
-    /// off: it counts as sent, and is found lost.
+    /// What the host's own queue refuses was not sent: it is offered again with the next ACK, or by
+    /// the timer (Linux). Default off: it counts as sent, and is found lost.
     pub offers_again: bool,
     /// New data on the first two duplicate ACKs (RFC 3042). Default on.
     pub limited_transmit: bool,
-    /// Proportional Rate Reduction (RFC 9937) in recovery by SACK. Default on. Off: the window is cut at once
-    /// (RFC 6675 §5). Without SACK the window is always inflated and deflated as in RFC 6582 §3.2.
+    /// Proportional Rate Reduction (RFC 9937) in recovery by SACK. Default on. Off: the window is
+    /// cut at once (RFC 6675 §5). Without SACK the window is always inflated and deflated as in RFC
+    /// 6582 §3.2.
     pub prr: bool,
-    /// Restart from the initial window after an idle time longer than the RTO (RFC 5681 §4.1). Default on.
+    /// Restart from the initial window after an idle time longer than the RTO (RFC 5681 §4.1).
+    /// Default on.
     pub idle_restart: bool,
-    /// Receive window in bytes, at most. Default: the largest there is, so that it never limits (RFC 7323 §2.2). With
-    /// [`adaptive_acks`](Self::adaptive_acks) and timestamps it begins at 64 kB and grows with the rate up to 3 MB, half of
-    /// Linux's largest receive buffer (`tcp_rmem`).
+    /// Receive window in bytes, at most. Default: the largest there is, so that it never limits
+    /// (RFC 7323 §2.2). With [`adaptive_acks`](Self::adaptive_acks) and timestamps it begins at 64
+    /// kB and grows with the rate up to 3 MB, half of Linux's largest receive buffer (`tcp_rmem`).
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,
@@ -195,33 +213,39 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs SACK.
     pub tail_loss_probe: bool,
-    /// With fewer than four segments out and nothing to send, any SACK means loss, a quarter of the RTT later (after RFC 5827
-    /// §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs [`LossDetection::Fack`].
+    /// With fewer than four segments out and nothing to send, any SACK means loss, a quarter of the
+    /// RTT later (after RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs
+    /// [`LossDetection::Fack`].
     pub early_retransmit: bool,
-    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps (RFC 4015), and
-    /// F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs RACK or FACK.
+    /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps
+    /// (RFC 4015), and F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs RACK or
+    /// FACK.
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
-    /// In fast recovery by SACK each retransmission starts the retransmission timer anew: RFC 6675 §6 leaves that open, for
-    /// recoveries that last longer than the timeout. Default on.
+    /// In fast recovery by SACK each retransmission starts the retransmission timer anew: RFC 6675
+    /// §6 leaves that open, for recoveries that last longer than the timeout. Default on.
     pub rearm_in_recovery: bool,
     /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
     pub tick: Duration,
-    /// How long before the origin of time the running tick of that clock began, less than `tick`. Default 0. An agent of
-    /// ns-2 comes up at a moment of its own (`boot_time_`, uniform below `tcpTick_`): the simulator draws it from the seed.
+    /// How long before the origin of time the running tick of that clock began, less than `tick`.
+    /// Default 0. An agent of ns-2 comes up at a moment of its own (`boot_time_`, uniform below
+    /// `tcpTick_`): the simulator draws it from the seed.
     pub tick_phase: Duration,
     /// How far an ACK lets the window grow. Default: bytes, with L = 1.
     pub growth: Growth,
-    /// The window counts whole segments and is reduced from the window, not from what is in flight; marks reduce it
-    /// over a round trip as losses do; growth only while the window was what limited sending (Linux). Default off.
+    /// The window counts whole segments and is reduced from the window, not from what is in flight;
+    /// marks reduce it over a round trip as losses do; growth only while the window was what
+    /// limited sending (Linux). Default off.
     pub whole_segments: bool,
-    /// Segments leave in bursts of two, or of what 1 ms of twice the rate brings if that is more; what is left over of the
-    /// window waits for the next ACK, and the last segment of a burst carries PSH (Linux from 4.20 on). Default off.
+    /// Segments leave in bursts of two, or of what 1 ms of twice the rate brings if that is more;
+    /// what is left over of the window waits for the next ACK, and the last segment of a burst
+    /// carries PSH (Linux from 4.20 on). Default off.
     pub bursts: bool,
-    /// A segment with PSH, or a short one, is acknowledged at once, and each one while the receive buffer grows with the
-    /// rate, as the application reads at once; how long an ACK may be delayed follows the gaps between segments, from
-    /// [`DelayedAck::timeout`] up to the RTT of the handshake (Linux). Default off.
+    /// A segment with PSH, or a short one, is acknowledged at once, and each one while the receive
+    /// buffer grows with the rate, as the application reads at once; how long an ACK may be delayed
+    /// follows the gaps between segments, from [`DelayedAck::timeout`] up to the RTT of the
+    /// handshake (Linux). Default off.
     pub adaptive_acks: bool,
     /// How the receive buffer follows the rate. Default: as in Linux 6.1.
     pub buffer_tuning: BufferTuning,
@@ -229,22 +253,27 @@ pub struct Config {
     pub send_tuning: SendTuning,
     /// When timers fire. Default: when they are asked to.
     pub timers: Timers,
-    /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default 0; Linux has 16.
+    /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default
+    /// 0; Linux has 16.
     pub quick_acks: u32,
-    /// So many follow each segment out of order, too, and the first mark (Linux up to 4.17, `tcp_enter_quickack_mode` in
-    /// `tcp_data_queue`). Default off.
+    /// So many follow each segment out of order, too, and the first mark (Linux up to 4.17,
+    /// `tcp_enter_quickack_mode` in `tcp_data_queue`). Default off.
     pub quick_after_gap: bool,
-    /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default 0: they do not.
+    /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default
+    /// 0: they do not.
     pub sack_delay: Duration,
     /// What was SACKed is forgotten on a timeout (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
     pub forget_on_timeout: bool,
-    /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2). Default off.
+    /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2).
+    /// Default off.
     pub accurate_ecn_echo: bool,
-    /// With accurate echo all is sent as ECN-capable: SYNs, ACKs and retransmissions, too (Linux for controllers that need ECN,
-    /// `tcp_ca_needs_ecn`, since 3.18). Default off: new data only (RFC 3168 §6.1.4, §6.1.5).
+    /// With accurate echo all is sent as ECN-capable: SYNs, ACKs and retransmissions, too (Linux
+    /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). Default off: new data only
+    /// (RFC 3168 §6.1.4, §6.1.5).
     pub ecn_on_all: bool,
-    /// The timestamps of an ACK are those of the arrival of the newest segment, so that their difference is that segment's
-    /// one-way delay however long the ACK waited (libutp's `reply_micro`). Default off: RFC 7323 §4.3.
+    /// The timestamps of an ACK are those of the arrival of the newest segment, so that their
+    /// difference is that segment's one-way delay however long the ACK waited (libutp's
+    /// `reply_micro`). Default off: RFC 7323 §4.3.
     pub stamps_arrival: bool,
 }
 
@@ -300,8 +329,8 @@ impl Config {
         stamps_arrival: false,
     };
 
-    /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the timestamps option, which every
-    /// segment carries (RFC 9293 §3.7.1).
+    /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the timestamps
+    /// option, which every segment carries (RFC 9293 §3.7.1).
     #[must_use]
     pub const fn payload(&self) -> u32 {
         let options = if self.timestamps { TIMESTAMPS } else { 0 };
@@ -345,8 +374,8 @@ impl Config {
         matches!(self.loss_detection, LossDetection::Ns2 | LossDetection::Ns2Linux)
     }
 
-    /// Data carries the acknowledgement of data the other way, and a server closes when the client has. True of ns-2's FullTcp; the
-    /// other profiles are one-way.
+    /// Data carries the acknowledgement of data the other way, and a server closes when the client
+    /// has. True of ns-2's FullTcp; the other profiles are one-way.
     #[must_use]
     pub const fn carries_acks(&self) -> bool {
         self.ns2_full()

@@ -1,10 +1,11 @@
 //! Congestion controllers: each is told what happened and answers with a window.
 //!
-//! The sender finds losses and decides when a window is reduced (once per round trip, whatever the signals); the
-//! controller decides by how much, and how the window grows. All windows are in bytes.
+//! The sender finds losses and decides when a window is reduced (once per round trip, whatever the
+//! signals); the controller decides by how much, and how the window grows. All windows are in
+//! bytes.
 //!
-//! This file describes what a controller is. Each controller is one file below it; [`registry`](crate::registry) lists
-//! them.
+//! This file describes what a controller is. Each controller is one file below it;
+//! [`registry`](crate::registry) lists them.
 
 use goodqueue::{Duration, Instant};
 
@@ -47,14 +48,14 @@ pub struct About {
     pub hears: Hears,
     /// It sets the window in recovery too, and the sender reduces no rate (BBR).
     pub controls_all: bool,
-    /// Its slow start is the standard one: it ends at the threshold and grows by [`Ack::acked`], so that HyStart++ may
-    /// shape it.
+    /// Its slow start is the standard one: it ends at the threshold and grows by [`Ack::acked`], so
+    /// that HyStart++ may shape it.
     pub standard_slow_start: bool,
 }
 
 impl About {
-    /// A controller without a name that has no parameters, needs nothing and hears of growth and congestion only. Others
-    /// say how they differ: `About { name: "reno", ..About::PLAIN }`.
+    /// A controller without a name that has no parameters, needs nothing and hears of growth and
+    /// congestion only. Others say how they differ: `About { name: "reno", ..About::PLAIN }`.
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -86,8 +87,8 @@ pub enum Hears {
     Nothing,
     /// After the sender looked for losses.
     EveryAck,
-    /// Before the sender looks for losses and reduces the window, where the stack has controllers that hear of ACKs early
-    /// and late (Linux's `pkts_acked` and `in_ack_event` are early).
+    /// Before the sender looks for losses and reduces the window, where the stack has controllers
+    /// that hear of ACKs early and late (Linux's `pkts_acked` and `in_ack_event` are early).
     EveryAckFirst,
 }
 
@@ -145,8 +146,8 @@ pub struct Ack {
     pub covered: u64,
     /// How the stack lets windows grow.
     pub growth: GrowthRule,
-    /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661 §4.1), and the ACK
-    /// echoes no congestion mark (RFC 3168 §6.1.2).
+    /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661
+    /// §4.1), and the ACK echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,
     /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN.
     pub ecn_echo: bool,
@@ -155,13 +156,13 @@ pub struct Ack {
 /// How a stack lets windows grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GrowthRule {
-    /// Slow start grows by all of [`Ack::acked`], not by one segment at most, and leaves the unused part to congestion
-    /// avoidance.
+    /// Slow start grows by all of [`Ack::acked`], not by one segment at most, and leaves the unused
+    /// part to congestion avoidance.
     pub whole: bool,
     /// Congestion avoidance counts ACKs, not bytes.
     pub per_ack: bool,
-    /// Congestion avoidance grows the window with the ACK after the last one that it needs. That ACK counts for nothing
-    /// else.
+    /// Congestion avoidance grows the window with the ACK after the last one that it needs. That
+    /// ACK counts for nothing else.
     pub late: bool,
 }
 
@@ -171,8 +172,8 @@ impl GrowthRule {
 }
 
 impl Ack {
-    /// Slow start: the window grows by what was acknowledged, at most one segment per ACK (RFC 5681 §3.1,
-    /// equation 2; appropriate byte counting with L = 1).
+    /// Slow start: the window grows by what was acknowledged, at most one segment per ACK (RFC 5681
+    /// §3.1, equation 2; appropriate byte counting with L = 1).
     #[must_use]
     #[inline]
     pub fn slow_start(&self, cwnd: u64) -> u64 {
@@ -188,7 +189,8 @@ pub enum Signal {
     Loss,
     /// The receiver echoed a congestion mark (RFC 3168 §6.1.2).
     Ecn,
-    /// The retransmission timer ran out (RFC 5681 §3.1). The sender sets the window to one segment itself.
+    /// The retransmission timer ran out (RFC 5681 §3.1). The sender sets the window to one segment
+    /// itself.
     Timeout,
 }
 
@@ -206,7 +208,8 @@ pub struct Congestion {
     pub in_flight: u64,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// The controller is to reduce from the window, in whole segments, rather than from what is in flight.
+    /// The controller is to reduce from the window, in whole segments, rather than from what is in
+    /// flight.
     pub whole: bool,
 }
 
@@ -229,7 +232,8 @@ impl Congestion {
 pub struct Feedback {
     /// When it arrived.
     pub now: Instant,
-    /// The first byte not yet cumulatively acknowledged, and the first not yet sent (SND.UNA, SND.NXT).
+    /// The first byte not yet cumulatively acknowledged, and the first not yet sent (SND.UNA,
+    /// SND.NXT).
     pub una: u64,
     /// See `una`.
     pub next: u64,
@@ -251,11 +255,12 @@ pub struct Feedback {
     pub srtt: Duration,
     /// See `srtt`.
     pub min_rtt: Duration,
-    /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): when the receiver sent this ACK less
-    /// when the segment was sent whose timestamp it returns. `None` without timestamps.
+    /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): when the receiver
+    /// sent this ACK less when the segment was sent whose timestamp it returns. `None` without
+    /// timestamps.
     pub one_way_delay: Option<u32>,
-    /// The timestamps that it carries, in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's own, and the sender's
-    /// that it returns.
+    /// The timestamps that it carries, in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's
+    /// own, and the sender's that it returns.
     pub stamps: Option<(u32, u32)>,
     /// It carried ECE on a connection that uses ECN.
     pub ecn_echo: bool,
@@ -263,7 +268,8 @@ pub struct Feedback {
     pub in_recovery: bool,
     /// The controller may end slow start in its own way ([`HyStart::Own`](crate::HyStart::Own)).
     pub own_slow_start: bool,
-    /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), if the sender takes them.
+    /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), if the sender takes
+    /// them.
     pub rate: Option<RateSample>,
     /// Payload of a full segment in bytes.
     pub mss: u32,
@@ -295,27 +301,29 @@ pub struct Window {
     pub ssthresh: u64,
 }
 
-/// The part of TCP that decides how large the window is. Holds no clock and no window: both are passed in.
+/// The part of TCP that decides how large the window is. Holds no clock and no window: both are
+/// passed in.
 pub trait CongestionControl {
     /// What this controller is, and what it asks of its sender.
     fn about(&self) -> &'static About;
 
-    /// Returns the new window in bytes after an ACK of new data; `cwnd` is the window before. Must not grow it unless
-    /// [`Ack::may_grow`].
+    /// Returns the new window in bytes after an ACK of new data; `cwnd` is the window before. Must
+    /// not grow it unless [`Ack::may_grow`].
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64;
 
-    /// Returns the new slow-start threshold in bytes after congestion. After [`Signal::Loss`] and [`Signal::Ecn`] the
-    /// window becomes that as well.
+    /// Returns the new slow-start threshold in bytes after congestion. After [`Signal::Loss`] and
+    /// [`Signal::Ecn`] the window becomes that as well.
     fn on_congestion(&mut self, event: &Congestion) -> u64;
 
-    /// A loss was found while the window is being reduced because of a mark. Returns the new slow-start threshold in
-    /// bytes if that is another event, `None` if it is the same one.
+    /// A loss was found while the window is being reduced because of a mark. Returns the new
+    /// slow-start threshold in bytes if that is another event, `None` if it is the same one.
     fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
         let _ = event;
         None
     }
 
-    /// An ACK arrived, in recovery as well; comes before [`on_ack`](Self::on_ack), as [`About::hears`] says.
+    /// An ACK arrived, in recovery as well; comes before [`on_ack`](Self::on_ack), as
+    /// [`About::hears`] says.
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let _ = (feedback, window);
     }
@@ -325,13 +333,15 @@ pub trait CongestionControl {
         let _ = (now, idle);
     }
 
-    /// Nothing was in flight, and the first segment since `pause` is about to leave (Linux `CA_EVENT_TX_START`).
+    /// Nothing was in flight, and the first segment since `pause` is about to leave (Linux
+    /// `CA_EVENT_TX_START`).
     fn on_start(&mut self, now: Instant, pause: Duration) {
         let _ = (now, pause);
     }
 
-    /// The retransmission timer ran out. Comes after [`on_congestion`](Self::on_congestion) if the timeout reduced the
-    /// window, and alone otherwise. `lost`: bytes taken for lost in all, if the sender takes delivery rate samples.
+    /// The retransmission timer ran out. Comes after [`on_congestion`](Self::on_congestion) if the
+    /// timeout reduced the window, and alone otherwise. `lost`: bytes taken for lost in all, if the
+    /// sender takes delivery rate samples.
     fn on_timeout(&mut self, lost: u64) {
         let _ = lost;
     }

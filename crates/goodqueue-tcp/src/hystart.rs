@@ -1,19 +1,23 @@
-//! `HyStart++` (RFC 9406): slow start ends when the round-trip time rises, before the queue that makes it rise is full.
+//! `HyStart++` (RFC 9406): slow start ends when the round-trip time rises, before the queue that
+//! makes it rise is full.
 //!
-//! It shapes the initial slow start of the controllers that have the standard one: `cubic` (for which RFC 9438 §4.10
-//! recommends it), `newreno`, `reno` and, in place of its own `HyStart`, `cubic_linux`. [`Config::hystart`] switches it on.
+//! It shapes the initial slow start of the controllers that have the standard one: `cubic` (for
+//! which RFC 9438 §4.10 recommends it), `newreno`, `reno` and, in place of its own `HyStart`,
+//! `cubic_linux`. [`Config::hystart`] switches it on.
 //!
-//! A round lasts until what was out at its start is acknowledged. When the least RTT of a round's first samples is above that of
-//! the round before by an eighth (4 ms at least, 16 ms at most), Conservative Slow Start (CSS) begins: the window grows a quarter
-//! as fast. If the RTT comes back below what it was then, the rise was a false alarm and slow start goes on; if it has not after
-//! five rounds, congestion avoidance begins where the window is. A loss or a mark ends it as it ends any slow start.
+//! A round lasts until what was out at its start is acknowledged. When the least RTT of a round's
+//! first samples is above that of the round before by an eighth (4 ms at least, 16 ms at most),
+//! Conservative Slow Start (CSS) begins: the window grows a quarter as fast. If the RTT comes back
+//! below what it was then, the rise was a false alarm and slow start goes on; if it has not after
+//! five rounds, congestion avoidance begins where the window is. A loss or a mark ends it as it
+//! ends any slow start.
 //!
 //! # Deviations
 //!
-//! None from RFC 9406. What it leaves open: the ACK that ends a round is that round's last sample, the first round
-//! begins with the first ACK of data, and a slow start that a wrong reduction interrupted goes on where it was if the
-//! reduction is taken back. L is 8, as none of the controllers that
-//! it shapes paces.
+//! None from RFC 9406. What it leaves open: the ACK that ends a round is that round's last sample,
+//! the first round begins with the first ACK of data, and a slow start that a wrong reduction
+//! interrupted goes on where it was if the reduction is taken back. L is 8, as none of the
+//! controllers that it shapes paces.
 //!
 //! [`Config::hystart`]: crate::Config::hystart
 
@@ -21,14 +25,17 @@ use goodqueue::Duration;
 
 use crate::congestion::Constant;
 
-/// Least and greatest rise of the RTT that counts (`MIN_RTT_THRESH` and `MAX_RTT_THRESH`, RFC 9406 §4.3).
+/// Least and greatest rise of the RTT that counts (`MIN_RTT_THRESH` and `MAX_RTT_THRESH`, RFC 9406
+/// §4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// Between these the rise is this part of the last round's least RTT (`MIN_RTT_DIVISOR`, RFC 9406 §4.3).
+/// Between these the rise is this part of the last round's least RTT (`MIN_RTT_DIVISOR`, RFC 9406
+/// §4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
 /// Samples without which a round says nothing (`N_RTT_SAMPLE`, RFC 9406 §4.3).
 const N_RTT_SAMPLE: u32 = 8;
-/// In CSS the window grows by this part of what slow start would add (`CSS_GROWTH_DIVISOR`, RFC 9406 §4.3).
+/// In CSS the window grows by this part of what slow start would add (`CSS_GROWTH_DIVISOR`, RFC
+/// 9406 §4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 /// Rounds that CSS lasts, that in which it begins among them (`CSS_ROUNDS`, RFC 9406 §4.3).
 const CSS_ROUNDS: u32 = 5;
@@ -49,7 +56,8 @@ pub const CONSTANTS: &[Constant] = &[
 /// Who ends slow start before a loss does.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum HyStart {
-    /// The congestion controller, in its own way: `cubic_linux` by Linux's `HyStart`; `cubic`, `newreno` and `reno` do not.
+    /// The congestion controller, in its own way: `cubic_linux` by Linux's `HyStart`; `cubic`,
+    /// `newreno` and `reno` do not.
     #[default]
     Own,
     /// Nobody, where slow start is the standard one.

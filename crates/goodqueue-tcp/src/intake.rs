@@ -1,7 +1,8 @@
-//! The part of a receiver that all stacks share: puts data in order, forms acknowledgements, echoes congestion marks.
+//! The part of a receiver that all stacks share: puts data in order, forms acknowledgements, echoes
+//! congestion marks.
 //!
-//! When an acknowledgement is due is decided by the stack ([`Answer`](crate::answer::Answer)). Nothing here asks which
-//! stack that is.
+//! When an acknowledgement is due is decided by the stack ([`Answer`](crate::answer::Answer)).
+//! Nothing here asks which stack that is.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,11 +17,12 @@ use crate::segment::{Flags, SackBlocks, Segment};
 
 /// An ACK is never delayed by more: Linux `TCP_DELACK_MAX`.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
-/// SACKs wait for a twentieth of the RTT of the handshake at most; the timer is late by a tenth of the longest wait, as it may
-/// be (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns` of Linux).
+/// SACKs wait for a twentieth of the RTT of the handshake at most; the timer is late by a tenth of
+/// the longest wait, as it may be (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns` of Linux).
 const SACK_DELAY_SHARE: u64 = 20;
 const SACK_SLACK_SHARE: u64 = 10;
-/// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC 5681 §3.2).
+/// Duplicate ACKs of a gap that are never delayed: as many as a sender needs to see a loss (RFC
+/// 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
 
 /// What a receiver counted.
@@ -78,7 +80,8 @@ pub(crate) struct InOrder {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Intake {
-    /// When data last came; when some last came in order, and the gap after which ACKs are quick again.
+    /// When data last came; when some last came in order, and the gap after which ACKs are quick
+    /// again.
     last_data: Instant,
     last_in_order: Option<Instant>,
     quick_after: Duration,
@@ -112,21 +115,24 @@ pub(crate) struct Intake {
     pub(crate) timer: Option<Instant>,
     /// An ACK of what was here before the last segment is to be sent.
     pub(crate) is_early: bool,
-    /// When the timer of a delayed ACK runs out that was last set, whether or not the ACK has gone since.
+    /// When the timer of a delayed ACK runs out that was last set, whether or not the ACK has gone
+    /// since.
     delayed_until: Instant,
     /// The window that an ACK announces if it goes before the application reads; 0: it has read.
     unread_window: u64,
     /// Segments in order that no ACK has covered yet.
     pub(crate) unacknowledged: u32,
     pub(crate) ts_recent: u32,
-    /// When the newest segment came, by the timestamps clock, and the stamp that it carried, if ACKs are to tell that.
+    /// When the newest segment came, by the timestamps clock, and the stamp that it carried, if
+    /// ACKs are to tell that.
     arrived: Option<(u32, u32)>,
     pub(crate) window: u32,
     /// The window that the last ACK announced.
     offered: u64,
     /// So many ACKs are not delayed.
     pub(crate) quick: u32,
-    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for `sack_delay`.
+    /// Until the next segment in order, so many duplicate ACKs were sent at once; more wait for
+    /// `sack_delay`.
     eager: u32,
     pub(crate) state: State,
     pub(crate) ack_due: bool,
@@ -306,8 +312,9 @@ impl Intake {
         arrival
     }
 
-    /// Fits the tuned buffer to an in-order segment; `before` is the byte that was expected. Returns true if it still holds
-    /// the window that was offered. With less room, since nothing is read yet, the ACK is left to the application.
+    /// Fits the tuned buffer to an in-order segment; `before` is the byte that was expected.
+    /// Returns true if it still holds the window that was offered. With less room, since nothing is
+    /// read yet, the ACK is left to the application.
     #[inline]
     fn fit_buffer(&mut self, now: Instant, segment: &Segment, before: u64, arrival: &InOrder) -> bool {
         let Some(buffer) = &mut self.buffer else { return true };
@@ -329,13 +336,15 @@ impl Intake {
         fits
     }
 
-    /// Answers an in-order segment: at once if it fills a gap, ends the data, or completes the number of segments that an
-    /// ACK waits for (RFC 5681 §4.2). `ends`: the end of the data is acknowledged at once.
+    /// Answers an in-order segment: at once if it fills a gap, ends the data, or completes the
+    /// number of segments that an ACK waits for (RFC 5681 §4.2). `ends`: the end of the data is
+    /// acknowledged at once.
     pub(crate) fn answer(&mut self, now: Instant, segment: &Segment, arrival: &InOrder, ends: bool) {
         let InOrder { filled_gap, last, is_enough, fits } = *arrival;
         let answers_mark = core::mem::replace(&mut self.ack_now, false);
         if self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && !answers_mark {
-            // A gap moved on, but another is left. By more than a segment: at once, else as a duplicate.
+            // A gap moved on, but another is left. By more than a segment: at once, else as a
+            // duplicate.
             if fits && (is_enough || self.rcv_nxt > last) {
                 self.ack_due = true;
             } else {
@@ -366,7 +375,8 @@ impl Intake {
         self.ack_due = true;
     }
 
-    /// A segment of which nothing is new is acknowledged at once and reported (RFC 9293 §3.10.7.4, RFC 2883).
+    /// A segment of which nothing is new is acknowledged at once and reported (RFC 9293 §3.10.7.4,
+    /// RFC 2883).
     pub(crate) fn answer_duplicate(&mut self, segment: &Segment) {
         self.stats.duplicates += 1;
         self.be_quick(self.config.quick_acks);
@@ -379,8 +389,9 @@ impl Intake {
         self.ack_now = false;
     }
 
-    /// Keeps a segment that came too early. Returns true if it is to be answered now: SACKs that wait go before those that
-    /// they cannot all tell, and this segment then waits for the next ACK.
+    /// Keeps a segment that came too early. Returns true if it is to be answered now: SACKs that
+    /// wait go before those that they cannot all tell, and this segment then waits for the next
+    /// ACK.
     pub(crate) fn hold(&mut self, now: Instant, segment: &Segment) -> Held {
         let (start, end) = (segment.seq, segment.end());
         self.stats.out_of_order += 1;
@@ -428,8 +439,8 @@ impl Intake {
         self.buffer.as_ref().map_or(window, |buffer| window.min(buffer.window(0).0))
     }
 
-    /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones make the receiver wait
-    /// about as long for a second segment.
+    /// So much time went by between two segments: a long pause ends in quick ACKs, shorter ones
+    /// make the receiver wait about as long for a second segment.
     #[inline]
     fn note_gap(&mut self, gap: Duration) {
         let least = self.config.delayed_ack.timeout;
@@ -468,7 +479,8 @@ impl Intake {
         self.config.sack_delay > Duration::ZERO && !self.reassembly.is_empty() && self.timer.is_some()
     }
 
-    /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a gap do.
+    /// An ACK while something is missing goes at once; with `sack_delay` only the first three of a
+    /// gap do.
     fn acknowledge_gap(&mut self, now: Instant) {
         let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
         if self.config.sack_delay == Duration::ZERO || self.duplicate.is_some() || asked {
@@ -488,8 +500,9 @@ impl Intake {
         self.timer = Some(self.timer.map_or(due, |timer| timer.min(due)));
     }
 
-    /// The mark is echoed until the sender tells that it reduced (RFC 3168 §6.1.3). Linux answers quickly to the first mark, and
-    /// to a segment without ECN after others that had it, which was probably sent again.
+    /// The mark is echoed until the sender tells that it reduced (RFC 3168 §6.1.3). Linux answers
+    /// quickly to the first mark, and to a segment without ECN after others that had it, which was
+    /// probably sent again.
     fn latch_echo(&mut self, segment: &Segment) {
         let marked = segment.ecn == Ecn::Ce;
         self.stats.marked += u64::from(marked);
@@ -501,13 +514,15 @@ impl Intake {
         self.echo |= marked;
     }
 
-    /// So many ACKs at least are not delayed, and then they are delayed for a short time (Linux `tcp_enter_quickack_mode`).
+    /// So many ACKs at least are not delayed, and then they are delayed for a short time (Linux
+    /// `tcp_enter_quickack_mode`).
     fn be_quick(&mut self, acks: u32) {
         self.quick = self.quick.max(acks);
         self.patience = self.config.delayed_ack.timeout;
     }
 
-    /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC 8257 §3.2).
+    /// A change of marking is acknowledged at once, with the echo that what came before it had (RFC
+    /// 8257 §3.2).
     fn echo_accurately(&mut self, now: Instant, segment: &Segment) {
         let marked = segment.ecn == Ecn::Ce;
         self.stats.marked += u64::from(marked);
@@ -522,8 +537,8 @@ impl Intake {
         self.echo = marked;
     }
 
-    /// The next segment to send, if there is one; runs the timers that are due at `now`. To be called until it gives
-    /// `None`.
+    /// The next segment to send, if there is one; runs the timers that are due at `now`. To be
+    /// called until it gives `None`.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(due) = self.timer
@@ -537,7 +552,8 @@ impl Intake {
                 // It waited in vain.
                 self.patience = self.patience.saturating_mul(2).min(self.quick_after);
             } else if self.config.sack_delay > Duration::ZERO && due != self.delayed_until {
-                // SACKs that waited bear the time at which data last came (`tcp_compressed_ack_kick` looks at no clock).
+                // SACKs that waited bear the time at which data last came
+                // (`tcp_compressed_ack_kick` looks at no clock).
                 return Some(self.acknowledgement(self.last_data));
             }
             self.ack_due = true;
@@ -619,15 +635,16 @@ impl Intake {
         }
     }
 
-    /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
+    /// When [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives
+    /// before.
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// The application takes data at another pace: the window is `window` bytes from now on, at most
-    /// [`MAX_WINDOW`]. A window already granted is not taken back; one that opens by a
-    /// segment or more is announced at once (RFC 9293 §3.8.6.2.2).
+    /// The application takes data at another pace: the window is `window` bytes from now on, at
+    /// most [`MAX_WINDOW`]. A window already granted is not taken back; one that opens by a segment
+    /// or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub(crate) fn set_window(&mut self, window: u32) {
         self.window = window.min(MAX_WINDOW);
         let edge = self.rcv_nxt.saturating_add(self.free_window());
@@ -646,8 +663,8 @@ impl Intake {
         self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
     }
 
-    /// What the next segment will read beside the receiver itself, for those who fetch memory ahead: the first range that is
-    /// held out of order.
+    /// What the next segment will read beside the receiver itself, for those who fetch memory
+    /// ahead: the first range that is held out of order.
     #[inline]
     pub(crate) fn held(&self) -> Option<&impl Copy> {
         self.reassembly.first()

@@ -1,8 +1,8 @@
 //! A TCP sender and receiver without sockets.
 //!
-//! One direction of data per connection: a [`Sender`] at one end, a [`Receiver`] at the other, [`Segment`]s
-//! between them. Neither reads a clock, does I/O, allocates in steady state or draws a random number: the same calls
-//! give the same segments on every platform.
+//! One direction of data per connection: a [`Sender`] at one end, a [`Receiver`] at the other,
+//! [`Segment`]s between them. Neither reads a clock, does I/O, allocates in steady state or draws a
+//! random number: the same calls give the same segments on every platform.
 //!
 //! # How to drive it
 //!
@@ -10,8 +10,10 @@
 //!
 //! 1. [`on_segment`](Sender::on_segment) if a segment arrived (or [`open`](Sender::open),
 //!    [`write`](Sender::write), [`close`](Sender::close) if the application acted);
-//! 2. [`poll_transmit`](Sender::poll_transmit) until it gives `None`; this is also what runs the timers that are due;
-//! 3. [`next_event`](Sender::next_event): call `poll_transmit` again at that time, if nothing happens before.
+//! 2. [`poll_transmit`](Sender::poll_transmit) until it gives `None`; this is also what runs the
+//!    timers that are due;
+//! 3. [`next_event`](Sender::next_event): call `poll_transmit` again at that time, if nothing
+//!    happens before.
 //!
 //! ```
 //! use goodqueue::Instant;
@@ -40,19 +42,22 @@
 //!
 //! # What it implements
 //!
-//! Handshake with retransmission (RFC 9293, RFC 6298), initial window (RFC 6928), slow start and congestion
-//! avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC 2883, RFC 6675), recovery
-//! without them (RFC 6582), limited transmit (RFC 3042), Proportional Rate Reduction (RFC 9937), the retransmission
-//! timer (RFC 6298), ECN (RFC 3168) and its accurate echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1),
-//! persist timer (RFC 9293 §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
-//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++ ([`hystart`], RFC 9406). Congestion controllers are
-//! listed in [`registry`], stacks as they were used in [`profile`].
+//! Handshake with retransmission (RFC 9293, RFC 6298), initial window (RFC 6928), slow start and
+//! congestion avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC
+//! 2883, RFC 6675), recovery without them (RFC 6582), limited transmit (RFC 3042), Proportional
+//! Rate Reduction (RFC 9937), the retransmission timer (RFC 6298), ECN (RFC 3168) and its accurate
+//! echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293
+//! §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
+//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++
+//! ([`hystart`], RFC 9406). Congestion controllers are listed in [`registry`], stacks as they were
+//! used in [`profile`].
 //!
 //! # What it does not
 //!
-//! No data from receiver to sender, no Nagle algorithm, no reset, and no giving up: a
-//! connection whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they never
-//! wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not negotiated; ECN is.
+//! No data from receiver to sender, no Nagle algorithm, no reset, and no giving up: a connection
+//! whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they
+//! never wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not
+//! negotiated; ECN is.
 
 #![no_std]
 #![forbid(unsafe_code)]

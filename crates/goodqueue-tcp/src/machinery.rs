@@ -1,7 +1,8 @@
-//! The part of a sender that all stacks share: sequence space, scoreboard, round-trip times, timer, window, statistics,
-//! pacing and buffers.
+//! The part of a sender that all stacks share: sequence space, scoreboard, round-trip times, timer,
+//! window, statistics, pacing and buffers.
 //!
-//! A [stack](crate::stack) borrows it and decides what happens when. Nothing here asks which stack that is.
+//! A [stack](crate::stack) borrows it and decides what happens when. Nothing here asks which stack
+//! that is.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -79,8 +80,9 @@ pub(crate) enum Purpose {
 
 /// The shared part of a sender, with congestion controller `C`.
 ///
-/// The fields that every ACK and every transmission need come first and lie together. With thousands of connections each
-/// one has left the cache when its turn comes, so that its cost is the number of cache lines that it touches.
+/// The fields that every ACK and every transmission need come first and lie together. With
+/// thousands of connections each one has left the cache when its turn comes, so that its cost is
+/// the number of cache lines that it touches.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Core<C> {
@@ -100,7 +102,8 @@ pub(crate) struct Core<C> {
     /// The timer is the persist timer (RFC 9293 §3.8.6.1).
     pub(crate) persisting: bool,
     pub(crate) probe_due: bool,
-    /// A tail loss probe goes out whatever the window says: new data (true) or the last segment again.
+    /// A tail loss probe goes out whatever the window says: new data (true) or the last segment
+    /// again.
     pub(crate) tail_due: Option<bool>,
     /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
     pub(crate) rescued: bool,
@@ -142,15 +145,18 @@ pub(crate) struct Core<C> {
     /// With pacing: bytes per second.
     pub(crate) pace: Option<u64>,
     pub(crate) rates: Option<Box<Rates>>,
-    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a retransmission.
+    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a
+    /// retransmission.
     pub(crate) probed: Option<(u64, bool)>,
     pub(crate) rtt: RttEstimator,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) stats: SenderStats,
     pub(crate) controller: C,
-    /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC 6582 §3.1).
+    /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC
+    /// 6582 §3.1).
     pub(crate) recovery_point: u64,
-    /// SND.NXT at the last window reduction: a mark on an older segment says nothing new (RFC 3168 §6.1.2).
+    /// SND.NXT at the last window reduction: a mark on an older segment says nothing new (RFC 3168
+    /// §6.1.2).
     pub(crate) reduction_point: u64,
     pub(crate) prr: Prr,
     /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
@@ -337,7 +343,8 @@ impl<C: CongestionControl> Core<C> {
         self.snd_nxt < self.data_end || (self.closing && !self.fin_sent)
     }
 
-    /// Tells the rate estimator that nothing more is sent now, and whether the window is what forbids it.
+    /// Tells the rate estimator that nothing more is sent now, and whether the window is what
+    /// forbids it.
     #[inline]
     pub(crate) fn note_app_limit(&mut self, pipe: u64, limited: bool) {
         if let Some(rates) = &mut self.rates {
@@ -405,8 +412,8 @@ impl<C: CongestionControl> Core<C> {
         Segment { ecn: self.ecn_of_rest(self.ecn), ..segment }
     }
 
-    /// The ECN field of segments other than new data: not ECN-capable (RFC 3168 §6.1.1, §6.1.4, §6.1.5), unless all
-    /// segments are to be.
+    /// The ECN field of segments other than new data: not ECN-capable (RFC 3168 §6.1.1, §6.1.4,
+    /// §6.1.5), unless all segments are to be.
     fn ecn_of_rest(&self, agreed: bool) -> Ecn {
         if agreed && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
     }
@@ -419,7 +426,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// A byte that the receiver has already, to make it tell its window (RFC 9293 §3.8.6.1: a retransmission will do).
+    /// A byte that the receiver has already, to make it tell its window (RFC 9293 §3.8.6.1: a
+    /// retransmission will do).
     pub(crate) fn window_probe(&mut self, now: Instant) -> Segment {
         self.stats.window_probes += 1;
         self.persisting = true;
@@ -444,8 +452,9 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Sets when the segment after one of `len` bytes may leave at `rate` bytes per second. The time by which a burst
-    /// left late shortens the wait of the next one, by up to half of it (Linux).
+    /// Sets when the segment after one of `len` bytes may leave at `rate` bytes per second. The
+    /// time by which a burst left late shortens the wait of the next one, by up to half of it
+    /// (Linux).
     fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
         if now >= self.next_departure {
             self.late_by = now.since(self.next_departure);
@@ -490,7 +499,8 @@ impl<C: CongestionControl> Core<C> {
         Some(Segment { ecn: self.ecn_of_rest(self.config.ecn), ..self.segment(now, 0, 0, flags) })
     }
 
-    /// Everything that is out and not SACKed is lost with the timeout, except segments sent after `recent`.
+    /// Everything that is out and not SACKed is lost with the timeout, except segments sent after
+    /// `recent`.
     pub(crate) fn lose_all(&mut self, recent: Instant) {
         let pipe = self.scoreboard.pipe();
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
@@ -516,8 +526,8 @@ impl<C: CongestionControl> Core<C> {
         (sent + self.rtt.rto()).max(now + Duration::from_nanos(1)).since(now)
     }
 
-    /// Asks the controller for the slow-start threshold and notes that the window was reduced. The bytes in flight are
-    /// those before this ACK, which acknowledged `acked` bytes.
+    /// Asks the controller for the slow-start threshold and notes that the window was reduced. The
+    /// bytes in flight are those before this ACK, which acknowledged `acked` bytes.
     pub(crate) fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
         self.reduction_point = self.snd_nxt;
         self.cwr_due = self.ecn;
@@ -531,7 +541,8 @@ impl<C: CongestionControl> Core<C> {
             now,
             signal,
             cwnd: self.cwnd,
-            // In recovery the unacknowledged bytes exceed the window by the SACKed ones, which are not in flight.
+            // In recovery the unacknowledged bytes exceed the window by the SACKed ones, which are
+            // not in flight.
             in_flight: (self.scoreboard.outstanding() + acked).saturating_sub(self.limited).min(self.cwnd),
             mss: narrow(self.mss),
             whole: self.config.whole_segments,
@@ -544,7 +555,8 @@ impl<C: CongestionControl> Core<C> {
         self.ssthresh = (self.cwnd - self.cwnd % self.mss).max(2 * self.mss);
     }
 
-    /// The time from the tick before `sent` to the tick before `now`, by the coarse clock of [`Config::tick`].
+    /// The time from the tick before `sent` to the tick before `now`, by the coarse clock of
+    /// [`Config::tick`].
     pub(crate) fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.tick.as_nanos().max(1);
         let ticks = |at: Instant| (at + self.config.tick_phase).as_nanos() / tick;

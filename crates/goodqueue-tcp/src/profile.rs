@@ -1,5 +1,5 @@
-//! Stack profiles: all settings of sender and receiver at once, as some system had them. A profile is a table of settings;
-//! the code knows none of them.
+//! Stack profiles: all settings of sender and receiver at once, as some system had them. A profile
+//! is a table of settings; the code knows none of them.
 
 use goodqueue::Duration;
 
@@ -16,7 +16,8 @@ pub struct Profile {
     pub summary: &'static str,
     /// All settings.
     pub settings: Config,
-    /// What a congestion controller's name means here, where that is not the controller of that name.
+    /// What a congestion controller's name means here, where that is not the controller of that
+    /// name.
     pub controllers: &'static [(&'static str, &'static str)],
     /// Where the settings come from, one line each.
     pub sources: &'static [&'static str],
@@ -29,7 +30,8 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// A fresh congestion controller of this name, in this profile's variant; `None` if there is none.
+    /// A fresh congestion controller of this name, in this profile's variant; `None` if there is
+    /// none.
     #[must_use]
     pub fn controller(&self, name: &str) -> Option<AnyCongestionControl> {
         let variant = self.controllers.iter().find(|(plain, _)| *plain == name);

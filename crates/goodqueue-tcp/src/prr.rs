@@ -27,8 +27,8 @@ pub(crate) struct Progress {
 }
 
 impl Prr {
-    /// Recovery begins with `in_flight` bytes sent and not cumulatively acknowledged, of which `sacked` had been
-    /// selectively acknowledged before the ACK that began it.
+    /// Recovery begins with `in_flight` bytes sent and not cumulatively acknowledged, of which
+    /// `sacked` had been selectively acknowledged before the ACK that began it.
     pub(crate) fn begin(in_flight: u64, sacked: u64) -> Self {
         Self {
             delivered: 0,

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
-/// Separate ranges that are kept; a segment that would open another is dropped. Bounds memory (256 KiB) and work
-/// against a sender that leaves every other byte out; a window of 90 MB with each second segment lost fits.
+/// Separate ranges that are kept; a segment that would open another is dropped. Bounds memory (256
+/// KiB) and work against a sender that leaves every other byte out; a window of 90 MB with each
+/// second segment lost fits.
 pub(crate) const MAX_RANGES: usize = 16_384;
 
 /// Ranges of sequence numbers above what is in order.
@@ -17,7 +18,8 @@ pub(crate) struct Reassembly {
     recent: [Option<u64>; MAX_SACK_BLOCKS],
     /// Ranges that were pushed out of those are not reported again.
     is_forgetful: bool,
-    /// A sequence number in each range, in the order in which the ranges began, if they are to be reported so, the latest first.
+    /// A sequence number in each range, in the order in which the ranges began, if they are to be
+    /// reported so, the latest first.
     created: Option<Vec<u64>>,
 }
 
@@ -33,13 +35,14 @@ pub(crate) enum Stored {
 }
 
 impl Reassembly {
-    /// One that reports no range but the last three that a segment went into, as ns-2's sink does (tcp-sink.cc).
+    /// One that reports no range but the last three that a segment went into, as ns-2's sink does
+    /// (tcp-sink.cc).
     pub(crate) fn forgetful() -> Self {
         Self { is_forgetful: true, ..Self::default() }
     }
 
-    /// One that reports the ranges that began last, wherever segments go; where two grow together the lower counts. So does the
-    /// reassembly queue of ns-2's FullTcp (rq.cc).
+    /// One that reports the ranges that began last, wherever segments go; where two grow together
+    /// the lower counts. So does the reassembly queue of ns-2's FullTcp (rq.cc).
     pub(crate) fn in_order_of_creation() -> Self {
         Self { created: Some(Vec::new()), ..Self::default() }
     }
@@ -82,13 +85,15 @@ impl Reassembly {
         stored
     }
 
-    /// `start..end` goes into, or to the edge of, one of the two ranges last reported, or there are no more than one.
+    /// `start..end` goes into, or to the edge of, one of the two ranges last reported, or there are
+    /// no more than one.
     pub(crate) fn is_usual(&self, start: u64, end: u64) -> bool {
         let mut reported = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)).take(2);
         self.ranges.len() < 2 || reported.any(|range| start <= range.1 && range.0 <= end)
     }
 
-    /// Everything below `next` is in order now. Takes out the ranges that this reaches and returns where it ends.
+    /// Everything below `next` is in order now. Takes out the ranges that this reaches and returns
+    /// where it ends.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
         let reached = self.ranges.iter().take_while(|range| range.0 <= next).count();
         let mut end = next;
@@ -111,7 +116,8 @@ impl Reassembly {
         self.ranges.get(index).copied().filter(|range| range.0 <= seq)
     }
 
-    /// The blocks of an ACK: `first` (a DSACK) if given, then the ranges last reported, then any (RFC 2018 §4).
+    /// The blocks of an ACK: `first` (a DSACK) if given, then the ranges last reported, then any
+    /// (RFC 2018 §4).
     pub(crate) fn blocks(&self, ack: u64, first: Option<(u64, u64)>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         if let Some((start, end)) = first {
@@ -153,7 +159,8 @@ impl Reassembly {
         }
     }
 
-    /// Puts the range at `index`, which the segment at `start` went into, to the front of those last reported.
+    /// Puts the range at `index`, which the segment at `start` went into, to the front of those
+    /// last reported.
     fn remember(&mut self, index: usize, start: u64) {
         let Some(&(low, high)) = self.ranges.get(index) else { return };
         let elsewhere = |seq: &u64| *seq < low || *seq >= high;

@@ -1,5 +1,6 @@
-//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of Linux 6.1, 3.14 and 3.2), and
-//! the window that it announces from it. While that grows, no ACK is delayed.
+//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of
+//! Linux 6.1, 3.14 and 3.2), and the window that it announces from it. While that grows, no ACK is
+//! delayed.
 
 use alloc::vec::Vec;
 
@@ -12,24 +13,28 @@ const INITIAL: u64 = 131_072;
 const MOST: u64 = 6_291_456;
 /// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead.
 const OVERHEAD: u64 = 1280;
-/// A segment out of order is joined to the one that it follows, and does not take that again, while both lie in so many pieces
-/// of memory at most (`MAX_SKB_FRAGS`): one for each segment, two where the sender's memory changed from one page to the next,
-/// of so many bytes (`skb_page_frag_refill`).
+/// A segment out of order is joined to the one that it follows, and does not take that again, while
+/// both lie in so many pieces of memory at most (`MAX_SKB_FRAGS`): one for each segment, two where
+/// the sender's memory changed from one page to the next, of so many bytes
+/// (`skb_page_frag_refill`).
 const PIECES: u64 = 17;
 const PAGE: u64 = 32_768;
 const RECKONED_OVERHEAD: u64 = 832;
 const RECKONED_STEP: u64 = 128;
-/// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for losses.
+/// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for
+/// losses.
 const INITIAL_SEGMENTS: u64 = 10;
 const CUSHION: u64 = 16;
-/// In Linux 3.14 a buffer begins with room for so many segments of 1460 bytes, headers and bookkeeping included, four times
-/// twice over, and so many are announced (`tcp_fixup_rcvbuf`, `tcp_default_init_rwnd`); then what a segment is reckoned to take.
+/// In Linux 3.14 a buffer begins with room for so many segments of 1460 bytes, headers and
+/// bookkeeping included, four times twice over, and so many are announced (`tcp_fixup_rcvbuf`,
+/// `tcp_default_init_rwnd`); then what a segment is reckoned to take.
 const INITIAL_314: u64 = 8 * ANNOUNCED_314 * (1460 + RECKONED_OVERHEAD_314);
 const ANNOUNCED_314: u64 = 20;
 const RECKONED_OVERHEAD_314: u64 = 800;
 /// Linux takes its time in these, in nanoseconds.
 const MICROSECOND: u64 = 1000;
-/// Linux 3.2 begins with the default of `tcp_rmem`, and announces so many segments (`TCP_DEFAULT_INIT_RCVWND`).
+/// Linux 3.2 begins with the default of `tcp_rmem`, and announces so many segments
+/// (`TCP_DEFAULT_INIT_RCVWND`).
 const INITIAL_32: u64 = 87_380;
 const ANNOUNCED_32: u64 = 10;
 const RECKONED_OVERHEAD_32: u64 = 864;
@@ -73,7 +78,8 @@ pub(crate) struct ReceiveBuffer {
     buffer: u64,
     clamp: u64,
     announced: u64,
-    /// Smoothed RTT as seen from here in microseconds, times eight, and the tick of the timestamp that gave the last sample.
+    /// Smoothed RTT as seen from here in microseconds, times eight, and the tick of the timestamp
+    /// that gave the last sample.
     rtt: u64,
     answered: Option<u64>,
     /// What arrived in the last round trip; where and when the present one began.
@@ -128,16 +134,16 @@ impl ReceiveBuffer {
         len as u64 + OVERHEAD
     }
 
-    /// The window, with `unread` bytes of the buffer in use beside what is held out of order; and whether that is less than half
-    /// of what there could be.
+    /// The window, with `unread` bytes of the buffer in use beside what is held out of order; and
+    /// whether that is less than half of what there could be.
     #[inline]
     pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
         let free = window(self.buffer.saturating_sub(self.taken(unread)));
         (self.announced.min(free).next_multiple_of(SCALE), free < self.clamp.min(window(self.buffer)) / 2)
     }
 
-    /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick `answered` of the timestamps
-    /// clock.
+    /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick
+    /// `answered` of the timestamps clock.
     #[inline]
     pub(crate) fn time(&mut self, len: u32, answered: u64, rtt: Duration) {
         let of_old = self.tuning != BufferTuning::Linux61;
@@ -150,8 +156,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// A segment with `len` bytes of payload was taken in, `unread` bytes of the buffer being in use beside what is held out of
-    /// order. Returns true if the window grows.
+    /// A segment with `len` bytes of payload was taken in, `unread` bytes of the buffer being in
+    /// use beside what is held out of order. Returns true if the window grows.
     #[inline]
     pub(crate) fn grow(&mut self, len: u32, unread: u64) -> bool {
         let of_old = self.tuning != BufferTuning::Linux61;
@@ -181,8 +187,8 @@ impl ReceiveBuffer {
         grows
     }
 
-    /// With the segment `start..end` everything up to `next` is in order. Returns up to where it is read at first, as it was
-    /// joined with what follows it, and what all that was not read takes.
+    /// With the segment `start..end` everything up to `next` is in order. Returns up to where it is
+    /// read at first, as it was joined with what follows it, and what all that was not read takes.
     pub(crate) fn release(&mut self, start: u64, end: u64, next: u64) -> (u64, u64) {
         let mut queue = Joined::new(start, end);
         let mut first = None;
@@ -220,7 +226,8 @@ impl ReceiveBuffer {
         self.since = now;
     }
 
-    /// Twice what a round trip brought, and more as it grew; in Linux 3.2 `copied` is twice that already.
+    /// Twice what a round trip brought, and more as it grew; in Linux 3.2 `copied` is twice that
+    /// already.
     fn enlarge(&mut self, copied: u64) {
         if self.tuning == BufferTuning::Linux32 {
             self.set(copied, RECKONED_OVERHEAD_32, copied);
@@ -271,7 +278,8 @@ mod tests {
 
     #[test]
     fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
-        // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a window of half of them.
+        // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a
+        // window of half of them.
         let mut buffer =
             ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO) };
         assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
@@ -295,7 +303,8 @@ mod tests {
         }
         assert_eq!((windows.len(), windows[0], windows[1]), (52, 31_872, 34_816));
         assert_eq!(windows.last(), Some(&179_456));
-        // Twice as much as came in the round trip and 16 segments: that much twice over, as the rate grew by more than half.
+        // Twice as much as came in the round trip and 16 segments: that much twice over, as the
+        // rate grew by more than half.
         buffer.on_read(Instant::from_nanos(50_000_000), 1 + 100_000);
         assert_eq!(buffer.clamp, 446_336);
     }

@@ -11,8 +11,8 @@ use crate::stacks::AnyAnswer;
 
 pub use crate::intake::ReceiverStats;
 
-/// The receiving end of a connection. See the [crate's page](crate) for how to drive it. Timers run in
-/// [`poll_transmit`](Self::poll_transmit).
+/// The receiving end of a connection. See the [crate's page](crate) for how to drive it. Timers run
+/// in [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
@@ -38,14 +38,14 @@ impl Receiver {
         self.answer.on_segment(&mut self.intake, now, segment);
     }
 
-    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes, if it is of a TCP that
-    /// acknowledges so here: ns-2's FullTcp.
+    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes,
+    /// if it is of a TCP that acknowledges so here: ns-2's FullTcp.
     pub fn carry(&mut self) -> Option<(u64, u32)> {
         self.answer.carry(&mut self.intake)
     }
 
-    /// Returns the next segment to send, if there is one, and runs the timers that are due at `now`. To be called until
-    /// it gives `None`.
+    /// Returns the next segment to send, if there is one, and runs the timers that are due at
+    /// `now`. To be called until it gives `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let was_early = self.intake.is_early;
@@ -57,16 +57,17 @@ impl Receiver {
         Some(segment)
     }
 
-    /// Returns when [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
+    /// Returns when [`poll_transmit`](Self::poll_transmit) has something to do if no segment
+    /// arrives before.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
         self.intake.next_event()
     }
 
-    /// The application takes data at another pace: the window is `window` bytes from now on, at most
-    /// [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back; one that opens by a segment
-    /// or more is announced at once (RFC 9293 §3.8.6.2.2).
+    /// The application takes data at another pace: the window is `window` bytes from now on, at
+    /// most [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back;
+    /// one that opens by a segment or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub fn set_window(&mut self, window: u32) {
         self.intake.set_window(window);
     }
@@ -78,8 +79,8 @@ impl Receiver {
         self.intake.delivered()
     }
 
-    /// Prefetch hint: what the next segment will read beside the receiver itself, the first range that is held out of
-    /// order.
+    /// Prefetch hint: what the next segment will read beside the receiver itself, the first range
+    /// that is held out of order.
     #[must_use]
     #[inline]
     pub fn held(&self) -> Option<&impl Copy> {

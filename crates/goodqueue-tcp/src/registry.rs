@@ -1,4 +1,5 @@
-//! Every congestion controller of this crate, by name. A new one is added in the list below and nowhere else.
+//! Every congestion controller of this crate, by name. A new one is added in the list below and
+//! nowhere else.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,7 +18,8 @@ macro_rules! controllers {
         /// All controllers, in the order of the list.
         pub const CONTROLLERS: &[About] = &[$(<$controller>::ABOUT),+];
 
-        /// Any controller, chosen at run time. One branch per call; no allocation, no virtual table.
+        /// Any controller, chosen at run time. One branch per call; no allocation, no virtual
+        /// table.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each arm is the controller of its name")]
         pub enum AnyCongestionControl {
@@ -45,8 +47,8 @@ macro_rules! controllers {
             /// Sets a parameter of this controller.
             ///
             /// # Errors
-            /// The controller has no parameter of this name, or the value is of another sort or out of range. The
-            /// controller is as before.
+            /// The controller has no parameter of this name, or the value is of another sort or out
+            /// of range. The controller is as before.
             pub fn set(&mut self, parameter: &'static str, value: Value) -> Result<(), ConfigError> {
                 let known = self.about().parameters;
                 let Some(found) = known.iter().find(|known| known.name == parameter) else {
@@ -159,7 +161,8 @@ fn one_of(names: &[&str]) -> String {
 }
 
 impl Config {
-    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN with accurate echo.
+    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN
+    /// with accurate echo.
     #[must_use]
     pub fn suited_to(mut self, name: &str) -> Self {
         let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);

@@ -84,13 +84,15 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample from a segment that was sent once (Karn's algorithm, RFC 6298 §3) and undoes the back-off.
+    /// Takes a sample from a segment that was sent once (Karn's algorithm, RFC 6298 §3) and undoes
+    /// the back-off.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.take(rtt, 0, 0);
     }
 
-    /// After the handshake's sample: earlier connections to the same host had this RTT and this mean deviation.
+    /// After the handshake's sample: earlier connections to the same host had this RTT and this
+    /// mean deviation.
     pub(crate) fn remember(&mut self) {
         let known = self.config.remembered_rtt;
         let Some(srtt) = self.srtt else { return };

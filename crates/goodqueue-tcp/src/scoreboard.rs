@@ -1,8 +1,9 @@
 //! What was sent and not yet cumulatively acknowledged: the scoreboard of RFC 6675.
 //!
-//! A ring of one record per segment, in the order of sequence numbers; segments keep the boundaries of their first
-//! transmission. Counters and cursors are kept up to date by each change, so that pipe, "is it lost" and "what to
-//! send next" cost a constant, however large the window. A cursor only moves forward, except after a timeout.
+//! A ring of one record per segment, in the order of sequence numbers; segments keep the boundaries
+//! of their first transmission. Counters and cursors are kept up to date by each change, so that
+//! pipe, "is it lost" and "what to send next" cost a constant, however large the window. A cursor
+//! only moves forward, except after a timeout.
 //!
 //! Positions are numbers that are never reused: the n-th segment ever sent has position n.
 
@@ -43,7 +44,8 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
     sent: Instant,
-    /// The lower half of its sequence number: all that are out lie within a window, which is less than 2^31.
+    /// The lower half of its sequence number: all that are out lie within a window, which is less
+    /// than 2^31.
     low: u32,
     len: u16,
     marks: u8,
@@ -98,7 +100,8 @@ pub(crate) struct Delivered {
 pub(crate) struct Arrivals {
     /// The one of them that was sent last.
     pub(crate) newest: Option<Delivered>,
-    /// When the highest of them was sent: of those cumulatively acknowledged, if there are any. With its place.
+    /// When the highest of them was sent: of those cumulatively acknowledged, if there are any.
+    /// With its place.
     pub(crate) highest: (u64, Instant),
     /// When the first and the last that were newly SACKed, and sent but once, were sent.
     pub(crate) first_sacked: Option<Instant>,
@@ -132,7 +135,8 @@ struct Known {
     high: u64,
 }
 
-/// What every ACK needs comes first and lies together: with thousands of flows each is out of the cache when its turn comes.
+/// What every ACK needs comes first and lies together: with thousands of flows each is out of the
+/// cache when its turn comes.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -156,14 +160,15 @@ pub(crate) struct Scoreboard {
     counts: bool,
     /// Somebody wants to know what an ACK delivers.
     watched: bool,
-    /// What was SACKed before a timeout, and is acknowledged after it, speaks for that having been wrong.
+    /// What was SACKed before a timeout, and is acknowledged after it, speaks for that having been
+    /// wrong.
     trusts_sacked: bool,
     /// Usual length of a record.
     mss: u32,
     /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
     resend: u64,
-    /// Below this position each record is SACKED or LOST. At and above it there are so many SACKED bytes in so many
-    /// ranges.
+    /// Below this position each record is SACKED or LOST. At and above it there are so many SACKED
+    /// bytes in so many ranges.
     edge: u64,
     sacked_above: u64,
     ranges_above: u64,
@@ -172,16 +177,18 @@ pub(crate) struct Scoreboard {
     known: [Known; MAX_SACK_BLOCKS],
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
-    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived, nor one sent after the third
-    /// what is acknowledged.
+    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived, nor
+    /// one sent after the third what is acknowledged.
     arrivals: Arrivals,
     recent: Instant,
     stamped: Instant,
     /// Below this position no record that was sent once awaits [`detect`](Self::detect).
     undecided: u64,
-    /// Below this position a record that was never sent again, and arrives, shows the last timeout to be wrong.
+    /// Below this position a record that was never sent again, and arrives, shows the last timeout
+    /// to be wrong.
     doubted: u64,
-    /// Retransmissions in the order in which they were sent: which, when, and the position that was next to be sent then.
+    /// Retransmissions in the order in which they were sent: which, when, and the position that was
+    /// next to be sent then.
     resends: VecDeque<(u64, Instant, u64)>,
 }
 
@@ -218,8 +225,9 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it tells of, nor one sent after
-    /// `stamped` what it acknowledges. (The timestamp of a SACK is older than what it tells of, and says nothing.)
+    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it tells
+    /// of, nor one sent after `stamped` what it acknowledges. (The timestamp of a SACK is older
+    /// than what it tells of, and says nothing.)
     #[inline]
     pub(crate) fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
         self.recent = recent;
@@ -227,8 +235,8 @@ impl Scoreboard {
         self.arrivals = Arrivals::default();
     }
 
-    /// What was SACKed when the timer ran out shows, once it is acknowledged, that the timer should not have (Linux 3.10 to
-    /// 4.17, by mistake).
+    /// What was SACKed when the timer ran out shows, once it is acknowledged, that the timer should
+    /// not have (Linux 3.10 to 4.17, by mistake).
     pub(crate) fn trust_sacked(&mut self) {
         self.trusts_sacked = true;
     }
@@ -349,7 +357,8 @@ impl Scoreboard {
         self.first == self.next
     }
 
-    /// The segment was sent for the first time. It follows the one before without a gap; `apart`: in another burst.
+    /// The segment was sent for the first time. It follows the one before without a gap; `apart`:
+    /// in another burst.
     #[inline]
     pub(crate) fn push(&mut self, len: u32, now: Instant, apart: bool) {
         if self.next - self.first == self.records.len() as u64 {
@@ -468,7 +477,8 @@ impl Scoreboard {
         self.note_arrival(arrival, acknowledged);
     }
 
-    /// Takes the marks of the first record out of the counters; returns what its arrival adds to what was delivered.
+    /// Takes the marks of the first record out of the counters; returns what its arrival adds to
+    /// what was delivered.
     fn forget(&mut self, record: Slot) -> u64 {
         let len = record.len();
         if record.is(SACKED) {
@@ -488,14 +498,15 @@ impl Scoreboard {
         len
     }
 
-    /// Marks what the blocks name, then what that shows to be lost (Update and IsLost, RFC 6675 §4). Returns the
-    /// bytes newly marked, and how many blocks make no sense and were ignored.
+    /// Marks what the blocks name, then what that shows to be lost (Update and IsLost, RFC 6675
+    /// §4). Returns the bytes newly marked, and how many blocks make no sense and were ignored.
     pub(crate) fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> (u64, u64) {
         let mut bytes = 0;
         let mut invalid = 0;
         let known = self.known;
         let mut seen = [Known::default(); MAX_SACK_BLOCKS];
-        // The lowest first, as Linux sorts them: after an ACK that was lost two may be new, and neither overtook the other.
+        // The lowest first, as Linux sorts them: after an ACK that was lost two may be new, and
+        // neither overtook the other.
         let mut list = [(u64::MAX, 0); MAX_SACK_BLOCKS];
         list.iter_mut().zip(blocks.iter(ack)).for_each(|(place, block)| *place = block);
         list.sort_unstable();
@@ -566,8 +577,8 @@ impl Scoreboard {
         bytes
     }
 
-    /// Marks as lost each record with enough SACKED above it (IsLost, RFC 6675 §4): more than two segments' bytes, or
-    /// three separate ranges.
+    /// Marks as lost each record with enough SACKED above it (IsLost, RFC 6675 §4): more than two
+    /// segments' bytes, or three separate ranges.
     fn mark_lost(&mut self) {
         while self.edge < self.next
             && (self.sacked_above > (DUP_THRESH - 1) * u64::from(self.mss) || self.ranges_above >= DUP_THRESH)
@@ -607,10 +618,12 @@ impl Scoreboard {
         }
     }
 
-    /// The retransmission timer ran out: everything not SACKED is lost, and no retransmission is in the network. What
-    /// is SACKED stays so, unless the oldest segment is SACKED: then the receiver reneged (RFC 2018 §8).
+    /// The retransmission timer ran out: everything not SACKED is lost, and no retransmission is in
+    /// the network. What is SACKED stays so, unless the oldest segment is SACKED: then the receiver
+    /// reneged (RFC 2018 §8).
     ///
-    /// What was sent after `recent`, except the oldest segment, may still arrive and is kept (RFC 8985 §6.3).
+    /// What was sent after `recent`, except the oldest segment, may still arrive and is kept (RFC
+    /// 8985 §6.3).
     pub(crate) fn time_out(&mut self, recent: Instant, forget: bool) {
         let reneged = forget || (!self.is_empty() && self.at(self.first).is(SACKED));
         if reneged {
@@ -664,7 +677,8 @@ impl Scoreboard {
         self.at(position).is(LOST).then(|| (position, self.unpacked(position)))
     }
 
-    /// The first segment that is neither SACKED nor resent, below one that is SACKED (NextSeg rule 3).
+    /// The first segment that is neither SACKED nor resent, below one that is SACKED (NextSeg rule
+    /// 3).
     pub(crate) fn next_hole(&mut self) -> Option<(u64, Record)> {
         let hole = self.next_to_resend()?;
         (hole < self.high_sacked).then(|| (hole, self.unpacked(hole)))
@@ -700,7 +714,8 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `position` was sent again, and takes the place of what was sent before, if that is not taken for lost.
+    /// The segment at `position` was sent again, and takes the place of what was sent before, if
+    /// that is not taken for lost.
     pub(crate) fn resent_in_place(&mut self, position: u64, now: Instant) {
         let lost = self.at(position).is(LOST);
         if lost {
@@ -799,7 +814,8 @@ impl Scoreboard {
         &mut self.records[slot]
     }
 
-    /// Places from the oldest record on, a cache line from each other, and that of the next record to come.
+    /// Places from the oldest record on, a cache line from each other, and that of the next record
+    /// to come.
     #[inline]
     pub(crate) fn sample(&self) -> impl Iterator<Item = &Slot> {
         let from_oldest = (self.first..self.next).step_by(4).take(3);

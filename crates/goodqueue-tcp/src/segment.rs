@@ -85,8 +85,8 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// Up to three SACK blocks (RFC 2018 §3), kept as offsets from [`Segment::ack`] so that a segment stays within one
-/// cache line.
+/// Up to three SACK blocks (RFC 2018 §3), kept as offsets from [`Segment::ack`] so that a segment
+/// stays within one cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SackBlocks {
     start: [i32; MAX_SACK_BLOCKS],
@@ -98,9 +98,10 @@ impl SackBlocks {
     /// No blocks.
     pub const NONE: Self = Self { start: [0; MAX_SACK_BLOCKS], length: [0; MAX_SACK_BLOCKS], count: 0 };
 
-    /// Adds the block `start..end` of a segment that acknowledges `ack`. Returns false and adds nothing if there are
-    /// three already, or if a bound is further than 2 GiB from `ack` (the largest window is 1 GiB, RFC 7323 §2.2).
-    /// An inverted block is stored as it is, as a hostile peer would send it.
+    /// Adds the block `start..end` of a segment that acknowledges `ack`. Returns false and adds
+    /// nothing if there are three already, or if a bound is further than 2 GiB from `ack` (the
+    /// largest window is 1 GiB, RFC 7323 §2.2). An inverted block is stored as it is, as a hostile
+    /// peer would send it.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) -> bool {
         let slot = usize::from(self.count);
         let offset = i32::try_from(start.wrapping_sub(ack).cast_signed());
@@ -126,7 +127,8 @@ impl SackBlocks {
         self.count == 0
     }
 
-    /// The blocks as `(start, end)` sequence numbers, most recent first, of a segment that acknowledges `ack`.
+    /// The blocks as `(start, end)` sequence numbers, most recent first, of a segment that
+    /// acknowledges `ack`.
     #[inline]
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let blocks = self.start.iter().zip(&self.length).take(self.len());
@@ -154,7 +156,8 @@ pub struct Segment {
     pub len: u32,
     /// Receive window in bytes, scaling already undone (RFC 7323 §2.3).
     pub window: u32,
-    /// When this segment was sent, in microseconds modulo 2^32 (RFC 7323 §3.2); 0 without timestamps.
+    /// When this segment was sent, in microseconds modulo 2^32 (RFC 7323 §3.2); 0 without
+    /// timestamps.
     pub ts_val: u32,
     /// The `ts_val` that the other end is told back (RFC 7323 §4.3); 0 without timestamps.
     pub ts_ecr: u32,

@@ -13,8 +13,8 @@ use crate::stacks::AnyStack;
 
 pub use crate::machinery::stats::SenderStats;
 
-/// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate) for how to drive it.
-/// Timers run in [`poll_transmit`](Self::poll_transmit).
+/// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate)
+/// for how to drive it. Timers run in [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender<C = AnyCongestionControl> {
@@ -34,7 +34,8 @@ impl<C: CongestionControl> Sender<C> {
         Ok(Self { core, stack })
     }
 
-    /// Opens the connection: [`poll_transmit`](Self::poll_transmit) gives a SYN. Does nothing a second time.
+    /// Opens the connection: [`poll_transmit`](Self::poll_transmit) gives a SYN. Does nothing a
+    /// second time.
     pub fn open(&mut self, now: Instant) {
         if self.core.state == State::Closed {
             self.core.open(now);
@@ -42,8 +43,8 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Nothing is taken after
-    /// [`close`](Self::close).
+    /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Nothing is
+    /// taken after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
         self.core.write(bytes);
     }
@@ -82,30 +83,33 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The host's own queue took `segment`, the last that [`poll_transmit`](Self::poll_transmit) gave, and dropped it.
-    /// That is a signal of congestion, as a mark of ECN is (Linux `NET_XMIT_CN`, `tcp_enter_cwr`). The segment counts as
-    /// sent, and is found lost in the usual way.
+    /// The host's own queue took `segment`, the last that [`poll_transmit`](Self::poll_transmit)
+    /// gave, and dropped it. That is a signal of congestion, as a mark of ECN is (Linux
+    /// `NET_XMIT_CN`, `tcp_enter_cwr`). The segment counts as sent, and is found lost in the usual
+    /// way.
     #[cold]
     pub fn on_local_drop(&mut self, now: Instant, segment: &Segment) {
         self.stack.on_host_congestion(&mut self.core, now, u64::from(segment.len));
     }
 
-    /// The host's own queue is full and did not take `segment`, the last that [`poll_transmit`](Self::poll_transmit)
-    /// gave. That is congestion too (Linux `NET_XMIT_DROP`). With [`offers_again`](Config::offers_again) the segment was
-    /// not sent, and comes again with the next ACK or timer, and nothing before.
+    /// The host's own queue is full and did not take `segment`, the last that
+    /// [`poll_transmit`](Self::poll_transmit) gave. That is congestion too (Linux `NET_XMIT_DROP`).
+    /// With [`offers_again`](Config::offers_again) the segment was not sent, and comes again with
+    /// the next ACK or timer, and nothing before.
     #[cold]
     pub fn on_refused(&mut self, now: Instant, segment: &Segment) {
         self.stack.on_refused(&mut self.core, now, segment);
     }
 
-    /// Returns the next segment to send, if there is one, and runs the timers that are due at `now`. To be called until
-    /// it gives `None`.
+    /// Returns the next segment to send, if there is one, and runs the timers that are due at
+    /// `now`. To be called until it gives `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.stack.poll_transmit(&mut self.core, now)
     }
 
-    /// Returns when [`poll_transmit`](Self::poll_transmit) has something to do if no segment arrives before.
+    /// Returns when [`poll_transmit`](Self::poll_transmit) has something to do if no segment
+    /// arrives before.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
@@ -139,8 +143,9 @@ impl<C> Sender<C> {
         self.core.snd_una.saturating_sub(FIRST_BYTE + fin)
     }
 
-    /// Prefetch hint: what the next ACK will read beside the sender itself. These are places in the list of the segments
-    /// that are out, a cache line from each other: some from the oldest on, and that of the next to come.
+    /// Prefetch hint: what the next ACK will read beside the sender itself. These are places in the
+    /// list of the segments that are out, a cache line from each other: some from the oldest on,
+    /// and that of the next to come.
     #[inline]
     pub fn records(&self) -> impl Iterator<Item = &impl Copy> {
         self.core.scoreboard.sample()
@@ -176,7 +181,8 @@ impl<C> Sender<C> {
         self.core.scoreboard.pipe()
     }
 
-    /// The same, counted from the scoreboard record by record: for tests, as it takes time in proportion to the window.
+    /// The same, counted from the scoreboard record by record: for tests, as it takes time in
+    /// proportion to the window.
     #[must_use]
     pub fn recount_pipe(&self) -> u64 {
         self.core.scoreboard.recount_pipe()

@@ -22,7 +22,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     const WIDENS_FOR_DUPLICATES: bool = true;
     /// The oldest segment is sent as soon as the retransmission timer ran out.
     const RESENDS_AT_TIMEOUT: bool = true;
-    /// No tail loss probe is sent while the answer to another one is awaited, and new data counts as a probe as well.
+    /// No tail loss probe is sent while the answer to another one is awaited, and new data counts
+    /// as a probe as well.
     const PROBES_ONE_AT_A_TIME: bool = true;
 
     /// The stack of a new connection with these settings.
@@ -77,7 +78,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         run_timer(self, core, now);
     }
 
-    /// The timer ran out that had another purpose than a timeout. Returns false if it counts as a timeout.
+    /// The timer ran out that had another purpose than a timeout. Returns false if it counts as a
+    /// timeout.
     fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
         if purpose != Purpose::Probe {
             return false;
@@ -107,8 +109,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         core.set_retransmission_timer(now);
     }
 
-    /// Reduces the window after a timeout, and takes for lost what is out. `first`: the oldest segment did not time out
-    /// before.
+    /// Reduces the window after a timeout, and takes for lost what is out. `first`: the oldest
+    /// segment did not time out before.
     fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
         if first {
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
@@ -214,8 +216,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         core.note_app_limit(pipe, limited);
     }
 
-    /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3, NextSeg rule 2 of
-    /// RFC 6675 §4).
+    /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3,
+    /// NextSeg rule 2 of RFC 6675 §4).
     #[inline]
     fn new_data(&mut self, core: &mut Core<C>, now: Instant, mut pipe: u64) -> Option<Segment> {
         if core.scoreboard.is_empty() && core.snd_nxt > FIRST_BYTE {
@@ -278,8 +280,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         self.fill_hole(core, now, pipe)
     }
 
-    /// With no new data that may be sent, a segment that is only suspected to be lost (NextSeg rules 3 and 4, RFC 6675
-    /// §4).
+    /// With no new data that may be sent, a segment that is only suspected to be lost (NextSeg
+    /// rules 3 and 4, RFC 6675 §4).
     #[cold]
     fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
         if core.phase != Phase::Recovery || !core.config.sack || pipe + core.mss > core.cwnd {
@@ -367,8 +369,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         let _ = (core, now, record);
     }
 
-    /// Sets the timer for a tail loss probe, if one is called for. `afresh`: the timeout counts from now. Returns false if
-    /// not.
+    /// Sets the timer for a tail loss probe, if one is called for. `afresh`: the timeout counts
+    /// from now. Returns false if not.
     fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
         core.schedule_probe(now, afresh, probe_wait)
     }

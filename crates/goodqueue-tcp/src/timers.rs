@@ -4,9 +4,11 @@ use goodqueue::{Duration, Instant};
 
 /// Nanoseconds of a tick: kernels are taken to run at 1000 Hz.
 const TICK: u64 = 1_000_000;
-/// Linux counts ticks from five minutes before 2^32 (`INITIAL_JIFFIES`), which places the slots of the wheel.
+/// Linux counts ticks from five minutes before 2^32 (`INITIAL_JIFFIES`), which places the slots of
+/// the wheel.
 const FIRST_TICK: u64 = (1 << 32) - 300_000;
-/// Each level of the wheel has so many slots; its slots are so many times, as a power of two, as wide as those below.
+/// Each level of the wheel has so many slots; its slots are so many times, as a power of two, as
+/// wide as those below.
 const SLOTS: u64 = 64;
 const WIDER: u32 = 3;
 const LEVELS: u32 = 8;
@@ -19,8 +21,8 @@ pub enum Timers {
     Exact,
     /// At the next millisecond (Linux up to 4.7).
     Ticks,
-    /// At the end of a slot of the timer wheel that Linux has since 4.8: later than asked by up to 1 ms for waits below
-    /// 63 ms, 8 ms below 0.5 s, 64 ms below 4 s, 0.5 s below 32 s.
+    /// At the end of a slot of the timer wheel that Linux has since 4.8: later than asked by up to
+    /// 1 ms for waits below 63 ms, 8 ms below 0.5 s, 64 ms below 4 s, 0.5 s below 32 s.
     Wheel,
 }
 

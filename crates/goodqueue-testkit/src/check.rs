@@ -1,9 +1,10 @@
 //! A queue under supervision: every operation is followed by a check of what must always hold.
 //!
-//! The invariants have numbers: I1 identities of the counters, I2 each packet leaves once, I3 limits, I4 order within
-//! a flow, I5 an empty queue gives nothing and another one something, I7 the backlog is the sum of what is queued,
-//! I9 the next event lies ahead, I10 no more drops than there were packets, I12 ECN, I13 no packet from the future,
-//! I14 the configuration reads back, I15 a copy behaves as its original.
+//! The invariants have numbers: I1 identities of the counters, I2 each packet leaves once, I3
+//! limits, I4 order within a flow, I5 an empty queue gives nothing and another one something, I7
+//! the backlog is the sum of what is queued, I9 the next event lies ahead, I10 no more drops than
+//! there were packets, I12 ECN, I13 no packet from the future, I14 the configuration reads back,
+//! I15 a copy behaves as its original.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,8 @@ pub struct Checked {
     known: Known,
     /// Who chooses a class for each packet may reorder a flow between classes.
     last_of_flow: BTreeMap<(u32, Option<u32>, usize, bool), u64>,
-    /// The first packet after each change of a discipline with classes, or of `cake`: a flow may be in another class or queue
-    /// from then on.
+    /// The first packet after each change of a discipline with classes, or of `cake`: a flow may be
+    /// in another class or queue from then on.
     epochs: Vec<u64>,
     offered: Count,
     dequeued: Count,
@@ -43,16 +44,17 @@ pub struct Checked {
 /// Of a configuration, found once after each change.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Of packets and of bytes, with their names, and what may be held: more than a limit only what was there when the limit
-    /// was lowered.
+    /// Of packets and of bytes, with their names, and what may be held: more than a limit only what
+    /// was there when the limit was lowered.
     limits: Vec<(&'static str, Value, u64)>,
-    /// The `memory_limit` of Linux's `fq_codel` and the packets that there were last: an arrival beyond it makes one batch of
-    /// drops, which may not suffice.
+    /// The `memory_limit` of Linux's `fq_codel` and the packets that there were last: an arrival
+    /// beyond it makes one batch of drops, which may not suffice.
     batched: Option<(u64, usize)>,
     reorders: bool,
     /// `dualpi2` is somewhere in the tree: it has two queues, between which the ECN field chooses.
     dual: bool,
-    /// After how many operations the counters are compared: where thousands of classes add up to them, not after each.
+    /// After how many operations the counters are compared: where thousands of classes add up to
+    /// them, not after each.
     counted_each: u64,
 }
 
@@ -180,7 +182,8 @@ impl Checked {
         Ok(outcome)
     }
 
-    /// Takes out everything that is queued, as a link would, with time for shapers to let go; checks that nothing stays.
+    /// Takes out everything that is queued, as a link would, with time for shapers to let go;
+    /// checks that nothing stays.
     ///
     /// # Errors
     /// The invariant that does not hold.

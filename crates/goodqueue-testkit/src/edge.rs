@@ -1,5 +1,5 @@
-//! Configurations at the edges of what a discipline accepts, found by asking the discipline, so that one that is
-//! registered tomorrow has its edges tested tomorrow.
+//! Configurations at the edges of what a discipline accepts, found by asking the discipline, so
+//! that one that is registered tomorrow has its edges tested tomorrow.
 
 use goodqueue::config::{Child, Children, Kind, Parameter, Value};
 use goodqueue::registry::KINDS;
@@ -19,10 +19,12 @@ pub struct Case {
     pub config: AnyConfig,
 }
 
-/// Random configurations per discipline among [`cases`]; disciplines with disciplines inside are among them.
+/// Random configurations per discipline among [`cases`]; disciplines with disciplines inside are
+/// among them.
 const RANDOM_CASES: usize = 4;
 
-/// The configuration that these settings give on a 10 Mbit/s Ethernet, if the discipline accepts them.
+/// The configuration that these settings give on a 10 Mbit/s Ethernet, if the discipline accepts
+/// them.
 #[must_use]
 pub fn accepted(kind: &Kind, settings: &Settings) -> Option<AnyConfig> {
     AnyConfig::from_settings(kind.name, settings, &Link::default()).and_then(Result::ok)
@@ -43,8 +45,9 @@ pub fn default_config(kind: &Kind) -> AnyConfig {
     accepted(kind, &Settings::new()).unwrap_or_else(|| panic!("{} refuses its defaults", kind.name))
 }
 
-/// The configurations that hostile inputs are tried on: the defaults of every variant; everything as small and as large
-/// as can be had together; each parameter alone at its least and greatest value; some random ones.
+/// The configurations that hostile inputs are tried on: the defaults of every variant; everything
+/// as small and as large as can be had together; each parameter alone at its least and greatest
+/// value; some random ones.
 #[must_use]
 pub fn cases(kind: &Kind) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
@@ -92,13 +95,14 @@ pub fn cases(kind: &Kind) -> Vec<Case> {
     cases
 }
 
-/// A parent asks every child for its counters, and a test asks after every operation: ten thousands of children are for
-/// tests of their own.
+/// A parent asks every child for its counters, and a test asks after every operation: ten thousands
+/// of children are for tests of their own.
 fn is_slow(kind: &Kind, value: &Value) -> bool {
     kind.children != Children::None && matches!(value, Value::Integer(1_025..))
 }
 
-/// Every discipline that holds others with every discipline inside, and a tower of `depth` of them over each.
+/// Every discipline that holds others with every discipline inside, and a tower of `depth` of them
+/// over each.
 #[must_use]
 pub fn trees(depth: usize) -> Vec<Case> {
     let mut trees = Vec::new();
@@ -125,8 +129,8 @@ pub fn trees(depth: usize) -> Vec<Case> {
     trees
 }
 
-/// Settings of `parent` with a discipline of this name in its first class, and an ordinary second class if it has
-/// classes.
+/// Settings of `parent` with a discipline of this name in its first class, and an ordinary second
+/// class if it has classes.
 #[must_use]
 pub fn holding(parent: &Kind, child: &'static str, inner: &Settings) -> Option<Settings> {
     let mut own = Settings::new();

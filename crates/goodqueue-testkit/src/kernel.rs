@@ -1,8 +1,8 @@
 //! Replays what the Linux kernel's queue disciplines did, packet by packet, and compares.
 //!
-//! A recording (`recordings/*.jsonl.gz`) holds arrivals at a root qdisc on an ideal serial link, what became of each
-//! packet, and the random numbers drawn. The kernel's clock at a row is the header's `t_start_ns` + t; the qdisc was made
-//! within the first milliseconds of that clock.
+//! A recording (`recordings/*.jsonl.gz`) holds arrivals at a root qdisc on an ideal serial link,
+//! what became of each packet, and the random numbers drawn. The kernel's clock at a row is the
+//! header's `t_start_ns` + t; the qdisc was made within the first milliseconds of that clock.
 
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,8 @@ impl Recording {
         Self::in_folder("recordings")
     }
 
-    /// The same, of ns-2.35 (`recordings-ns2/*.jsonl.gz`): its clock rounded to nanoseconds, its uniform numbers to 32 bits.
+    /// The same, of ns-2.35 (`recordings-ns2/*.jsonl.gz`): its clock rounded to nanoseconds, its
+    /// uniform numbers to 32 bits.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -103,9 +104,9 @@ impl Recording {
         AnyQdisc::new(self.config.clone(), 0, Source::Recorded(draws))
     }
 
-    /// Feeds the arrivals to the discipline on an ideal serial link and compares each packet's fate, and after each
-    /// periodic work of PIE or adaptive RED the two variables that `variables` brings up to date and gives. Returns the
-    /// packets.
+    /// Feeds the arrivals to the discipline on an ideal serial link and compares each packet's
+    /// fate, and after each periodic work of PIE or adaptive RED the two variables that `variables`
+    /// brings up to date and gives. Returns the packets.
     ///
     /// # Errors
     /// The first difference.
@@ -161,7 +162,8 @@ impl Recording {
     }
 }
 
-/// What a recording says of a packet's fate: when, its number, and its TOS byte unless it was dropped.
+/// What a recording says of a packet's fate: when, its number, and its TOS byte unless it was
+/// dropped.
 const fn as_recorded(fate: Fate) -> (Instant, u64, Option<u8>) {
     match fate {
         Fate::Sent { at, seq, tos, .. } => (at, seq, Some(tos)),

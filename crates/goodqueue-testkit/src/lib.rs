@@ -1,5 +1,5 @@
-//! Test instruments: operations and invariants for any discipline, slow reference models, recordings of the Linux kernel
-//! and their replay.
+//! Test instruments: operations and invariants for any discipline, slow reference models,
+//! recordings of the Linux kernel and their replay.
 
 pub mod check;
 pub mod edge;

@@ -96,7 +96,8 @@ impl Flow for TestPacket {
 }
 
 impl Operation {
-    /// Random operations on a discipline of this kind, which may be reconfigured as any other of it.
+    /// Random operations on a discipline of this kind, which may be reconfigured as any other of
+    /// it.
     pub fn any(kind: Kind) -> BoxedStrategy<Self> {
         let len = prop_oneof![
             12 => Just(1514_u32),
@@ -165,8 +166,8 @@ pub fn config(kind: Kind) -> BoxedStrategy<AnyConfig> {
     config_and_link(kind).prop_map(|(config, _)| config).boxed()
 }
 
-/// A random configuration that the discipline accepts, and the link for which it was made; a discipline that may hold
-/// others holds some.
+/// A random configuration that the discipline accepts, and the link for which it was made; a
+/// discipline that may hold others holds some.
 pub fn config_and_link(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
     let leaves = select(KINDS.to_vec()).prop_flat_map(|kind| bare(kind).prop_map(|(config, _)| config));
     grown(kind, &leaves.boxed())
@@ -235,8 +236,8 @@ fn grown(kind: Kind, inner: &BoxedStrategy<AnyConfig>) -> BoxedStrategy<(AnyConf
         .boxed()
 }
 
-/// A configuration without children: each parameter is set or not, to an ordinary value or one at an edge; values that
-/// the discipline refuses in this company are left out.
+/// A configuration without children: each parameter is set or not, to an ordinary value or one at
+/// an edge; values that the discipline refuses in this company are left out.
 fn bare(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
     let mut parameters: Vec<(&'static str, BoxedStrategy<Option<Value>>)> =
         kind.parameters.iter().map(|p| (p.name, proptest::option::of(value(p.unit)).boxed())).collect();

@@ -1,5 +1,6 @@
-//! Slow, literal models of the published algorithms: vectors, real numbers and scans where the disciplines have lists,
-//! integers and indices. They are written from the documents, not from the disciplines.
+//! Slow, literal models of the published algorithms: vectors, real numbers and scans where the
+//! disciplines have lists, integers and indices. They are written from the documents, not from the
+//! disciplines.
 
 pub mod blue;
 pub mod choke;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use goodqueue::config::{Table, Unit, Value};
 use goodqueue::{Duration, Rate};
 
-/// Returns values of a unit worth trying, ascending. Empty for a unit whose values depend on others.
+/// Returns values of a unit worth trying, ascending. Empty for a unit whose values depend on
+/// others.
 #[must_use]
 pub fn values(unit: Unit) -> Vec<Value> {
     let numbers = || NUMBERS.iter().copied();

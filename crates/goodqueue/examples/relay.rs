@@ -1,13 +1,13 @@
 //! A discipline in a program of your own: a relay forwards datagrams over a slow line. One sender
-//! floods it with twice what the line carries. What happens to another sender's call, behind a token
-//! bucket with a FIFO and behind CAKE?
+//! floods it with twice what the line carries. What happens to another sender's call, behind a
+//! token bucket with a FIFO and behind CAKE?
 //!
 //! ```sh
 //! cargo run --package goodqueue --example relay
 //! ```
 //!
-//! The relay sleeps until a datagram arrives or until [`Qdisc::next_event`]. Here both are times of a
-//! simulated clock. In a real program a socket and a timer wake it up, and nothing else differs.
+//! The relay sleeps until a datagram arrives or until [`Qdisc::next_event`]. Here both are times of
+//! a simulated clock. In a real program a socket and a timer wake it up, and nothing else differs.
 
 use goodqueue::cake::CakeConfig;
 use goodqueue::random::Source;

@@ -1,13 +1,14 @@
 //! BLUE: drops by a probability that follows loss and idleness, not queue length.
 //!
 //! # What it does
-//! One probability for all packets that arrive. When the buffer overflows (or holds more than `threshold`), the probability
-//! grows by `increment`; when the link finds nothing to send, it shrinks by `decrement`; after each change it stands still
-//! for `freeze_time`. It settles where the queue neither overflows nor runs empty.
+//! One probability for all packets that arrive. When the buffer overflows (or holds more than
+//! `threshold`), the probability grows by `increment`; when the link finds nothing to send, it
+//! shrinks by `decrement`; after each change it stands still for `freeze_time`. It settles where
+//! the queue neither overflows nor runs empty.
 //!
 //! # Reference
-//! W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM Transactions on
-//! Networking 10(4), 2002; the same, CSE-TR-387-99, 1999.
+//! W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE Active Queue Management Algorithms",
+//! IEEE/ACM Transactions on Networking 10(4), 2002; the same, CSE-TR-387-99, 1999.
 //!
 //! # State
 //! ```text
@@ -28,9 +29,9 @@
 //! | `ecn` | flag | off | | |
 //!
 //! # Deviations
-//! The first event may change the probability at once. The queue counts as idle when a `dequeue` leaves it empty or finds
-//! it so; a silence of any length is one such event until somebody asks again. A packet that carries CE already is not
-//! counted as marked.
+//! The first event may change the probability at once. The queue counts as idle when a `dequeue`
+//! leaves it empty or finds it so; a silence of any length is one such event until somebody asks
+//! again. A packet that carries CE already is not counted as marked.
 //!
 //! # Cost
 //! Constant per packet; one draw per arrival; at most one drop per call.
@@ -134,13 +135,14 @@ setters! {
     [] BlueConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `freeze_time`: time for which the probability stands still after a change. Default: 100ms.
-    /// Range: any.
+    /// Sets `freeze_time`: time for which the probability stands still after a change. Default:
+    /// 100ms. Range: any.
     with_freeze_time(time);
-    /// Sets `increment`: what an overflow adds to the probability (d1). Default: 0.02. Range: 0 to 1.
+    /// Sets `increment`: what an overflow adds to the probability (d1). Default: 0.02. Range: 0
+    /// to 1.
     with_increment(probability);
-    /// Sets `decrement`: what an idle link takes from the probability (d2). Default: 0.002. Range: 0 to
-    /// 1.
+    /// Sets `decrement`: what an idle link takes from the probability (d2). Default: 0.002. Range:
+    /// 0 to 1.
     with_decrement(probability);
     /// Sets `threshold`: queue above which the probability rises, too, so that there is room for
     /// bursts. Default: off. Range: 1 to 4294967295.
@@ -344,7 +346,8 @@ mod tests {
 
     #[test]
     fn overflows_raise_the_probability_once_per_freeze_time() {
-        // One every 50 ms and a bit: every second one counts. At 50 ms sharp it is every third: 100 ms are still frozen.
+        // One every 50 ms and a bit: every second one counts. At 50 ms sharp it is every third: 100
+        // ms are still frozen.
         for (period, rises) in [(50_001, 10), (50_000, 7)] {
             let mut queue = blue(&one_packet());
             queue.enqueue(micros(0), Datagram::new(1000, Ecn::NotEct), &mut |_: Datagram, _: DropReason| {});

@@ -1,15 +1,15 @@
 //! CAKE: common applications kept enhanced.
 //!
 //! # What it does
-//! A shaper, a few classes (tins), a queue per flow, fairness between hosts and an AQM per flow, as one discipline. The
-//! shaper lets packets go when the link is free, without a burst. Packets are put into tins by DSCP; within a tin each
-//! flow has a queue of its own (an 8-way set-associative hash keeps flows apart until there are very many), flows that
-//! send little go first, and every queue is under COBALT. When the memory is used up, the longest queue loses its oldest
-//! packet.
+//! A shaper, a few classes (tins), a queue per flow, fairness between hosts and an AQM per flow, as
+//! one discipline. The shaper lets packets go when the link is free, without a burst. Packets are
+//! put into tins by DSCP; within a tin each flow has a queue of its own (an 8-way set-associative
+//! hash keeps flows apart until there are very many), flows that send little go first, and every
+//! queue is under COBALT. When the memory is used up, the longest queue loses its oldest packet.
 //!
 //! # Reference
-//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; tc-cake(8); behaviour of Linux 6.1
-//! `net/sched/sch_cake.c`.
+//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; tc-cake(8); behaviour of
+//! Linux 6.1 `net/sched/sch_cake.c`.
 //!
 //! # State
 //! ```text
@@ -38,25 +38,30 @@
 //! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | |
 //! | `variant` | | `linux` | | `linux`, `paper`: how COBALT begins |
 //!
-//! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings of these.
+//! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings
+//! of these.
 //!
 //! # Deviations
-//! Which queue loses when the memory is used up is decided by Linux's heap, in which it is not always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc
-//! behind it only; the rate that it finds holds until another `bandwidth` is given. A negative overhead leaves a packet one byte at
-//! least, where Linux counts on below 0. Packets are never aggregates and
-//! addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the caller picks the tin, as
-//! `skb->priority` does. Flows and hosts are told apart by [`Flow::flow_hash`], [`Flow::source_hash`] and
-//! [`Flow::destination_hash`]; for packets that know no hosts each flow has its own. The ACK filter knows what
-//! [`Flow::tcp_ack`] tells. A packet of no bytes is charged for one.
-//! As in Linux, a flow can be reordered when more than eight flows share a set of the hash, for one of them then loses its
-//! queue to another, or when a change of the isolation or the classes sends what comes then elsewhere; what is in tins that are
-//! no more is dropped. A change of `overhead` or of cells holds for what comes from then on, as there.
-//! A change of the variant puts what is queued where it belongs. Where a quantum is far smaller than the packets (many flows of
-//! one host), rounds that serve nobody are made up at once, without dithering.
+//! Which queue loses when the memory is used up is decided by Linux's heap, in which it is not
+//! always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc behind it
+//! only; the rate that it finds holds until another `bandwidth` is given. A negative overhead
+//! leaves a packet one byte at least, where Linux counts on below 0. Packets are never aggregates
+//! and addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the
+//! caller picks the tin, as `skb->priority` does. Flows and hosts are told apart by
+//! [`Flow::flow_hash`], [`Flow::source_hash`] and [`Flow::destination_hash`]; for packets that know
+//! no hosts each flow has its own. The ACK filter knows what [`Flow::tcp_ack`] tells. A packet of
+//! no bytes is charged for one. As in Linux, a flow can be reordered when more than eight flows
+//! share a set of the hash, for one of them then loses its queue to another, or when a change of
+//! the isolation or the classes sends what comes then elsewhere; what is in tins that are no more
+//! is dropped. A change of `overhead` or of cells holds for what comes from then on, as there. A
+//! change of the variant puts what is queued where it belongs. Where a quantum is far smaller than
+//! the packets (many flows of one host), rounds that serve nobody are made up at once, without
+//! dithering.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped; the ACK filter looks at every packet of the flow, an overflow at up to
-//! `log2` of all flows. 64 bytes, two tags and two hosts per queue, 1024 queues per tin.
+//! Constant per packet, plus packets dropped; the ACK filter looks at every packet of the flow, an
+//! overflow at up to `log2` of all flows. 64 bytes, two tags and two hosts per queue, 1024 queues
+//! per tin.
 //!
 //! # Example
 //! ```
@@ -106,7 +111,8 @@ pub struct Cake<P, R> {
     salt: u32,
     random: R,
     tins: Vec<Tin>,
-    /// Tins that were in use under another configuration, the last one first: they remember what they learned.
+    /// Tins that were in use under another configuration, the last one first: they remember what
+    /// they learned.
     spare: Vec<Tin>,
     pool: Pool<P>,
     held: Held,
@@ -183,7 +189,8 @@ struct Measured {
     by: CakeConfig,
 }
 
-/// The smallest and the largest packet: as they came and as the link has them, and as they are since `overhead` was set.
+/// The smallest and the largest packet: as they came and as the link has them, and as they are
+/// since `overhead` was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Sizes {
     network: (u32, u32),
@@ -218,7 +225,8 @@ impl Sizes {
 }
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
-    /// An empty queue; flows and hosts are hashed with `salt`, COBALT and the quanta draw from `random`.
+    /// An empty queue; flows and hosts are hashed with `salt`, COBALT and the quanta draw from
+    /// `random`.
     #[must_use]
     pub fn new(config: CakeConfig, salt: u32, random: R) -> Self {
         let mut cake = Self {
@@ -283,8 +291,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         sizes.most_memory = sizes.most_memory.max(self.held.used());
     }
 
-    /// Moving average of the length of the link's header, with 16 binary places: of always the same length, so that it
-    /// follows from how many packets came.
+    /// Moving average of the length of the link's header, with 16 binary places: of always the same
+    /// length, so that it follows from how many packets came.
     fn mean_header(&self) -> u64 {
         let mut mean = 0;
         for _ in 0..self.held.passage.entered().packets {
@@ -468,13 +476,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// Linux sch_cake clears the tins that are not in use whenever it sets rates, and goes on at the first one then.
+    /// Linux sch_cake clears the tins that are not in use whenever it sets rates, and goes on at
+    /// the first one then.
     fn go_on_at_first(&mut self) {
         self.current = if self.tins.len() < MOST_TINS { 0 } else { self.current };
     }
 
-    /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue, so that no flow is
-    /// reordered.
+    /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue,
+    /// so that no flow is reordered.
     fn rebuild(&mut self, drops: &mut impl Drops<P>) {
         let mut queued = Vec::new();
         for tin in 0..self.tins.len() {
@@ -673,7 +682,8 @@ const fn bit(tin: usize) -> u8 {
     1 << (tin % MOST_TINS)
 }
 
-/// The number of a queue among those of all tins, as Linux counts: the first of each tin, then the second.
+/// The number of a queue among those of all tins, as Linux counts: the first of each tin, then the
+/// second.
 #[inline]
 fn number(tin: usize, index: u32) -> u32 {
     index * MOST_TINS_32 + u32::try_from(tin % MOST_TINS).unwrap_or(0)
@@ -743,8 +753,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.held.passage.complete(self.stats)
     }
 
-    /// As in Linux: what is queued stays where it is, however packets are told apart from now on; only what is in tins that
-    /// are no more is dropped. A lower limit of memory is for what comes.
+    /// As in Linux: what is queued stays where it is, however packets are told apart from now on;
+    /// only what is in tins that are no more is dropped. A lower limit of memory is for what comes.
     fn reconfigure(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {

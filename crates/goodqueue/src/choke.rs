@@ -1,13 +1,15 @@
 //! CHOKe: choose and keep for responsive flows, choose and kill for unresponsive ones.
 //!
 //! # What it does
-//! RED with a twist: while the average queue length is above `min`, each arriving packet is compared with one drawn at
-//! random from the queue. If both belong to the same flow, both are dropped. A flow loses packets in proportion to its
-//! share of the queue, twice over, without any state per flow. Who survives meets RED.
+//! RED with a twist: while the average queue length is above `min`, each arriving packet is
+//! compared with one drawn at random from the queue. If both belong to the same flow, both are
+//! dropped. A flow loses packets in proportion to its share of the queue, twice over, without any
+//! state per flow. Who survives meets RED.
 //!
 //! # Reference
-//! R. Pan, B. Prabhakar and K. Psounis, "CHOKe, a stateless active queue management scheme for approximating fair
-//! bandwidth allocation", INFOCOM 2000; behaviour of Linux 6.1 `net/sched/sch_choke.c`; tc-choke(8).
+//! R. Pan, B. Prabhakar and K. Psounis, "CHOKe, a stateless active queue management scheme for
+//! approximating fair bandwidth allocation", INFOCOM 2000; behaviour of Linux 6.1
+//! `net/sched/sch_choke.c`; tc-choke(8).
 //!
 //! # State
 //! ```text
@@ -30,18 +32,18 @@
 //! | `ecn` | flag | off | tc | |
 //!
 //! # Deviations
-//! `linux`: when the ring, which has room for the next power of two above `limit`, is full of packets and holes, the holes
-//! are closed up; Linux overwrites what is queued there. A `probability` of 1 becomes at most 1 / `avpkt`, as with tc,
-//! whose 1 does not fit in 32 bits. `harddrop`, which tc cannot
-//! set, is not there.
+//! `linux`: when the ring, which has room for the next power of two above `limit`, is full of
+//! packets and holes, the holes are closed up; Linux overwrites what is queued there. A
+//! `probability` of 1 becomes at most 1 / `avpkt`, as with tc, whose 1 does not fit in 32 bits.
+//! `harddrop`, which tc cannot set, is not there.
 //!
-//! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is uniform over those
-//! queued, where Linux takes the head after three draws of holes.
+//! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is
+//! uniform over those queued, where Linux takes the head after three draws of holes.
 //!
 //! # Cost
-//! Constant per packet, plus one comparison of two flows; two drops per call. `infocom2000`: a drop inside the queue moves
-//! the packets on one side of it. `linux`: after as many drops inside the queue as it has places, closing the holes moves
-//! every packet once.
+//! Constant per packet, plus one comparison of two flows; two drops per call. `infocom2000`: a drop
+//! inside the queue moves the packets on one side of it. `linux`: after as many drops inside the
+//! queue as it has places, closing the holes moves every packet once.
 //!
 //! # Example
 //! ```
@@ -80,7 +82,8 @@ pub struct Choke<P, R> {
     /// Latest time seen (contract rule 1).
     now: Instant,
     matched: u64,
-    /// Signals of RED; those that became marks, packets that had one already included; drops because the queue was full.
+    /// Signals of RED; those that became marks, packets that had one already included; drops
+    /// because the queue was full.
     signals: u64,
     marks: u64,
     overflows: u64,
@@ -317,16 +320,17 @@ setters! {
     [] ChokeConfig,
     /// Sets `limit`: packets that the queue holds. Default: 300p. Range: 4 to 131071.
     with_limit(packets);
-    /// Sets `min`: average queue up to which nothing is dropped. Default: max / 3. Range: 1 to max - 1.
+    /// Sets `min`: average queue up to which nothing is dropped. Default: max / 3. Range: 1 to
+    /// max - 1.
     with_min(packets);
-    /// Sets `max`: average queue above which everything is dropped. Default: limit / 4. Range: min + 1
-    /// to limit.
+    /// Sets `max`: average queue above which everything is dropped. Default: limit / 4. Range:
+    /// min + 1 to limit.
     with_max(packets);
-    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / 3. Range: at
-    /// least min.
+    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / 3. Range:
+    /// at least min.
     with_burst(packets);
-    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000. Range:
-    /// 1 to 4294967295.
+    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000.
+    /// Range: 1 to 4294967295.
     with_avpkt(bytes);
     /// Sets `probability`: largest probability of an early drop. Default: 0.02. Range: above 0 (at
     /// least 2^-32), to 1.
@@ -473,7 +477,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.now = self.now.max(now);
         let packet = self.ring.pop_front();
         match &mut self.red {
-            // Linux: idle from the moment the link asks in vain; 1993: from the moment the queue is empty.
+            // Linux: idle from the moment the link asks in vain; 1993: from the moment the queue is
+            // empty.
             Red::Linux(red) if packet.is_none() => red.idle(self.now),
             Red::Floyd1993(red) if packet.is_some() && self.ring.packets == 0 => red.idle(self.now),
             _ => {}
@@ -496,7 +501,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.stats
     }
 
-    /// As in Linux, what is queued stays as far as a table of the new size has places for it. The average begins anew.
+    /// As in Linux, what is queued stays as far as a table of the new size has places for it. The
+    /// average begins anew.
     fn reconfigure(&mut self, now: Instant, config: ChokeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
@@ -533,7 +539,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         self.ring.packet(0).map(Packet::len)
     }
 
-    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is never idle.
+    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is
+    /// never idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
         let next = self.ring.packet(0).map(Packet::len);

@@ -1,14 +1,15 @@
 //! COBALT: CoDel and BLUE, side by side.
 //!
 //! # What it does
-//! CoDel's law answers to flows that slow down when told to: packets that waited longer than `target` are marked or
-//! dropped at a growing pace, and the pace decays step by step once the queue is short again instead of being forgotten.
-//! BLUE answers to those that do not: a drop probability that grows by `p_inc` whenever the buffer overflows and shrinks
-//! by `p_dec` whenever the queue was found empty, at most once per `target`.
+//! CoDel's law answers to flows that slow down when told to: packets that waited longer than
+//! `target` are marked or dropped at a growing pace, and the pace decays step by step once the
+//! queue is short again instead of being forgotten. BLUE answers to those that do not: a drop
+//! probability that grows by `p_inc` whenever the buffer overflows and shrinks by `p_dec` whenever
+//! the queue was found empty, at most once per `target`.
 //!
 //! # Reference
-//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 6.1 `net/sched/sch_cake.c`;
-//! the ns-3 model `cobalt`.
+//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 6.1
+//! `net/sched/sch_cake.c`; the ns-3 model `cobalt`.
 //!
 //! # State
 //! ```text
@@ -30,16 +31,17 @@
 //! | `variant` | | `linux` | | `linux`, `paper` |
 //!
 //! # Deviations
-//! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an overflow takes the oldest
-//! packet, as there. The rule that four packets' time on the link is no standing queue needs a shaper's rate, which `cobalt`
-//! alone has not. `linux`: a queue that becomes late for the first time, or after an interval without packets, is
-//! signalled at its next packet, as Linux does: it forgets the interval that it has just begun, and its inverse root is 0
-//! at first, and steps of an interval above 4.29 s are cut to 32 bits of nanoseconds. `paper`: the interval passes before the
-//! first signal.
+//! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an
+//! overflow takes the oldest packet, as there. The rule that four packets' time on the link is no
+//! standing queue needs a shaper's rate, which `cobalt` alone has not. `linux`: a queue that
+//! becomes late for the first time, or after an interval without packets, is signalled at its next
+//! packet, as Linux does: it forgets the interval that it has just begun, and its inverse root is 0
+//! at first, and steps of an interval above 4.29 s are cut to 32 bits of nanoseconds. `paper`: the
+//! interval passes before the first signal.
 //!
 //! # Cost
-//! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never more than signals were
-//! given.
+//! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never
+//! more than signals were given.
 //!
 //! # Example
 //! ```
@@ -88,7 +90,8 @@ pub struct CobaltParams {
     pub target: Duration,
     /// Time from the first late packet to the first signal, and the unit of the pace.
     pub interval: Duration,
-    /// Time of the largest packet on the link: less than four of these is no standing queue. Zero: no such rule.
+    /// Time of the largest packet on the link: less than four of these is no standing queue. Zero:
+    /// no such rule.
     pub mtu_time: Duration,
     /// BLUE's steps, as fractions of 2^32.
     pub p_inc: u32,
@@ -175,8 +178,8 @@ impl CobaltVars {
         self.p_drop == 0 && self.count == 0 && now >= self.drop_next
     }
 
-    /// True if a packet that has waited for `sojourn` may be sent at `now`, and that is all there is to it; false: see
-    /// [`Self::decide`].
+    /// True if a packet that has waited for `sojourn` may be sent at `now`, and that is all there
+    /// is to it; false: see [`Self::decide`].
     #[inline]
     pub(crate) fn passes(&mut self, now: Instant, params: &CobaltParams, sojourn: Duration) -> bool {
         let passes = self.count | self.p_drop == 0 && sojourn <= params.target;
@@ -187,8 +190,9 @@ impl CobaltVars {
         passes
     }
 
-    /// Decides about `packet`, which has waited for `sojourn` and is to be sent at `now`. `bulk_flows` stretches the time
-    /// that is no standing queue by as many packets, twice (CAKE's ingress mode; else 0).
+    /// Decides about `packet`, which has waited for `sojourn` and is to be sent at `now`.
+    /// `bulk_flows` stretches the time that is no standing queue by as many packets, twice (CAKE's
+    /// ingress mode; else 0).
     #[inline(never)]
     pub fn decide<P: Packet>(
         &mut self,
@@ -213,7 +217,8 @@ impl CobaltVars {
         } else {
             self.dropping = false;
         }
-        // Linux goes on with what it knew before, and so forgets the interval that it has just begun.
+        // Linux goes on with what it knew before, and so forgets the interval that it has just
+        // begun.
         if params.variant != CobaltVariant::Linux {
             late = now > self.drop_next;
         }
@@ -295,7 +300,8 @@ impl CobaltVars {
         self.drop_next += Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX));
     }
 
-    /// Small counts are looked up, since one Newton step would be far off there; above, one step is enough.
+    /// Small counts are looked up, since one Newton step would be far off there; above, one step is
+    /// enough.
     fn find_root(&mut self) {
         self.rec_inv_sqrt = match ROOTS.get(self.count as usize) {
             Some(&root) => root,
@@ -321,7 +327,8 @@ const ROOTS: [u32; 16] = {
     roots
 };
 
-/// One step of Newton's iteration for 1/sqrt(count), in fractions of 2^32; overflow wraps, as in Linux.
+/// One step of Newton's iteration for 1/sqrt(count), in fractions of 2^32; overflow wraps, as in
+/// Linux.
 const fn newton_step(root: u32, count: u32) -> u32 {
     let root = root as u64;
     let square = (root * root) >> 32;
@@ -409,11 +416,11 @@ setters! {
     /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
     /// interval, and at least the time of one packet on the link, is sensible.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
-    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
     with_interval(time);
-    /// Sets `p_inc`: what an overflow adds to the drop probability of BLUE. Default: 1/256. Range: 0 to
-    /// 1.
+    /// Sets `p_inc`: what an overflow adds to the drop probability of BLUE. Default: 1/256. Range:
+    /// 0 to 1.
     with_p_inc(probability);
     /// Sets `p_dec`: what an empty queue takes from the drop probability of BLUE. Default: 1/4096.
     /// Range: 0 to 1.
@@ -643,7 +650,8 @@ mod tests {
 
     #[test]
     fn the_first_signal_comes_after_an_interval_and_the_next_ones_at_its_inverse_root() {
-        // 100 ms, then 100/sqrt(2) = 70.7 (70.67 by the table), 100/sqrt(3) = 57.7, 50, 44.7 ms more.
+        // 100 ms, then 100/sqrt(2) = 70.7 (70.67 by the table), 100/sqrt(3) = 57.7, 50, 44.7 ms
+        // more.
         assert_eq!(drops_of(&paper(), 3_250), [1_000, 1_707, 2_285, 2_785, 3_232]);
     }
 
@@ -711,7 +719,8 @@ mod tests {
             now += Duration::from_millis(1);
             queue.enqueue(now, Datagram::new(1000, Ecn::NotEct), &mut |_, _| ());
         }
-        // Overflow from 12 ms to 101 ms; a step each time that more than 5 ms have passed: 12, 18, ... 96 ms.
+        // Overflow from 12 ms to 101 ms; a step each time that more than 5 ms have passed: 12, 18,
+        // ... 96 ms.
         assert_eq!(queue.vars().blue(), 15 << 24);
         while queue.dequeue(now, &mut |_, _| ()).is_some() {}
         for _ in 0..100 {

@@ -1,14 +1,15 @@
 //! CoDel: controlled delay.
 //!
 //! # What it does
-//! Judges the queue by the time that packets spent in it (sojourn time). When the sojourn time has stayed at or above
-//! `target` for a whole `interval`, the queue is a standing one, and CoDel drops (or marks) at the head, each time sooner
-//! after the last: `interval / sqrt(count)`. As soon as one packet was queued for less than `target`, it stops.
+//! Judges the queue by the time that packets spent in it (sojourn time). When the sojourn time has
+//! stayed at or above `target` for a whole `interval`, the queue is a standing one, and CoDel drops
+//! (or marks) at the head, each time sooner after the last: `interval / sqrt(count)`. As soon as
+//! one packet was queued for less than `target`, it stops.
 //!
 //! # Reference
 //! RFC 8289 (2018); Nichols & Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012; Linux 6.1
-//! `include/net/codel_impl.h` and `net/sched/sch_codel.c`, with the stable fix that forgets `first_above_time` when a
-//! dequeue finds the queue empty (in 6.1.192).
+//! `include/net/codel_impl.h` and `net/sched/sch_codel.c`, with the stable fix that forgets
+//! `first_above_time` when a dequeue finds the queue empty (in 6.1.192).
 //!
 //! # State
 //! ```text
@@ -17,7 +18,8 @@
 //!            <-------------------------------------------  drop at drop_next, then
 //!              one packet below target, or <= 1 MTU left   drop_next += interval / sqrt(++count)
 //! ```
-//! Per queue: `first_above_time`, `drop_next`, `count`, `lastcount`, `dropping`: [`CodelVars`], 32 bytes.
+//! Per queue: `first_above_time`, `drop_next`, `count`, `lastcount`, `dropping`: [`CodelVars`], 32
+//! bytes.
 //!
 //! # Parameters
 //! | name | unit | default | source of the default | range |
@@ -32,19 +34,23 @@
 //! | `variant` | | `rfc8289` | | `rfc8289`, `linux`, `cacm2012`, `ns2` |
 //!
 //! # Deviations
-//! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² / count`). Marking, where the RFC
-//!   leaves the details open (§3), goes as in Linux: one mark per dequeue, the marked packet is delivered.
-//! * `linux`: none known; the clock has units of 1024 ns in 32 bits and the root is improved by one Newton step per drop, so
-//!   the second spacing is 50 ms where the law says 70.7. A packet that carries CE already is not counted as marked.
-//! * `cacm2012`: `count - 1` is recalled within 16 intervals, and "a packet left" means at most the largest packet seen.
-//! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals, or 0.9844 of `count` if that leaves more
-//!   than 126 (with `recall b` never); a drop that ends the episode is not
-//!   counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. ns-2 starts with
-//!   `first_above_time` at -1, "above target for long": so does `startup ns2`, with any variant; without it every variant
-//!   starts in "below".
+//! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /
+//!   count`). Marking, where the RFC leaves the details open (§3), goes as in Linux: one mark per
+//!   dequeue, the marked packet is delivered.
+//! * `linux`: none known; the clock has units of 1024 ns in 32 bits and the root is improved by one
+//!   Newton step per drop, so the second spacing is 50 ms where the law says 70.7. A packet that
+//!   carries CE already is not counted as marked.
+//! * `cacm2012`: `count - 1` is recalled within 16 intervals, and "a packet left" means at most the
+//!   largest packet seen.
+//! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals, or 0.9844 of
+//!   `count` if that leaves more than 126 (with `recall b` never); a drop that ends the episode is
+//!   not counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. ns-2
+//!   starts with `first_above_time` at -1, "above target for long": so does `startup ns2`, with any
+//!   variant; without it every variant starts in "below".
 //!
 //! # Cost
-//! Constant per packet, plus the packets dropped. At a drop: one 128-bit integer root (`linux`: one Newton step).
+//! Constant per packet, plus the packets dropped. At a drop: one 128-bit integer root (`linux`: one
+//! Newton step).
 //!
 //! # Example
 //! ```
@@ -114,7 +120,8 @@ pub struct CodelParams {
     pub ecn: bool,
     /// Mark every packet that was queued for longer than this.
     pub ce_threshold: Option<Duration>,
-    /// With no more bytes than this left behind a packet, the queue is not a standing one (RFC 8289 §5.4).
+    /// With no more bytes than this left behind a packet, the queue is not a standing one (RFC 8289
+    /// §5.4).
     pub mtu: u32,
     /// Whose decisions.
     pub variant: CodelVariant,
@@ -140,7 +147,8 @@ pub enum Recall {
 pub enum Startup {
     /// It is below target.
     Zero,
-    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes out late, it is dropped.
+    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes
+    /// out late, it is dropped.
     Ns2,
 }
 
@@ -156,15 +164,16 @@ pub enum CodelVariant {
     Cacm2012,
     /// Nichols' ns-2 code of May 2012.
     Ns2,
-    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]): as [`Self::Ns2`], but a bin
-    /// that comes above target again waits for a whole interval.
+    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]):
+    /// as [`Self::Ns2`], but a bin that comes above target again waits for a whole interval.
     Ns2CableLabs,
 }
 
 /// What the control law remembers between packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodelVars {
-    /// When the queue will have been above target for an interval (`NEVER`: it is below). `linux`: ticks of 1024 ns, 0 = below.
+    /// When the queue will have been above target for an interval (`NEVER`: it is below). `linux`:
+    /// ticks of 1024 ns, 0 = below.
     first_above: u64,
     /// When to drop next, while dropping. `linux`: ticks.
     drop_next: u64,
@@ -219,8 +228,8 @@ impl CodelVars {
         }
     }
 
-    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is then at the head. False if
-    /// none is left.
+    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is
+    /// then at the head. False if none is left.
     #[inline]
     pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         if source.head().is_some() {
@@ -230,8 +239,9 @@ impl CodelVars {
         false
     }
 
-    /// True for nearly every packet of a queue that is under control: the one at the head, which came at `came`, is below
-    /// target while nothing is being dropped, and may be sent. False: [`Self::judge`] must be asked.
+    /// True for nearly every packet of a queue that is under control: the one at the head, which
+    /// came at `came`, is below target while nothing is being dropped, and may be sent. False:
+    /// [`Self::judge`] must be asked.
     #[inline]
     pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
         let passes = !self.dropping && now.since(came) < law.spared;
@@ -250,8 +260,8 @@ impl CodelVars {
         }
     }
 
-    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that empties it leaves the time since
-    /// which it is above target.
+    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that
+    /// empties it leaves the time since which it is above target.
     pub(crate) fn judge_bin<S: Source>(
         &mut self,
         now: Instant,
@@ -325,13 +335,14 @@ const fn below(variant: CodelVariant) -> u64 {
     if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
 }
 
-/// The parameters, and what they say about nearly every packet of a queue that is under control, found once for all.
+/// The parameters, and what they say about nearly every packet of a queue that is under control,
+/// found once for all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodelLaw {
     /// What the control law is told.
     pub params: CodelParams,
-    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that are below target: the
-    /// law says which of the others are.
+    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that
+    /// are below target: the law says which of the others are.
     spared: Duration,
     /// `first_above` then.
     pub(crate) below: u64,
@@ -351,7 +362,8 @@ impl CodelLaw {
     }
 }
 
-/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so many intervals ago.
+/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so
+/// many intervals ago.
 fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn(N) -> bool) -> u32 {
     let (intervals, recalled) = match params.recall() {
         Recall::A => (16, vars.count.saturating_sub(1)),
@@ -460,7 +472,8 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     fn reconfigure(&mut self, _now: Instant, config: CodelConfig, drops: &mut impl Drops<P>) {
         if config.params.variant != self.config.params.variant {
-            // The variants keep time in different units: what one remembers means nothing to the other.
+            // The variants keep time in different units: what one remembers means nothing to the
+            // other.
             self.vars = CodelVars::starting(&config.params);
         }
         (self.config, self.law) = (config, CodelLaw::of(config.params));

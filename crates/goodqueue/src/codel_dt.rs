@@ -1,13 +1,14 @@
 //! CoDel that drops at the tail: `codel_dt`.
 //!
 //! # What it does
-//! Judges the queue as CoDel does, by the time that packets spent in it, when they leave; but drops (or marks) packets that
-//! arrive. It is for links that have promised to send what is queued, as a cable modem that has asked for its bytes
-//! already. The signal reaches the sender later than CoDel's, by the time that the queue takes.
+//! Judges the queue as CoDel does, by the time that packets spent in it, when they leave; but drops
+//! (or marks) packets that arrive. It is for links that have promised to send what is queued, as a
+//! cable modem that has asked for its bytes already. The signal reaches the sender later than
+//! CoDel's, by the time that the queue takes.
 //!
 //! # Reference
-//! G. White and D. Rice, "Active Queue Management Algorithms for DOCSIS 3.0", CableLabs, 2013 (CoDel-DT); RFC 8289 for the
-//! law.
+//! G. White and D. Rice, "Active Queue Management Algorithms for DOCSIS 3.0", CableLabs, 2013
+//! (CoDel-DT); RFC 8289 for the law.
 //!
 //! # State
 //! ```text
@@ -26,8 +27,8 @@
 //! | `recall` | word | c | RFC 8289 §5.5 | `a`, `b`, `c` |
 //!
 //! # Deviations
-//! The report leaves open how the law meets arrivals; here each arrival takes at most one step of it, and a law that is
-//! behind catches up packet by packet.
+//! The report leaves open how the law meets arrivals; here each arrival takes at most one step of
+//! it, and a law that is behind catches up packet by packet.
 //!
 //! # Cost
 //! Constant per packet; at a drop one 128-bit integer root. At most one drop per call.
@@ -122,13 +123,13 @@ setters! {
     /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
     /// interval, and at least the time of one packet on the link, is sensible.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
-    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
     with_interval(time);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
     with_ecn(flag);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of `a`,
-    /// `b`, `c`.
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of
+    /// `a`, `b`, `c`.
     with_recall(choice);
 }
 
@@ -279,7 +280,8 @@ mod tests {
     use crate::packet::story::Datagram;
     use alloc::vec::Vec;
 
-    /// The times in ms at which packets are lost: one comes and one leaves every ms, behind a standing queue of 20.
+    /// The times in ms at which packets are lost: one comes and one leaves every ms, behind a
+    /// standing queue of 20.
     fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Datagram>) {
         let config = CodelDtConfig::from_settings(settings, &Link::default()).unwrap();
         let (mut queue, mut lost) = (CodelDt::new(config), Vec::new());

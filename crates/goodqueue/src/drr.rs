@@ -1,13 +1,13 @@
 //! Deficit round robin: `drr`.
 //!
 //! # What it does
-//! Classes are served in turn. In its turn a class may send as many bytes as its deficit, which grows by its quantum each
-//! time that its next packet is too long. So busy classes share the link in the ratio of their quanta, whatever their
-//! packets' lengths.
+//! Classes are served in turn. In its turn a class may send as many bytes as its deficit, which
+//! grows by its quantum each time that its next packet is too long. So busy classes share the link
+//! in the ratio of their quanta, whatever their packets' lengths.
 //!
 //! # Reference
-//! M. Shreedhar & G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995; tc-drr(8); behaviour of
-//! Linux 6.1 `net/sched/sch_drr.c`.
+//! M. Shreedhar & G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995;
+//! tc-drr(8); behaviour of Linux 6.1 `net/sched/sch_drr.c`.
 //!
 //! # State
 //! ```text
@@ -21,19 +21,21 @@
 //! | `quantum` | bytes | MTU | Linux sch_drr | 1 to 2^31 - 1; below 256 counts as 256, above 2^20 as 2^20 |
 //! | class `quantum` | bytes | that of the discipline | Linux sch_drr: MTU | the same |
 //!
-//! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it holds a `pfifo` of 1000
-//! packets.
+//! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it
+//! holds a `pfifo` of 1000 packets.
 //!
 //! # Deviations
-//! Linux has no class until one is made, and drops what no filter puts into one. Here a packet goes to the class that
-//! [`Flow::class`] says, or else to one by a hash of its flow; without classes there are `flows` of them, each a `pfifo`
-//! of 1000 packets with the quantum. The paper's queues share one buffer and steal from the longest; here each class has
-//! its own limit, as in Linux, and a quantum below 256 counts as 256, one above 2^20 as that. Where Linux stops serving because a class is not work-conserving, the others go on. A
-//! packet of no bytes costs one. From the paper: a class begins with a deficit of one quantum, as in Linux.
+//! Linux has no class until one is made, and drops what no filter puts into one. Here a packet goes
+//! to the class that [`Flow::class`] says, or else to one by a hash of its flow; without classes
+//! there are `flows` of them, each a `pfifo` of 1000 packets with the quantum. The paper's queues
+//! share one buffer and steal from the longest; here each class has its own limit, as in Linux, and
+//! a quantum below 256 counts as 256, one above 2^20 as that. Where Linux stops serving because a
+//! class is not work-conserving, the others go on. A packet of no bytes costs one. From the paper:
+//! a class begins with a deficit of one quantum, as in Linux.
 //!
 //! # Cost
-//! Constant per packet while quanta are at least the packet length; below that a `dequeue` visits every active class at
-//! most three times.
+//! Constant per packet while quanta are at least the packet length; below that a `dequeue` visits
+//! every active class at most three times.
 //!
 //! # Example
 //! ```
@@ -196,8 +198,8 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
 
 setters! {
     [C: InnerConfig] DrrConfig<C>,
-    /// Sets `flows`: classes that are made if none is given; flows are hashed into them. Default: 1024.
-    /// Range: 1 to 65536.
+    /// Sets `flows`: classes that are made if none is given; flows are hashed into them.
+    /// Default: 1024. Range: 1 to 65536.
     with_flows(integer);
     /// Sets `quantum`: bytes that a class may send per round if it does not say otherwise. Default:
     /// MTU. Range: 1 to 2147483647.
@@ -256,7 +258,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
         }
     }
 
-    /// A packet many quanta long would be waited for round by round; all but the last of these rounds are done at once.
+    /// A packet many quanta long would be waited for round by round; all but the last of these
+    /// rounds are done at once.
     #[cold]
     fn skip_fruitless_rounds(&mut self) {
         let mut rounds = u64::MAX;
@@ -372,7 +375,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         stats
     }
 
-    /// Classes that are no more are purged. The others keep their packets, their deficits and their turns.
+    /// Classes that are no more are purged. The others keep their packets, their deficits and their
+    /// turns.
     fn reconfigure(&mut self, now: Instant, config: DrrConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;

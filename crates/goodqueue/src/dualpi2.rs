@@ -1,13 +1,15 @@
 //! DualPI2: two coupled queues, one for traffic that needs little delay and one for the rest.
 //!
 //! # What it does
-//! Packets that ask for low latency (ECT(1), and CE) have a queue of their own (L), all others another (C). One PI
-//! controller moves a base probability p' from the delay of the classic queue. Classic packets are dropped or marked with
-//! p'², L packets marked with `coupling_factor` × p', so that a scalable and a classic flow get about the same rate. L
-//! packets that waited longer than `step_thresh` are marked in any case. L is served first, but C keeps a tenth.
+//! Packets that ask for low latency (ECT(1), and CE) have a queue of their own (L), all others
+//! another (C). One PI controller moves a base probability p' from the delay of the classic queue.
+//! Classic packets are dropped or marked with p'², L packets marked with `coupling_factor` × p', so
+//! that a scalable and a classic flow get about the same rate. L packets that waited longer than
+//! `step_thresh` are marked in any case. L is served first, but C keeps a tenth.
 //!
 //! # Reference
-//! RFC 9332 (2023), appendix A; RFC 9331; tc-dualpi2(8); behaviour of Linux 6.17 `net/sched/sch_dualpi2.c`.
+//! RFC 9332 (2023), appendix A; RFC 9331; tc-dualpi2(8); behaviour of Linux 6.17
+//! `net/sched/sch_dualpi2.c`.
 //!
 //! # State
 //! ```text
@@ -34,15 +36,18 @@
 //! | `variant` | | `rfc9332` | | `rfc9332`, `linux` |
 //!
 //! # Deviations
-//! `rfc9332`: the delay is that of the oldest classic packet; the native mark of L begins at 0.8 and is certain at 1.2 of
-//! `step_thresh`, and is given only if a packet is left behind in L. L marks are drawn, where the RFC's pseudo-code spreads
-//! them evenly; the two queues are weighted, where it shifts time. `linux`: the older one of both heads; a step at
-//! `step_thresh`. Not compared with recordings: Linux 6.1 has no `dualpi2`.
+//! `rfc9332`: the delay is that of the oldest classic packet; the native mark of L begins at 0.8
+//! and is certain at 1.2 of `step_thresh`, and is given only if a packet is left behind in L. L
+//! marks are drawn, where the RFC's pseudo-code spreads them evenly; the two queues are weighted,
+//! where it shifts time. `linux`: the older one of both heads; a step at `step_thresh`. Not
+//! compared with recordings: Linux 6.1 has no `dualpi2`.
 //!
-//! Both: nothing is signalled while less than two of the largest packets are queued. tc writes `alpha` and `beta` as
-//! decimal numbers; here they are whole 256ths, as the kernel gets them. `memlimit` counts packet bytes with
-//! `rfc9332`, unless `truesize` says what a packet takes. A probability of 0 never signals. Not there: `step_thresh` in packets, `max_rtt`, `typical_rtt`, `drop_enqueue`, `any_ect`. A flow that
-//! changes its ECN field from packet to packet may be reordered.
+//! Both: nothing is signalled while less than two of the largest packets are queued. tc writes
+//! `alpha` and `beta` as decimal numbers; here they are whole 256ths, as the kernel gets them.
+//! `memlimit` counts packet bytes with `rfc9332`, unless `truesize` says what a packet takes. A
+//! probability of 0 never signals. Not there: `step_thresh` in packets, `max_rtt`, `typical_rtt`,
+//! `drop_enqueue`, `any_ect`. A flow that changes its ECN field from packet to packet may be
+//! reordered.
 //!
 //! # Cost
 //! Constant per packet, plus packets dropped; at most 2048 missed updates per call.
@@ -204,27 +209,28 @@ setters! {
     /// Sets `memlimit`: bytes that both queues together hold. Default: 2 x MTU x limit. Range: 1 or
     /// more.
     with_memlimit(bytes);
-    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as Linux
-    /// allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as
+    /// Linux allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
     with_truesize(bytes);
     /// Sets `target`: delay of the classic queue aimed at. Default: 15ms. Range: 0 to 4294s.
     with_target(time);
     /// Sets `tupdate`: time between updates of the base probability. Default: 16ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in 256ths per second. Default: 41. Range: 0
-    /// to 16777216.
+    /// Sets `alpha`: gain of the distance from the target, in 256ths per second. Default: 41.
+    /// Range: 0 to 16777216.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in 256ths per second. Default: 819. Range: 0 to
-    /// 16777216.
+    /// Sets `beta`: gain of the change of the delay, in 256ths per second. Default: 819. Range: 0
+    /// to 16777216.
     with_beta(integer);
-    /// Sets `step_thresh`: delay above which L packets are marked in any case. Default: 1ms. Range: 0
-    /// to 4294s.
+    /// Sets `step_thresh`: delay above which L packets are marked in any case. Default: 1ms. Range:
+    /// 0 to 4294s.
     with_step_thresh(time);
-    /// Sets `coupling_factor`: mark probability of L over the base probability. Default: 2. Range: 1 to
-    /// 255.
+    /// Sets `coupling_factor`: mark probability of L over the base probability. Default: 2. Range:
+    /// 1 to 255.
     with_coupling_factor(integer);
-    /// Sets `classic_protection`: share of the link in per cent that the classic queue keeps. Default:
+    /// Sets `classic_protection`: share of the link in per cent that the classic queue keeps.
+    /// Default:
     /// 10. Range: 0 to 100.
     with_classic_protection(integer);
     /// Sets `overflow`: at overload, mark on and let the queue overflow. Default: off.
@@ -275,7 +281,8 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             self.update_once(at);
             done += 1;
             if done == MAX_UPDATES || (self.probability, self.last_delay) == before {
-                // What follows changes nothing, or is too much for one call: only the phase of the clock goes on.
+                // What follows changes nothing, or is too much for one call: only the phase of the
+                // clock goes on.
                 let late = self.now.since(at).as_nanos() % period.as_nanos();
                 at = self.now - Duration::from_nanos(late) + period;
                 break;
@@ -706,7 +713,8 @@ mod tests {
         assert_eq!(lost("rfc9332"), [DropReason::Overmemory; 1]);
     }
 
-    /// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark, and how many dropped.
+    /// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark,
+    /// and how many dropped.
     fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
         let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
         queue.probability = ONE / 1_000 * per_mille;

@@ -1,9 +1,9 @@
 //! First in, first out: `pfifo`, `bfifo` and `pfifo_head_drop`.
 //!
 //! # What it does
-//! One queue, served in order of arrival. When its limit (packets, or bytes for `bfifo`) would be exceeded, `pfifo` and
-//! `bfifo` drop the arriving packet, `pfifo_head_drop` the oldest. It is the queue of most routers and the baseline that
-//! every other discipline is compared with.
+//! One queue, served in order of arrival. When its limit (packets, or bytes for `bfifo`) would be
+//! exceeded, `pfifo` and `bfifo` drop the arriving packet, `pfifo_head_drop` the oldest. It is the
+//! queue of most routers and the baseline that every other discipline is compared with.
 //!
 //! # Reference
 //! tc-pfifo(8), tc-bfifo(8); Linux 6.1 `net/sched/sch_fifo.c`.
@@ -18,8 +18,8 @@
 //! | `limit` (`bfifo`) | bytes | 1000 × MTU | Linux: txqueuelen × `psched_mtu` | 1 to 2^32 - 1 |
 //!
 //! # Deviations
-//! Linux accepts a limit of 0 and then enqueues without limit or drops all, depending on version (CVE-2025-21702); here 0
-//! is refused.
+//! Linux accepts a limit of 0 and then enqueues without limit or drops all, depending on version
+//! (CVE-2025-21702); here 0 is refused.
 //!
 //! # Cost
 //! Constant per packet; at most one drop per call.

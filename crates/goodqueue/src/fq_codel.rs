@@ -1,10 +1,11 @@
 //! FQ-CoDel: a queue per flow, served by deficit round robin, each under its own CoDel.
 //!
 //! # What it does
-//! Hashes packets to one of `flows` queues and serves them in turn, `quantum` bytes a round. A flow that has just become
-//! active is served before those that have been busy for a round, so sparse flows (DNS, VoIP, the first packets of a page)
-//! hardly queue. Each queue is controlled by CoDel; when the packet or memory limit is exceeded, the flow with the most
-//! bytes loses packets from its head.
+//! Hashes packets to one of `flows` queues and serves them in turn, `quantum` bytes a round. A flow
+//! that has just become active is served before those that have been busy for a round, so sparse
+//! flows (DNS, VoIP, the first packets of a page) hardly queue. Each queue is controlled by CoDel;
+//! when the packet or memory limit is exceeded, the flow with the most bytes loses packets from its
+//! head.
 //!
 //! # Reference
 //! RFC 8290 (2018); Linux 6.1 `net/sched/sch_fq_codel.c`.
@@ -32,23 +33,27 @@
 //! | `variant` | | `rfc8290` | | `rfc8290`, `linux`, `linux314` |
 //!
 //! # Deviations
-//! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2 runs CoDel on each queue).
-//! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the kernel's; the packets
-//!   of one overflow are reported last first, the order in which the kernel frees them. An arrival makes one batch of drops
-//!   at most, also if that does not bring the memory below its limit.
-//! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and CoDel does not count it.
-//!   Linux 3.14's other differences (the largest packet seen in place of the MTU, `first_above_time` kept by an empty
-//!   queue) are not there, while `memory_limit`, which it did not have, is.
+//! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2
+//!   runs CoDel on each queue).
+//! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the
+//!   kernel's; the packets of one overflow are reported last first, the order in which the kernel
+//!   frees them. An arrival makes one batch of drops at most, also if that does not bring the
+//!   memory below its limit.
+//! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and
+//!   CoDel does not count it. Linux 3.14's other differences (the largest packet seen in place of
+//!   the MTU, `first_above_time` kept by an empty queue) are not there, while `memory_limit`, which
+//!   it did not have, is.
 //! * `rfc8290`: `memory_limit` counts packet bytes, unless `truesize` says what a packet takes.
-//! * All: a packet of no bytes is charged one byte, so that it cannot be served for ever. The hash is the packet's own, with a
-//!   salt.
+//! * All: a packet of no bytes is charged one byte, so that it cannot be served for ever. The hash
+//!   is the packet's own, with a salt.
 //! * `ce_threshold_selector` is not there.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped. The first of a series of overflows compares the backlogs of all flows; from then on
-//! a change of a backlog costs up to `log2(flows)` comparisons, until as many changes have passed without an overflow as
-//! there are flows, twice. A dequeue visits each flow on a list a few times at most, however small the quantum. 56 bytes, a backlog and
-//! a node of the comparisons per flow.
+//! Constant per packet, plus packets dropped. The first of a series of overflows compares the
+//! backlogs of all flows; from then on a change of a backlog costs up to `log2(flows)` comparisons,
+//! until as many changes have passed without an overflow as there are flows, twice. A dequeue
+//! visits each flow on a list a few times at most, however small the quantum. 56 bytes, a backlog
+//! and a node of the comparisons per flow.
 //!
 //! # Example
 //! ```
@@ -315,11 +320,11 @@ setters! {
     /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
     /// interval, and at least the time of one packet on the link, is sensible.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
-    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
     with_interval(time);
-    /// Sets `memory_limit`: bytes of memory that all queues together hold. Default: 32mb. Range: 1 or
-    /// more.
+    /// Sets `memory_limit`: bytes of memory that all queues together hold. Default: 32mb. Range: 1
+    /// or more.
     with_memory_limit(bytes);
     /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
     /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
@@ -330,11 +335,11 @@ setters! {
     /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
     /// Default: off. Range: any.
     with_ce_threshold(time);
-    /// Sets `drop_batch`: packets that the fattest flow loses at most at an overflow (Linux before 4.7:
-    /// 1). Default: 64. Range: 1 to 4294967295.
+    /// Sets `drop_batch`: packets that the fattest flow loses at most at an overflow (Linux before
+    /// 4.7: 1). Default: 64. Range: 1 to 4294967295.
     with_drop_batch(integer);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of `a`,
-    /// `b`, `c`.
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of
+    /// `a`, `b`, `c`.
     with_recall(choice);
     /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
     /// `ns2`.
@@ -463,7 +468,8 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.stats()
     }
 
-    /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
+    /// The number of flows stays as it is while packets are queued: a flow cannot be split or
+    /// joined.
     fn reconfigure(&mut self, now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.queues.set_buffers(config.buffers);

@@ -1,13 +1,14 @@
 //! FQ-PIE: a queue per flow, served by deficit round robin, each under its own PIE.
 //!
 //! # What it does
-//! Schedules as `fq_codel` does: packets are hashed to one of `flows` queues, which are served in turn, `quantum` bytes a
-//! round, those that have just become active first. Each queue has a PIE that decides about arriving packets from that
-//! queue's own delay and backlog. When the packet limit is reached, the arriving packet is dropped, whose ever it is.
+//! Schedules as `fq_codel` does: packets are hashed to one of `flows` queues, which are served in
+//! turn, `quantum` bytes a round, those that have just become active first. Each queue has a PIE
+//! that decides about arriving packets from that queue's own delay and backlog. When the packet
+//! limit is reached, the arriving packet is dropped, whose ever it is.
 //!
 //! # Reference
-//! G. Ramakrishnan et al., "FQ-PIE Queue Discipline in the Linux Kernel", LCN 2019; tc-fq_pie(8); behaviour of Linux 6.1
-//! `net/sched/sch_fq_pie.c`.
+//! G. Ramakrishnan et al., "FQ-PIE Queue Discipline in the Linux Kernel", LCN 2019; tc-fq_pie(8);
+//! behaviour of Linux 6.1 `net/sched/sch_fq_pie.c`.
 //!
 //! # State
 //! ```text
@@ -28,14 +29,17 @@
 //! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
 //!
 //! # Deviations
-//! `linux`: as in Linux 6.1, `memory_limit` drops nothing; arrivals that find more than that much memory used, and their own
-//! on top, count as `overmemory`. `rfc8033`: `memory_limit` holds, and counts packet bytes unless `truesize` says what a
-//! packet takes. From Linux: with more than 2048 flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is charged for one. The deviations of `pie` hold for each flow's PIE.
+//! `linux`: as in Linux 6.1, `memory_limit` drops nothing; arrivals that find more than that much
+//! memory used, and their own on top, count as `overmemory`. `rfc8033`: `memory_limit` holds, and
+//! counts packet bytes unless `truesize` says what a packet takes. From Linux: with more than 2048
+//! flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is
+//! charged for one. The deviations of `pie` hold for each flow's PIE.
 //!
 //! # Cost
-//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048 missed updates. Two lines
-//! of the cache per flow, as in the kernel: PIE counts in eight quantities of 64 bits (probabilities of 56 bits and their
-//! sums, times in ticks without an end, a rate), and in fewer bits it would decide otherwise.
+//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048
+//! missed updates. Two lines of the cache per flow, as in the kernel: PIE counts in eight
+//! quantities of 64 bits (probabilities of 56 bits and their sums, times in ticks without an end, a
+//! rate), and in fewer bits it would decide otherwise.
 //!
 //! # Example
 //! ```
@@ -133,7 +137,8 @@ impl PieFlow {
         Self { vars: config.fresh(), awake: false }
     }
 
-    /// Decides about a packet that arrives behind `backlog` bytes; marks it, up to a drop probability of `ecn_percent`.
+    /// Decides about a packet that arrives behind `backlog` bytes; marks it, up to a drop
+    /// probability of `ecn_percent`.
     pub(crate) fn arrives<P: Packet>(
         &mut self,
         config: &PieConfig,
@@ -153,7 +158,8 @@ impl PieFlow {
         Arrival::Dropped
     }
 
-    /// Does `due` updates of a flow that holds `backlog` bytes; true if one more could change something.
+    /// Does `due` updates of a flow that holds `backlog` bytes; true if one more could change
+    /// something.
     pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64, due: u32) -> bool {
         for _ in 0..due {
             let before = self.vars;
@@ -198,7 +204,8 @@ impl FqPieConfig {
     }
 }
 
-/// PIE's configuration from the settings of a discipline with PIE inside, whose limit in packets is `limit`.
+/// PIE's configuration from the settings of a discipline with PIE inside, whose limit in packets is
+/// `limit`.
 pub(crate) fn inner_pie(settings: &Settings, limit: u32, link: &Link) -> Result<PieConfig, ConfigError> {
     let variant = settings.choice("variant").unwrap_or("linux");
     let settings = settings
@@ -319,24 +326,25 @@ setters! {
     /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2. Range:
-    /// 0 to 32.
+    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2.
+    /// Range: 0 to 32.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range: 0 to
-    /// 32.
+    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range:
+    /// 0 to 32.
     with_beta(integer);
-    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to 1048576;
-    /// linux: 256 at least counts.
+    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
+    /// 1048576; linux: 256 at least counts.
     with_quantum(bytes);
     /// Sets `memory_limit`: bytes that all queues together hold. Default: 32mb. Range: 1 or more.
     with_memory_limit(bytes);
-    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as Linux
-    /// allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as
+    /// Linux allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
     with_truesize(bytes);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped too.
-    /// Default: 10. Range: 0 to 100.
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped
+    /// too. Default: 10. Range: 0 to 100.
     with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default: noecn.
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default:
+    /// noecn.
     with_ecn(flag);
     /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
     /// nobytemode.
@@ -399,7 +407,8 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
 }
 
 impl<P: Packet, R> FqPie<P, R> {
-    /// True if an arriving packet of this size must go for want of memory. Linux 6.1 only notes that it is short.
+    /// True if an arriving packet of this size must go for want of memory. Linux 6.1 only notes
+    /// that it is short.
     #[inline]
     fn exceeds_memory(&mut self, size: Size) -> bool {
         let (used, limit) = (self.queues.memory(), self.config.memory_limit);
@@ -487,7 +496,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.stats()
     }
 
-    /// The number of flows stays as it is while packets are queued: a flow cannot be split or joined.
+    /// The number of flows stays as it is while packets are queued: a flow cannot be split or
+    /// joined.
     fn reconfigure(&mut self, now: Instant, config: FqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         self.queues.set_buffers(config.buffers);
@@ -502,7 +512,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
                 flow.vars = config.pie.fresh();
             }
         }
-        // As in Linux: what would be sent next goes, and the timer runs out as it was set. The memory limit is for what comes.
+        // As in Linux: what would be sent next goes, and the timer runs out as it was set. The
+        // memory limit is for what comes.
         let room = (config.limit as usize).saturating_sub(usize::from(self.taken_ahead));
         while self.queues.len() > room {
             let next = self.queues.pop(self.now, config.quantum, &config.pie, false, drops);

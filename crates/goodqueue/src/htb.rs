@@ -1,13 +1,15 @@
 //! Hierarchical token bucket: `htb`.
 //!
 //! # What it does
-//! A tree of classes, each with a rate that it is assured of and a ceiling. A class below its rate may send; one between
-//! rate and ceiling may borrow from its parent, if that may send or borrow in turn; one at its ceiling waits. Packets queue
-//! in the disciplines of the leaves. Leaves that borrow from the same ancestor are served by priority, and at one priority
-//! in turn, a quantum of bytes each.
+//! A tree of classes, each with a rate that it is assured of and a ceiling. A class below its rate
+//! may send; one between rate and ceiling may borrow from its parent, if that may send or borrow in
+//! turn; one at its ceiling waits. Packets queue in the disciplines of the leaves. Leaves that
+//! borrow from the same ancestor are served by priority, and at one priority in turn, a quantum of
+//! bytes each.
 //!
 //! # Reference
-//! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 6.1 `net/sched/sch_htb.c`.
+//! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 6.1
+//! `net/sched/sch_htb.c`.
 //!
 //! # State
 //! ```text
@@ -16,7 +18,8 @@
 //! waiting[level]: classes that cannot send on their own, by the time at which their mode changes
 //! direct: packets of no class, sent before all others
 //! ```
-//! Leaves are at level 0, classes with children at level 7 if they have no parent, and below that one by one.
+//! Leaves are at level 0, classes with children at level 7 if they have no parent, and below that
+//! one by one.
 //!
 //! # Parameters
 //! | name | unit | default | source of the default | range |
@@ -32,18 +35,20 @@
 //! | class `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
 //! | class `linklayer` | word | `ethernet` | tc | `ethernet`, `atm`, `adsl` |
 //!
-//! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit: fq_codel]]`; a leaf without a
-//! discipline holds a `pfifo` of 1000 packets.
+//! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit:
+//! fq_codel]]`; a leaf without a discipline holds a `pfifo` of 1000 packets.
 //!
 //! # Deviations
-//! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight through, unshaped, as in
-//! Linux. From Linux: no filters and no hardware offload, and no limit to the changes of mode in one call.
-//! `burst` and `cburst` are by default what tc takes on a kernel with high-resolution timers; on one without, it adds what the
-//! rate lets through between two of its clock's ticks. Debts are forgotten beyond 60 s, as there. A change keeps
-//! buckets and turns, as there.
+//! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight
+//! through, unshaped, as in Linux. From Linux: no filters and no hardware offload, and no limit to
+//! the changes of mode in one call. `burst` and `cburst` are by default what tc takes on a kernel
+//! with high-resolution timers; on one without, it adds what the rate lets through between two of
+//! its clock's ticks. Debts are forgotten beyond 60 s, as there. A change keeps buckets and turns,
+//! as there.
 //!
 //! # Cost
-//! Constant per packet but for the depth of the tree (at most 8) and the logarithm of the number of classes.
+//! Constant per packet but for the depth of the tree (at most 8) and the logarithm of the number of
+//! classes.
 //!
 //! # Example
 //! ```
@@ -81,7 +86,8 @@ pub struct Htb<P, Q: Qdisc<P>> {
     /// The discipline of each class that is a leaf.
     leaves: Vec<Option<Leaf<P, Q>>>,
     rows: Vec<[Turn; PRIOS]>,
-    /// Classes by the time at which their mode changes; equal times in the order in which they came.
+    /// Classes by the time at which their mode changes; equal times in the order in which they
+    /// came.
     waiting: Vec<BTreeSet<(u64, u64, Index)>>,
     waits: u64,
     direct: Fifo<P>,
@@ -130,8 +136,8 @@ struct Class {
     active: u8,
     /// Where it stands in `waiting`.
     wait: Option<(u64, u64)>,
-    /// Packets sent with its own tokens, by whomever, and packets of classes below it, or its own, sent with those of a
-    /// class above.
+    /// Packets sent with its own tokens, by whomever, and packets of classes below it, or its own,
+    /// sent with those of a class above.
     lended: u64,
     borrowed: u64,
     deficit: [i64; LEVELS],
@@ -301,7 +307,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
-    /// Puts `index`, whose mode is new, into the rows or the feeds of its ancestors at its active priorities.
+    /// Puts `index`, whose mode is new, into the rows or the feeds of its ancestors at its active
+    /// priorities.
     fn join(&mut self, index: Index) {
         let mut index = index;
         let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
@@ -453,8 +460,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
-    /// Books a packet of `bytes` that `leaf` sent, borrowing from `level`: every class on the way up pays at its
-    /// ceiling, those from `level` on at their rate.
+    /// Books a packet of `bytes` that `leaf` sent, borrowing from `level`: every class on the way
+    /// up pays at its ceiling, those from `level` on at their rate.
     fn charge(&mut self, leaf: Index, level: usize, bytes: u32) {
         let now = self.clock();
         let mut next = Some(leaf);

@@ -29,15 +29,15 @@
 //! * **Configure it.** Every discipline has a typed configuration, such as
 //!   [`FqCodelConfig`](fq_codel::FqCodelConfig): a value that exists is valid. Its module lists all
 //!   parameters with defaults and sources.
-//! * **Shape a line.** [`cake`], [`tbf`] and [`htb`] limit the rate; [`Qdisc::next_event`] says when
-//!   to ask again. `examples/relay.rs` is a whole program around it.
+//! * **Shape a line.** [`cake`], [`tbf`] and [`htb`] limit the rate; [`Qdisc::next_event`] says
+//!   when to ask again. `examples/relay.rs` is a whole program around it.
 //! * **Nest disciplines.** [`nesting`] explains parents such as [`prio`] and [`tbf`];
 //!   `examples/nesting.rs` is a shaper with priority bands.
-//! * **Keep your own queue.** [`codel::Controller`] and [`pie::Controller`] take a sojourn time or a
-//!   backlog and answer [`Verdict::Pass`], `Mark` or `Drop`. `examples/shed.rs` is a server that
+//! * **Keep your own queue.** [`codel::Controller`] and [`pie::Controller`] take a sojourn time or
+//!   a backlog and answer [`Verdict::Pass`], `Mark` or `Drop`. `examples/shed.rs` is a server that
 //!   sheds load with CoDel.
-//! * **Choose at run time.** [`AnyQdisc`] is any discipline of the [`registry`], by its name in `tc`
-//!   and untyped [`Settings`]. The crate `goodqueue-tc` parses whole `tc` lines.
+//! * **Choose at run time.** [`AnyQdisc`] is any discipline of the [`registry`], by its name in
+//!   `tc` and untyped [`Settings`]. The crate `goodqueue-tc` parses whole `tc` lines.
 //! * **Write your own.** Implement [`Qdisc`]; everything that takes one takes yours.
 
 #![no_std]

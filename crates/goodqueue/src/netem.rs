@@ -1,12 +1,13 @@
 //! An emulated network: `netem`.
 //!
 //! # What it does
-//! Delays packets, by a fixed time and a random one, and loses, duplicates and reorders some: a path's faults in front of
-//! an inner discipline or none. Packets wait in order of the time at which they are due, so a random delay reorders them.
+//! Delays packets, by a fixed time and a random one, and loses, duplicates and reorders some: a
+//! path's faults in front of an inner discipline or none. Packets wait in order of the time at
+//! which they are due, so a random delay reorders them.
 //!
 //! # Reference
-//! tc-netem(8); S. Hemminger, "Network emulation with NetEm", LCA 2005; E. Gilbert 1960 and E. Elliott 1963 for the bursts
-//! of losses; behaviour of Linux 6.1 `net/sched/sch_netem.c`.
+//! tc-netem(8); S. Hemminger, "Network emulation with NetEm", LCA 2005; E. Gilbert 1960 and E.
+//! Elliott 1963 for the bursts of losses; behaviour of Linux 6.1 `net/sched/sch_netem.c`.
 //!
 //! # State
 //! ```text
@@ -35,25 +36,28 @@
 //! | `ecn` | flag | off | tc | mark instead of losing |
 //! | `seed` | number | that of the run | tc | |
 //!
-//! A limit of 1000 packets with a delay of 100 ms holds a flow below 121 Mbit/s: what comes beyond it is dropped, which
-//! looks like a slow path. Set `limit` to more than the packets of one delay.
+//! A limit of 1000 packets with a delay of 100 ms holds a flow below 121 Mbit/s: what comes beyond
+//! it is dropped, which looks like a slow path. Set `limit` to more than the packets of one delay.
 //!
 //! # Deviations
-//! From Linux: tc's table `experimental`, which was measured, is not here, but is taken as any other table. A corrupted packet without
-//! bytes ([`Packet::corrupt`]) is lost. As there, the time of the next bunch is chosen anew whenever the link asks before a
-//! packet is due, delay and jitter are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds
-//! room for one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy of a packet
-//! that cannot be copied ([`Packet::duplicate`]) is not made. In Linux the two share their bytes, so that whoever marks one
-//! marks both; here only what `ecn` does to the copy befalls the original too. A copy counts as offered, and as dropped
-//! where it finds no room, which Linux does not count. The first number of a correlated source is drawn when it is needed. A jitter above
-//! 2.1 s works. A change from `slot distribution` to `slot` and two times leaves Linux the table, by which all may go at once from then on;
-//! here the times count. A packet that a jitter above the delay makes due before the clock began, at the boot, is never sent in
-//! Linux; here it goes at once. The first bunch may go from the origin of the caller's clock on, in Linux from when the
-//! queue was made.
+//! From Linux: tc's table `experimental`, which was measured, is not here, but is taken as any
+//! other table. A corrupted packet without bytes ([`Packet::corrupt`]) is lost. As there, the time
+//! of the next bunch is chosen anew whenever the link asks before a packet is due, delay and jitter
+//! are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds room for
+//! one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy
+//! of a packet that cannot be copied ([`Packet::duplicate`]) is not made. In Linux the two share
+//! their bytes, so that whoever marks one marks both; here only what `ecn` does to the copy befalls
+//! the original too. A copy counts as offered, and as dropped where it finds no room, which Linux
+//! does not count. The first number of a correlated source is drawn when it is needed. A jitter
+//! above 2.1 s works. A change from `slot distribution` to `slot` and two times leaves Linux the
+//! table, by which all may go at once from then on; here the times count. A packet that a jitter
+//! above the delay makes due before the clock began, at the boot, is never sent in Linux; here it
+//! goes at once. The first bunch may go from the origin of the caller's clock on, in Linux from
+//! when the queue was made.
 //!
 //! # Cost
-//! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all packets that are due to
-//! the inner discipline.
+//! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all
+//! packets that are due to the inner discipline.
 //!
 //! # Example
 //! ```
@@ -167,7 +171,8 @@ pub struct NetemConfig<C> {
     inner: Option<Box<C>>,
 }
 
-/// What a packet takes beside its bytes, the bytes of a cell (0: no cells), and what a cell takes beside these.
+/// What a packet takes beside its bytes, the bytes of a cell (0: no cells), and what a cell takes
+/// beside these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Overhead {
     packet: i32,
@@ -194,7 +199,8 @@ enum Loss {
     Random(Chance),
     /// Into the bad state, out of it, lost in the bad state, lost in the good one.
     GilbertElliott([Share; 4]),
-    /// p13, p31, p32, p23 and p14 of a Markov chain: 1 gap, 2 burst, 3 lost in burst, 4 lost in gap.
+    /// p13, p31, p32, p23 and p14 of a Markov chain: 1 gap, 2 burst, 3 lost in burst, 4 lost in
+    /// gap.
     States([Share; 5]),
 }
 
@@ -543,7 +549,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         Some(packet)
     }
 
-    /// The next bunch goes a random time from now, or went: then the time is chosen anew for a packet that was due later.
+    /// The next bunch goes a random time from now, or went: then the time is chosen anew for a
+    /// packet that was due later.
     fn next_bunch(&mut self) {
         let Some(slot) = &self.config.slot else { return };
         let from = match &slot.apart {
@@ -571,8 +578,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         drops.dropped(packet, why);
     }
 
-    /// Brings the totals up to date after the inner discipline has gone from `before` packets of so many bytes to what it
-    /// holds now, of which it gave away `sent`.
+    /// Brings the totals up to date after the inner discipline has gone from `before` packets of so
+    /// many bytes to what it holds now, of which it gave away `sent`.
     fn settle(&mut self, before: (usize, u64)) {
         let Some(inner) = &self.inner else { return };
         let gone = (before.0 as u64).saturating_sub(inner.len() as u64);
@@ -664,7 +671,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
         stats
     }
 
-    /// Packets that are being delayed keep their times. An inner discipline that goes takes its packets with it.
+    /// Packets that are being delayed keep their times. An inner discipline that goes takes its
+    /// packets with it.
     fn reconfigure(&mut self, now: Instant, config: NetemConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == *self.config {

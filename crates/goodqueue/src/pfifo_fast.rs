@@ -1,8 +1,9 @@
 //! Linux's old default queue: `pfifo_fast`.
 //!
 //! # What it does
-//! Three FIFOs; one is served only while those before it are empty. Linux chooses the FIFO by the priority that the TOS
-//! byte stands for; ordinary packets all go to the second one, so that it is a drop-tail FIFO for them.
+//! Three FIFOs; one is served only while those before it are empty. Linux chooses the FIFO by the
+//! priority that the TOS byte stands for; ordinary packets all go to the second one, so that it is
+//! a drop-tail FIFO for them.
 //!
 //! # Reference
 //! tc-pfifo_fast(8); behaviour of Linux 6.1 `net/sched/sch_generic.c`.
@@ -16,8 +17,9 @@
 //! | `txqueuelen` | packets | 1000 | Linux: the device's txqueuelen, 1000 for Ethernet | 1 to 2^32 - 1, for each FIFO |
 //!
 //! # Deviations
-//! The TOS byte is not looked at: a packet goes to the FIFO that [`Flow::class`] says, from 1 to 3, and to the second one
-//! if it says none or another. tc cannot set the length; it is the device's there.
+//! The TOS byte is not looked at: a packet goes to the FIFO that [`Flow::class`] says, from 1 to 3,
+//! and to the second one if it says none or another. tc cannot set the length; it is the device's
+//! there.
 //!
 //! # Cost
 //! Constant per packet; at most one drop per call.

@@ -1,13 +1,15 @@
 //! Proportional integral controller enhanced: `pie`.
 //!
 //! # What it does
-//! Every `tupdate` a drop probability moves in proportion to how far the queue delay is from `target` (integral term,
-//! `alpha`) and to how much it has changed since the last update (proportional term, `beta`). Arriving packets are dropped
-//! with that probability. Bursts shorter than `max_burst` pass, and small probabilities move in small steps.
+//! Every `tupdate` a drop probability moves in proportion to how far the queue delay is from
+//! `target` (integral term, `alpha`) and to how much it has changed since the last update
+//! (proportional term, `beta`). Arriving packets are dropped with that probability. Bursts shorter
+//! than `max_burst` pass, and small probabilities move in small steps.
 //!
 //! # Reference
-//! RFC 8033; RFC 8034; R. Pan et al., HPSR 2013; draft-pan-aqm-pie-00; I. Järvinen and M. Kojo, "Evaluating CoDel, PIE, and
-//! HRED AQM Techniques with Load Transients", LCN 2014; behaviour of Linux 6.1 `net/sched/sch_pie.c`, `include/net/pie.h`; tc-pie(8).
+//! RFC 8033; RFC 8034; R. Pan et al., HPSR 2013; draft-pan-aqm-pie-00; I. Järvinen and M. Kojo,
+//! "Evaluating CoDel, PIE, and HRED AQM Techniques with Load Transients", LCN 2014; behaviour of
+//! Linux 6.1 `net/sched/sch_pie.c`, `include/net/pie.h`; tc-pie(8).
 //!
 //! # State
 //! ```text
@@ -33,49 +35,57 @@
 //! | `bandwidth` | rate | the link rate | RFC 8034 | 8 bit/s and more; `docsis` only |
 //! | `onoff` | flag | off | FreeBSD ipfw(8); RFC 8033 §5.3 calls it optional | `rfc8033` only |
 //!
-//! Other variants, other defaults: `draft00`, `linux314`, `ns2` and `ns2_2014` have target 20 ms, tupdate 30 ms, max_burst
-//! 100 ms and the estimator over 10000 (`ns2`, `ns2_2014`: 15000) bytes (draft-pan-aqm-pie-00; Linux 3.14; Järvinen and Kojo 2014); `docsis` has
-//! 10 ms, 16 ms, 142 ms, alpha 4, beta 40 and `bytemode` (RFC 8034).
+//! Other variants, other defaults: `draft00`, `linux314`, `ns2` and `ns2_2014` have target 20 ms,
+//! tupdate 30 ms, max_burst 100 ms and the estimator over 10000 (`ns2`, `ns2_2014`: 15000) bytes
+//! (draft-pan-aqm-pie-00; Linux 3.14; Järvinen and Kojo 2014); `docsis` has 10 ms, 16 ms, 142 ms,
+//! alpha 4, beta 40 and `bytemode` (RFC 8034).
 //!
 //! # Deviations
-//! `rfc8033`: exact integer arithmetic with probability 1 = 10^18 and time in nanoseconds. The delay is the time in the
-//! queue of the last packet sent (0 when the queue is empty) unless `dq_rate_estimator` asks for RFC 8033 §5.2's
-//! estimate. De-randomisation (§5.4) and the cap on the increase (§5.5) are always on, activation at a third of the
-//! buffer (§5.3) with `onoff`. No drop is considered, nor accumulated, while burst allowance is left. Updates are at
-//! multiples of `tupdate` of the caller's clock.
+//! `rfc8033`: exact integer arithmetic with probability 1 = 10^18 and time in nanoseconds. The
+//! delay is the time in the queue of the last packet sent (0 when the queue is empty) unless
+//! `dq_rate_estimator` asks for RFC 8033 §5.2's estimate. De-randomisation (§5.4) and the cap on
+//! the increase (§5.5) are always on, activation at a third of the buffer (§5.3) with `onoff`. No
+//! drop is considered, nor accumulated, while burst allowance is left. Updates are at multiples of
+//! `tupdate` of the caller's clock.
 //!
-//! `linux`: the integers of Linux 6.1 (probability 1 = 2^56 - 1, time in 64 ns, updates when a 1000 Hz kernel's timer
-//! would fire if the queue had been made at the origin of the caller's clock; the first comes half a second later). Not
-//! reproduced: the wrap of its delay estimate at a backlog of 16 MiB, nor that packets which a change to
-//! `no_dq_rate_estimator` finds queued have no time of arrival there, so that they seem to have come when the machine was
-//! started. An `alpha` or `beta` of 0 is 0; tc 6.1 takes it for not
-//! given.
+//! `linux`: the integers of Linux 6.1 (probability 1 = 2^56 - 1, time in 64 ns, updates when a 1000
+//! Hz kernel's timer would fire if the queue had been made at the origin of the caller's clock; the
+//! first comes half a second later). Not reproduced: the wrap of its delay estimate at a backlog of
+//! 16 MiB, nor that packets which a change to `no_dq_rate_estimator` finds queued have no time of
+//! arrival there, so that they seem to have come when the machine was started. An `alpha` or `beta`
+//! of 0 is 0; tc 6.1 takes it for not given.
 //!
-//! `draft00`: as `rfc8033` in arithmetic; three levels of steps, each arrival is dropped independently, nothing else. The
-//! last measurement of the departure rate counts alone.
+//! `draft00`: as `rfc8033` in arithmetic; three levels of steps, each arrival is dropped
+//! independently, nothing else. The last measurement of the departure rate counts alone.
 //!
-//! `linux314`: the integers of Linux 3.14, wraps of its 32-bit probability included, on timers that fire at their jiffy.
+//! `linux314`: the integers of Linux 3.14, wraps of its 32-bit probability included, on timers that
+//! fire at their jiffy.
 //!
-//! `ns2`: as `draft00` with the safeguards of the code. As there, the measurement starts anew at every update at which the
-//! probability and the delay are zero, even if none has succeeded, so that with default values PIE is a FIFO at 2 Mbit/s:
-//! ten packets take longer than `tupdate` (Järvinen and Kojo 2014). The probability moves while burst allowance is left, as
-//! the draft says, and rises by 2 % more beyond 250 ms, as in Linux at that time. Reconstructed from what is known of
-//! that code.
+//! `ns2`: as `draft00` with the safeguards of the code. As there, the measurement starts anew at
+//! every update at which the probability and the delay are zero, even if none has succeeded, so
+//! that with default values PIE is a FIFO at 2 Mbit/s: ten packets take longer than `tupdate`
+//! (Järvinen and Kojo 2014). The probability moves while burst allowance is left, as the draft
+//! says, and rises by 2 % more beyond 250 ms, as in Linux at that time. Reconstructed from what is
+//! known of that code.
 //!
-//! `ns2_2014`: the later code of P. Natarajan and others for ns-2, outside its DOCSIS mode: three levels of steps, and twice the step from
-//! a probability of 0.1 on, which may go beyond 1; the probability stays at 0 while burst allowance is left, which is armed by the
-//! first arrival and again by the first after 1.5 s of quiet; 2 % more beyond 200 ms. `limit` counts packets, not bytes by their
-//! mean size, and that mean, of which two may wait before any is dropped, is RFC 8033's.
+//! `ns2_2014`: the later code of P. Natarajan and others for ns-2, outside its DOCSIS mode: three
+//! levels of steps, and twice the step from a probability of 0.1 on, which may go beyond 1; the
+//! probability stays at 0 while burst allowance is left, which is armed by the first arrival and
+//! again by the first after 1.5 s of quiet; 2 % more beyond 200 ms. `limit` counts packets, not
+//! bytes by their mean size, and that mean, of which two may wait before any is dropped, is RFC
+//! 8033's.
 //!
-//! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A third of `limit` packets
-//! stands for a third of the buffer. `ecn` marks up to 10 %, where RFC 8034 knows no ECN.
+//! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A
+//! third of `limit` packets stands for a third of the buffer. `ecn` marks up to 10 %, where RFC
+//! 8034 knows no ECN.
 //!
-//! All: updates that fall between two calls are made up for at the later one, at most 2048 of them: by then the
-//! probability has reached the end to which a silent queue drives it. A packet that carries CE already is not counted as
-//! marked.
+//! All: updates that fall between two calls are made up for at the later one, at most 2048 of them:
+//! by then the probability has reached the end to which a silent queue drives it. A packet that
+//! carries CE already is not counted as marked.
 //!
 //! # Cost
-//! Constant per packet; at most one drop and 2048 missed updates per call. One ring of packets with their times.
+//! Constant per packet; at most one drop and 2048 missed updates per call. One ring of packets with
+//! their times.
 //!
 //! # Example
 //! ```
@@ -117,7 +127,8 @@ pub struct Pie<P, R> {
     tally: Tally,
     /// Most packets that an arrival found and joined.
     longest: usize,
-    /// Bytes of the packet that was dequeued last, and of the one that the parent took ahead of time and keeps; 0: none.
+    /// Bytes of the packet that was dequeued last, and of the one that the parent took ahead of
+    /// time and keeps; 0: none.
     last: u32,
     ahead: u32,
 }
@@ -224,7 +235,8 @@ enum Restart {
     AfterSuccess,
     /// Yes, even before the first has succeeded, which then may never happen.
     Always,
-    /// They begin anew by themselves, once one has succeeded; the allowance is re-armed after 1.5 s of quiet, by an arrival.
+    /// They begin anew by themselves, once one has succeeded; the allowance is re-armed after 1.5 s
+    /// of quiet, by an arrival.
     AfterQuiet,
 }
 
@@ -244,7 +256,8 @@ struct Rules {
     most: u64,
     /// No jumps of the probability once many packets are dropped.
     capped: bool,
-    /// With both delays zero, one part in this many of the probability goes at each update; 0: none.
+    /// With both delays zero, one part in this many of the probability goes at each update; 0:
+    /// none.
     decay: u64,
     /// Delays up to this count as zero for the decay.
     negligible: Duration,
@@ -393,7 +406,8 @@ const DOCSIS: Rules = Rules {
     ..RFC8033
 };
 
-/// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has one for each.
+/// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has
+/// one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Vars {
     active: bool,
@@ -406,8 +420,8 @@ pub(crate) struct Vars {
     delay: u64,
     old_delay: u64,
     burst: u64,
-    /// Since when departures are measured (with the estimator), or the last departure; for how long a `docsis` queue has
-    /// been quiet.
+    /// Since when departures are measured (with the estimator), or the last departure; for how long
+    /// a `docsis` queue has been quiet.
     since: u64,
     /// Bytes departed in the measurement under way.
     departed: u64,
@@ -515,8 +529,8 @@ impl PieVariant {
     }
 }
 
-/// Does the updates of `vars` from `update_at` to `now`, for a queue of `backlog` bytes. Returns when
-/// the next one is due.
+/// Does the updates of `vars` from `update_at` to `now`, for a queue of `backlog` bytes. Returns
+/// when the next one is due.
 fn catch_up(config: &PieConfig, vars: &mut Vars, update_at: Instant, now: Instant, backlog: u64) -> Instant {
     let mut at = update_at;
     if at == Instant::ZERO {
@@ -580,8 +594,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         Duration::from_nanos(self.vars.delay.saturating_mul(1 << self.config.rules().tick))
     }
 
-    /// Probability and queue delay in the variant's own units: for `linux` what the kernel calls `vars.prob` and
-    /// `vars.qdelay`.
+    /// Probability and queue delay in the variant's own units: for `linux` what the kernel calls
+    /// `vars.prob` and `vars.qdelay`.
     #[must_use]
     pub fn raw(&self) -> (u64, u64) {
         (self.vars.probability, self.vars.delay)
@@ -607,7 +621,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.vars = Vars { active: true, ..self.config.fresh() };
     }
 
-    /// Whether an arriving packet, for which no burst allowance is left, is to be dropped; marks it instead if it may.
+    /// Whether an arriving packet, for which no burst allowance is left, is to be dropped; marks it
+    /// instead if it may.
     #[inline(never)]
     fn signals(&mut self, packet: &mut P) -> bool {
         self.vars.arm(&self.config);
@@ -626,7 +641,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         drops.dropped(packet, why);
     }
 
-    /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033 §5.1).
+    /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033
+    /// §5.1).
     fn mark(&mut self, packet: &mut P) -> bool {
         if !self.config.ecn || self.vars.probability > self.config.rules().one / 10 {
             return false;

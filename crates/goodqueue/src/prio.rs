@@ -1,8 +1,9 @@
 //! Strict priority: `prio`.
 //!
 //! # What it does
-//! A number of bands, each with a discipline of its own. A band is served only while every band before it has nothing to
-//! give. There is no bound to how long a later band waits: put a shaper into an earlier one if that matters.
+//! A number of bands, each with a discipline of its own. A band is served only while every band
+//! before it has nothing to give. There is no bound to how long a later band waits: put a shaper
+//! into an earlier one if that matters.
 //!
 //! # Reference
 //! tc-prio(8); behaviour of Linux 6.1 `net/sched/sch_prio.c`.
@@ -16,13 +17,15 @@
 //! | `bands` | number | 3, or as many as are given | Linux sch_prio | 2 to 16 |
 //! | `priomap` | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_prio | each below `bands` |
 //!
-//! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it is a `pfifo` of 1000
-//! packets.
+//! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it
+//! is a `pfifo` of 1000 packets.
 //!
 //! # Deviations
-//! Two bands need no `priomap`: what the default one puts into the third goes to the second. A packet goes to the band that [`Flow::class`] says, counted from 1; to the one that `priomap` gives to
-//! its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that does not exist. In a tree the number of a class is one for
-//! all disciplines with classes or bands on the way; Linux's belongs to one of them, and the others take priority 0.
+//! Two bands need no `priomap`: what the default one puts into the third goes to the second. A
+//! packet goes to the band that [`Flow::class`] says, counted from 1; to the one that `priomap`
+//! gives to its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that
+//! does not exist. In a tree the number of a class is one for all disciplines with classes or bands
+//! on the way; Linux's belongs to one of them, and the others take priority 0.
 //!
 //! # Cost
 //! A look at each band before the one served; the rest is that of the discipline served.
@@ -136,8 +139,8 @@ setters! {
     [C: InnerConfig] PrioConfig<C>,
     /// Sets `bands`: number of bands; band n is written `[n: qdisc]`. Default: 3. Range: 2 to 16.
     with_bands(integer);
-    /// Sets `priomap`: the band of each priority from 0 to 15, the first band being 0. Default: 1 2 2 2
-    /// 1 2 0 0 1 1 1 1 1 1 1 1. Range: each below `bands`.
+    /// Sets `priomap`: the band of each priority from 0 to 15, the first band being 0. Default: 1 2
+    /// 2 2 1 2 0 0 1 1 1 1 1 1 1 1. Range: each below `bands`.
     with_priomap(priomap);
 }
 
@@ -252,8 +255,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Prio<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
-    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of an earlier band may still
-    /// go before it; and a band that has nothing is asked too.
+    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of
+    /// an earlier band may still go before it; and a band that has nothing is asked too.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
         let clock = self.now;

@@ -1,14 +1,14 @@
 //! Quick fair queueing: `qfq`.
 //!
 //! # What it does
-//! Classes share the link in the ratio of their weights, packet by packet, with a delay close to the best that any
-//! scheduler can guarantee, at a constant cost: start and finish times in virtual time are rounded so that classes fall
-//! into a few groups, and bit maps say which group is next.
+//! Classes share the link in the ratio of their weights, packet by packet, with a delay close to
+//! the best that any scheduler can guarantee, at a constant cost: start and finish times in virtual
+//! time are rounded so that classes fall into a few groups, and bit maps say which group is next.
 //!
 //! # Reference
-//! F. Checconi, L. Rizzo & P. Valente, "QFQ: Efficient packet scheduling with tight guarantees", IEEE/ACM ToN 2013;
-//! P. Valente, "Reducing the execution time of fair-queueing packet schedulers", 2014 (aggregates); tc-qfq(8); behaviour of
-//! Linux 6.1 `net/sched/sch_qfq.c`.
+//! F. Checconi, L. Rizzo & P. Valente, "QFQ: Efficient packet scheduling with tight guarantees",
+//! IEEE/ACM ToN 2013; P. Valente, "Reducing the execution time of fair-queueing packet schedulers",
+//! 2014 (aggregates); tc-qfq(8); behaviour of Linux 6.1 `net/sched/sch_qfq.c`.
 //!
 //! # State
 //! ```text
@@ -25,10 +25,11 @@
 //! | class `maxpkt` | bytes | MTU | Linux sch_qfq | 512 to 65536; grows with the packets that come |
 //!
 //! # Deviations
-//! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow, where Linux drops it; without
-//! classes there are `flows` of them with a `pfifo` of 1000 packets. A class whose discipline holds its packets back steps
-//! aside until they are due, where Linux stops serving. As there, a packet that comes to a class in use makes its discipline
-//! decide about the oldest one, and a change of the classes leaves the others their times.
+//! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow,
+//! where Linux drops it; without classes there are `flows` of them with a `pfifo` of 1000 packets.
+//! A class whose discipline holds its packets back steps aside until they are due, where Linux
+//! stops serving. As there, a packet that comes to a class in use makes its discipline decide about
+//! the oldest one, and a change of the classes leaves the others their times.
 //!
 //! # Cost
 //! Constant per packet, beside the classes that have stepped aside.
@@ -130,8 +131,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         qfq
     }
 
-    /// Makes those of the classes `wanted` that are not there yet and puts them between the others, which are all wanted, in
-    /// one pass: there may be tens of thousands.
+    /// Makes those of the classes `wanted` that are not there yet and puts them between the others,
+    /// which are all wanted, in one pass: there may be tens of thousands.
     fn add_missing(&mut self, wanted: &[QfqClass<Q::Config>]) {
         let mut there = core::mem::take(&mut self.classes).into_iter().peekable();
         let mut numbers = Vec::with_capacity(there.len());
@@ -155,7 +156,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         self.renumber(|index| numbers.get(index as usize).copied().unwrap_or(index));
     }
 
-    /// Purges the classes that are not to stay and takes them out, all in one pass: there may be tens of thousands.
+    /// Purges the classes that are not to stay and takes them out, all in one pass: there may be
+    /// tens of thousands.
     fn retain(&mut self, stays: impl Fn(&Class<P, Q>) -> bool, drops: &mut impl Drops<P>) {
         let mut left = 0;
         let mut numbers = Vec::with_capacity(self.classes.len());
@@ -286,7 +288,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         }
     }
 
-    /// Takes the packet whose length is known out of class `index`, and passes the turn if its deficit is used up.
+    /// Takes the packet whose length is known out of class `index`, and passes the turn if its
+    /// deficit is used up.
     fn take(&mut self, index: usize, len: u32, drops: &mut impl Drops<P>) -> Option<P> {
         let clock = self.now;
         let class = self.classes.get_mut(index)?;
@@ -340,7 +343,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
         class.leaf.enqueue(&mut self.pool, self.now, packet, drops);
         let active = class.active;
         if active && class.leaf.len() > before.0 {
-            // Linux looks whether the packet is the next one, so that an AQM decides about the oldest packet already.
+            // Linux looks whether the packet is the next one, so that an AQM decides about the
+            // oldest packet already.
             class.leaf.peek_len(&self.pool, self.now, drops);
         }
         let queued = !class.leaf.is_empty();
@@ -361,7 +365,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
         if !self.aside.is_empty() {
             self.wake(drops);
         }
-        // A packet queued before its class was made for shorter ones goes with whatever budget its aggregate has in its turn.
+        // A packet queued before its class was made for shorter ones goes with whatever budget its
+        // aggregate has in its turn.
         let mut in_turn = false;
         loop {
             let serving = self.scheduler.serving?;

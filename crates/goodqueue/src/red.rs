@@ -1,14 +1,15 @@
 //! Random early detection: `red`.
 //!
 //! # What it does
-//! A low-pass filter over the queue length tells a standing queue from a burst. While the average is between `min` and
-//! `max`, arriving packets are dropped (or marked) with a probability that grows to `probability`, evenly spaced; above
-//! `max` all are. With `adaptive` the probability follows the load so that the average stays in the middle.
+//! A low-pass filter over the queue length tells a standing queue from a burst. While the average
+//! is between `min` and `max`, arriving packets are dropped (or marked) with a probability that
+//! grows to `probability`, evenly spaced; above `max` all are. With `adaptive` the probability
+//! follows the load so that the average stays in the middle.
 //!
 //! # Reference
-//! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; S. Floyd, R. Gummadi and
-//! S. Shenker, "Adaptive RED", 2001; behaviour of Linux 6.1 `net/sched/sch_red.c`, `include/net/red.h` and of iproute2's
-//! `red`; tc-red(8).
+//! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; S.
+//! Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001; behaviour of Linux 6.1
+//! `net/sched/sch_red.c`, `include/net/red.h` and of iproute2's `red`; tc-red(8).
 //!
 //! # State
 //! ```text
@@ -38,37 +39,42 @@
 //! | `wait` | flag | `ns2`: on | ns-2 | `ns2` |
 //! | `autoweight` | word | `delay` | ns-2: q_weight -1, 0 or -2 | `ns2`: `delay`, `rate`, `fast` |
 //!
-//! `ns2` has other defaults, those of ns-2.35: `avpkt` 500, `limit` 50 avpkt, `probability` 0.1, `min` half of what the link
-//! carries in 5 ms and at least 5 avpkt, `max` 3 × min.
+//! `ns2` has other defaults, those of ns-2.35: `avpkt` 500, `limit` 50 avpkt, `probability` 0.1,
+//! `min` half of what the link carries in 5 ms and at least 5 avpkt, `max` 3 × min.
 //!
-//! For `floyd1993` the default of `min` is 5 avpkt and of `max` 3 × min (1993); with `adaptive` `min` is at least half of
-//! what the link carries in 5 ms (2001).
+//! For `floyd1993` the default of `min` is 5 avpkt and of `max` 3 × min (1993); with `adaptive`
+//! `min` is at least half of what the link carries in 5 ms (2001).
 //!
 //! # Deviations
-//! `linux`: the integers of Linux 6.1 and the tables of tc 6.1, except that thresholds and averages are 64 bits wide,
-//! so that large thresholds are possible which Linux refuses. The queue below is a `bfifo` of `limit` bytes. `adaptive`
-//! works (iproute2 6.1 sets a flag at which that kernel does not look); its timer runs from the beginning, so that a queue
-//! long without packets starts with a small probability. A `probability` of 1 becomes, as there, a power of two over
-//! max - min, from 0.5 to 1: tc's 1 does not fit in 32 bits. `harddrop` drops what exceeds `max` even if
+//! `linux`: the integers of Linux 6.1 and the tables of tc 6.1, except that thresholds and averages
+//! are 64 bits wide, so that large thresholds are possible which Linux refuses. The queue below is
+//! a `bfifo` of `limit` bytes. `adaptive` works (iproute2 6.1 sets a flag at which that kernel does
+//! not look); its timer runs from the beginning, so that a queue long without packets starts with a
+//! small probability. A `probability` of 1 becomes, as there, a power of two over max - min, from
+//! 0.5 to 1: tc's 1 does not fit in 32 bits. `harddrop` drops what exceeds `max` even if
 //! ECN-capable.
 //!
-//! `floyd1993`: queue length and thresholds in packets of `avpkt` bytes, with `bytemode` in bytes, the probability then
-//! in proportion to the packet's length. The exponent of the idle decay is rounded down. The band of `adaptive` is
-//! compared with the average decayed by the idle time so far.
+//! `floyd1993`: queue length and thresholds in packets of `avpkt` bytes, with `bytemode` in bytes,
+//! the probability then in proportion to the packet's length. The exponent of the idle decay is
+//! rounded down. The band of `adaptive` is compared with the average decayed by the idle time so
+//! far.
 //!
-//! `ns2`: `limit` is never exceeded (ns-2 admits a packet while less than the limit is queued). The idle decay is a power
-//! by squaring, where ns-2 multiplies once per packet missed; they differ in the last digits. The sum that stands for e^x
-//! is right to 10^-14. Signals above 10 % are drops even with `ecn` (ns-2's `mark_p_`). Not there: `cautious_`, Feng's
-//! adaptation, drops other than at the tail. With the arrivals and random numbers of ns-2.35 it drops the same packets: 36 of 40 random
-//! set-ups to the last packet; in the one of the others that was traced an arrival and the end of a transmission coincide.
+//! `ns2`: `limit` is never exceeded (ns-2 admits a packet while less than the limit is queued). The
+//! idle decay is a power by squaring, where ns-2 multiplies once per packet missed; they differ in
+//! the last digits. The sum that stands for e^x is right to 10^-14. Signals above 10 % are drops
+//! even with `ecn` (ns-2's `mark_p_`). Not there: `cautious_`, Feng's adaptation, drops other than
+//! at the tail. With the arrivals and random numbers of ns-2.35 it drops the same packets: 36 of 40
+//! random set-ups to the last packet; in the one of the others that was traced an arrival and the
+//! end of a transmission coincide.
 //!
-//! `linux` and `floyd1993`: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as the timer of a 1000 Hz kernel fires). Looks
-//! that fall between two calls are made up for at the later one, at most 256 of them (128 s). A packet that carries CE
-//! already is not counted as marked, nor one that the full buffer then drops.
+//! `linux` and `floyd1993`: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as
+//! the timer of a 1000 Hz kernel fires). Looks that fall between two calls are made up for at the
+//! later one, at most 256 of them (128 s). A packet that carries CE already is not counted as
+//! marked, nor one that the full buffer then drops.
 //!
 //! # Cost
-//! Constant per packet (`floyd1993`: some 60 multiplications after an idle time); at most one drop and 256 missed updates
-//! per call. A table of 256 bytes.
+//! Constant per packet (`floyd1993`: some 60 multiplications after an idle time); at most one drop
+//! and 256 missed updates per call. A table of 256 bytes.
 //!
 //! # Example
 //! ```
@@ -195,8 +201,8 @@ impl Algorithm {
         }
     }
 
-    /// True if an arrival that finds `backlog` bytes is averaged and nothing is to be done about it; false: see
-    /// [`Self::arrival`].
+    /// True if an arrival that finds `backlog` bytes is averaged and nothing is to be done about
+    /// it; false: see [`Self::arrival`].
     #[inline]
     fn spares(&mut self, backlog: u64) -> bool {
         match self {
@@ -290,7 +296,8 @@ impl<P: Packet, R: Random> Red<P, R> {
         }
     }
 
-    /// Does the looks of `adaptive` that are due at `now`. Every call of the queue does so by itself.
+    /// Does the looks of `adaptive` that are due at `now`. Every call of the queue does so by
+    /// itself.
     #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
@@ -340,7 +347,8 @@ impl<P: Packet, R: Random> Red<P, R> {
         (carries || self.config.no_drop, carries && !already)
     }
 
-    /// Averages, and decides what becomes of an arriving packet, for which there is room if it `fits`.
+    /// Averages, and decides what becomes of an arriving packet, for which there is room if it
+    /// `fits`.
     #[inline(never)]
     fn judge(&mut self, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
@@ -417,8 +425,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.queue.complete(self.stats)
     }
 
-    /// The average begins anew, as in Linux, since its scale depends on the configuration. Linux also makes the queue anew:
-    /// what was queued is dropped.
+    /// The average begins anew, as in Linux, since its scale depends on the configuration. Linux
+    /// also makes the queue anew: what was queued is dropped.
     fn reconfigure(&mut self, now: Instant, config: RedConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         if config == self.config {
@@ -455,7 +463,8 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never idle.
+    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never
+    /// idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.update(now);
         let next = self.queue.front().map(|queued| queued.packet.len());

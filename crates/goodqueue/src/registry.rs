@@ -381,7 +381,8 @@ pub fn find(name: &str) -> Option<Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
 }
 
-/// A name for a discipline with certain settings, which may stand where the discipline's own name stands.
+/// A name for a discipline with certain settings, which may stand where the discipline's own name
+/// stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Preset {
     /// The name.

@@ -1,15 +1,17 @@
 //! Stochastic fair BLUE: `sfb`.
 //!
 //! # What it does
-//! One FIFO, and eight levels of sixteen bins, each with a BLUE of its own. A flow is hashed to one bin per level; a bin with
-//! too many packets in the queue raises its probability, a bin with none lowers it. A packet is dropped or marked with the
-//! smallest probability of its eight bins, so that only a flow that is in trouble at every level suffers. A flow whose
-//! probability reaches 1 does not respond: it gets a fixed small rate. Now and then the hash changes, with the new bins
+//! One FIFO, and eight levels of sixteen bins, each with a BLUE of its own. A flow is hashed to one
+//! bin per level; a bin with too many packets in the queue raises its probability, a bin with none
+//! lowers it. A packet is dropped or marked with the smallest probability of its eight bins, so
+//! that only a flow that is in trouble at every level suffers. A flow whose probability reaches 1
+//! does not respond: it gets a fixed small rate. Now and then the hash changes, with the new bins
 //! warmed up before.
 //!
 //! # Reference
-//! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness",
-//! INFOCOM 2001; behaviour of Linux 6.1 `net/sched/sch_sfb.c` and of iproute2's `sfb`; tc-sfb(8).
+//! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm
+//! for Enforcing Fairness", INFOCOM 2001; behaviour of Linux 6.1 `net/sched/sch_sfb.c` and of
+//! iproute2's `sfb`; tc-sfb(8).
 //!
 //! # State
 //! ```text
@@ -32,15 +34,17 @@
 //! | `penalty_burst` | packets | 20 | tc | 0 to 2^32 - 1 |
 //!
 //! # Deviations
-//! As in Linux, the penalty box refills by the time since it last refused: a flow that sends more often than `penalty_rate`
-//! gets its burst and then nothing.
+//! As in Linux, the penalty box refills by the time since it last refused: a flow that sends more
+//! often than `penalty_rate` gets its burst and then nothing.
 //!
-//! Flows are hashed by [`Flow::flow_hash`], where Linux has siphash with a random key; the two salts follow from the salt
-//! given, and nothing is drawn for them. As there, `reconfigure` drops what is queued and empties the bins. The clock of
-//! `rehash` begins with the caller's. A packet that carries CE already is not counted as marked.
+//! Flows are hashed by [`Flow::flow_hash`], where Linux has siphash with a random key; the two
+//! salts follow from the salt given, and nothing is drawn for them. As there, `reconfigure` drops
+//! what is queued and empties the bins. The clock of `rehash` begins with the caller's. A packet
+//! that carries CE already is not counted as marked.
 //!
 //! # Cost
-//! Eight bins per packet, sixteen while two sets are in use; at most one drop per call. 1 KiB of bins, 8 bytes per packet.
+//! Eight bins per packet, sixteen while two sets are in use; at most one drop per call. 1 KiB of
+//! bins, 8 bytes per packet.
 //!
 //! # Example
 //! ```
@@ -196,28 +200,28 @@ impl Configure for SfbConfig {
 
 setters! {
     [] SfbConfig,
-    /// Sets `rehash`: time between changes of the hash, in milliseconds. Default: 600000. Range: 0 to
-    /// 4294967295 ms; 0: never.
+    /// Sets `rehash`: time between changes of the hash, in milliseconds. Default: 600000. Range: 0
+    /// to 4294967295 ms; 0: never.
     with_rehash(integer);
     /// Sets `db`: time for which the next bins learn beside those in use (double buffering), in
     /// milliseconds. Default: 60000. Range: 0 to 4294967295 ms.
     with_db(integer);
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `max`: packets of one flow that the queue holds. Default: (5 target + 1) / 4; 25p. Range: 1
-    /// to 4294967295.
-    with_max(packets);
-    /// Sets `target`: packets in a bin from which on its probability rises. Default: (4 max + 3) / 5.
+    /// Sets `max`: packets of one flow that the queue holds. Default: (5 target + 1) / 4; 25p.
     /// Range: 1 to 4294967295.
+    with_max(packets);
+    /// Sets `target`: packets in a bin from which on its probability rises. Default: (4 max + 3)
+    /// / 5. Range: 1 to 4294967295.
     with_target(packets);
-    /// Sets `increment`: what an arrival to a long bin adds to its probability. Default: 0.0005. Range:
-    /// 0 to 1.
-    with_increment(probability);
-    /// Sets `decrement`: what an arrival to an empty bin takes from its probability. Default: 0.00005.
+    /// Sets `increment`: what an arrival to a long bin adds to its probability. Default: 0.0005.
     /// Range: 0 to 1.
+    with_increment(probability);
+    /// Sets `decrement`: what an arrival to an empty bin takes from its probability. Default:
+    /// 0.00005. Range: 0 to 1.
     with_decrement(probability);
-    /// Sets `penalty_rate`: packets per second of all flows that do not respond. Default: 10. Range: 0
-    /// to 4294967295.
+    /// Sets `penalty_rate`: packets per second of all flows that do not respond. Default: 10.
+    /// Range: 0 to 4294967295.
     with_penalty_rate(integer);
     /// Sets `penalty_burst`: packets of such flows that may pass at once. Default: 20p. Range: 0 to
     /// 4294967295.
@@ -236,7 +240,8 @@ fn places(hash: u32) -> impl Iterator<Item = usize> {
 }
 
 impl<P: Packet + Flow, R: Random> Sfb<P, R> {
-    /// An empty queue. Flows are hashed with `salt` and with salts that follow from it; drops are drawn from `random`.
+    /// An empty queue. Flows are hashed with `salt` and with salts that follow from it; drops are
+    /// drawn from `random`.
     #[must_use]
     pub fn new(config: SfbConfig, salt: u32, random: R) -> Self {
         Self {
@@ -344,13 +349,15 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         spent
     }
 
-    /// The hashes under which the packet is to be counted, and whether it was marked; or why it is dropped.
+    /// The hashes under which the packet is to be counted, and whether it was marked; or why it is
+    /// dropped.
     fn admit(&mut self, packet: &mut P) -> Result<([u32; 2], bool), DropReason> {
         if self.queue.len() >= self.config.limit as usize {
             self.tally.queue = self.tally.queue.wrapping_add(1);
             return Err(DropReason::Overlimit);
         }
-        // As in Linux, the packet that comes when it is time still goes by the bins that were in use.
+        // As in Linux, the packet that comes when it is time still goes by the bins that were in
+        // use.
         let (slot, other) = (self.slot, self.slot ^ 1);
         self.rehash();
         let hash = self.hash(packet, slot);
@@ -378,7 +385,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         if drawn >= probability {
             return Ok((pair(hash, 0), false));
         }
-        // With that many signals the flow does not respond, or the link is in a bad state: marks do not help.
+        // With that many signals the flow does not respond, or the link is in a bad state: marks do
+        // not help.
         let hopeless = probability > half && drawn < (probability - half) * 2;
         let already = packet.ecn() == Ecn::Ce;
         if !hopeless && packet.set_ce() {
@@ -647,7 +655,8 @@ mod tests {
                 0 => lost_of_flood += 1,
                 _ => lost_of_others += 1,
             };
-            // The flood alone sends at twice the rate of the link, twenty others together at half of it.
+            // The flood alone sends at twice the rate of the link, twenty others together at half
+            // of it.
             queue.enqueue(at, of_flow(0), &mut count);
             queue.enqueue(at, of_flow(0), &mut count);
             if step % 2 == 0 {

@@ -1,12 +1,14 @@
 //! Stochastic fairness queueing: `sfq`.
 //!
 //! # What it does
-//! Flows are hashed into buckets, each bucket in use has its own FIFO, and the FIFOs are served in turn, `quantum` bytes
-//! each. When the buffer is full the longest FIFO (in packets) loses its youngest packet, so that a flow can only crowd
-//! out itself. There is no AQM: a flow that fills its FIFO delays itself as a drop-tail queue would.
+//! Flows are hashed into buckets, each bucket in use has its own FIFO, and the FIFOs are served in
+//! turn, `quantum` bytes each. When the buffer is full the longest FIFO (in packets) loses its
+//! youngest packet, so that a flow can only crowd out itself. There is no AQM: a flow that fills
+//! its FIFO delays itself as a drop-tail queue would.
 //!
 //! # Reference
-//! P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990; tc-sfq(8); behaviour of Linux 6.1 `net/sched/sch_sfq.c`.
+//! P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990; tc-sfq(8); behaviour of Linux 6.1
+//! `net/sched/sch_sfq.c`.
 //!
 //! # State
 //! ```text
@@ -34,22 +36,24 @@
 //! | `variant` | | `linux` | | `linux`, `mckenney1990`, `ns2` |
 //!
 //! # Deviations
-//! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of several longest FIFOs
-//! loses, where a new one joins the round) is as in Linux. `ns2` refuses an arrival whose FIFO holds half as many packets
-//! as there is room left, or more than limit / divisor while less room is left than there are buckets, and hashes the
-//! numbers of both nodes where packets have them ([`Flow::nodes`]), so that flows between nodes numbered one after the other
-//! hardly collide. From Linux: `limit 1` works (Linux 6.1 refuses it since
-//! CVE-2024-57996), and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but makes
-//! each flow a RED of its own whose `max` follows from it; a class chosen by the caller
-//! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives it in both. Linux has no change of
-//! an sfq under way (`tc qdisc change` is refused); here one hashes anew what is queued where `depth`, `divisor` or `flows` change. A packet
-//! of no bytes is charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux 6.1.192 is
-//! seen to do; older kernels count in units of 8 bytes.
+//! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of
+//! several longest FIFOs loses, where a new one joins the round) is as in Linux. `ns2` refuses an
+//! arrival whose FIFO holds half as many packets as there is room left, or more than limit /
+//! divisor while less room is left than there are buckets, and hashes the numbers of both nodes
+//! where packets have them ([`Flow::nodes`]), so that flows between nodes numbered one after the
+//! other hardly collide. From Linux: `limit 1` works (Linux 6.1 refuses it since CVE-2024-57996),
+//! and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but
+//! makes each flow a RED of its own whose `max` follows from it; a class chosen by the caller
+//! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives
+//! it in both. Linux has no change of an sfq under way (`tc qdisc change` is refused); here one
+//! hashes anew what is queued where `depth`, `divisor` or `flows` change. A packet of no bytes is
+//! charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux
+//! 6.1.192 is seen to do; older kernels count in units of 8 bytes.
 //!
 //! # Cost
-//! Constant per packet while `quantum` is at least the packet length; below that a `dequeue` visits every active slot at
-//! most three times. `perturb` moves every queued packet once per period. One drop per `enqueue` at most. 64 bytes per
-//! flow in use, and 8 for its backlog; 4 per bucket.
+//! Constant per packet while `quantum` is at least the packet length; below that a `dequeue` visits
+//! every active slot at most three times. `perturb` moves every queued packet once per period. One
+//! drop per `enqueue` at most. 64 bytes per flow in use, and 8 for its backlog; 4 per bucket.
 //!
 //! # Example
 //! ```
@@ -91,8 +95,8 @@ pub struct Sfq<P, R> {
     slots: Vec<Slot>,
     /// Slot of each bucket.
     table: Vec<u32>,
-    /// First slot of those holding as many packets as the index says, from 2 on: of those with one packet the one loses it
-    /// whose turn is next.
+    /// First slot of those holding as many packets as the index says, from 2 on: of those with one
+    /// packet the one loses it whose turn is next.
     with: Vec<u32>,
     /// First of the free slots, which are linked by `older`.
     free: u32,
@@ -143,7 +147,8 @@ struct FlowRed {
 /// What RED has done, for `tc -s`; packets that had a mark already count as marked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Tally {
-    /// Marks, marks of the oldest packet in place of the arriving one, and drops, by chance and above `max`.
+    /// Marks, marks of the oldest packet in place of the arriving one, and drops, by chance and
+    /// above `max`.
     early: [u64; 3],
     forced: [u64; 3],
 }
@@ -173,14 +178,16 @@ enum SfqVariant {
 }
 
 impl SfqConfig {
-    /// What sending `bytes` costs a flow: never nothing, or packets of no bytes would be served for ever.
+    /// What sending `bytes` costs a flow: never nothing, or packets of no bytes would be served for
+    /// ever.
     fn charge(bytes: u32) -> i64 {
         i64::from(bytes.max(1))
     }
 }
 
 impl<P: Packet + Flow, R: Random> Sfq<P, R> {
-    /// An empty queue. Flows are hashed with `salt`; `random` gives the salts that follow when `perturb` is set.
+    /// An empty queue. Flows are hashed with `salt`; `random` gives the salts that follow when
+    /// `perturb` is set.
     #[must_use]
     pub fn new(config: SfqConfig, salt: u32, random: R) -> Self {
         Self {
@@ -223,7 +230,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Moves the clock and changes the salt if its time has come; however many periods passed, once.
+    /// Moves the clock and changes the salt if its time has come; however many periods passed,
+    /// once.
     #[inline]
     fn advance(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -240,7 +248,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Puts every queued packet into the bucket it belongs to now, FIFO by FIFO, so that no flow is reordered.
+    /// Puts every queued packet into the bucket it belongs to now, FIFO by FIFO, so that no flow is
+    /// reordered.
     #[cold]
     #[inline(never)]
     fn rehash(&mut self, drops: &mut impl Drops<P>) {
@@ -265,7 +274,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Leaves the structures empty. What they held is the caller's business, and still counts as queued.
+    /// Leaves the structures empty. What they held is the caller's business, and still counts as
+    /// queued.
     fn forget(&mut self) {
         self.pool = Pool::default();
         self.slots.clear();
@@ -283,7 +293,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         self.table.get(bucket as usize).copied().unwrap_or(NONE)
     }
 
-    /// The slot for a packet of `bucket`, which has slot `known`; or why it gets none: no slot is free, or the FIFO is full.
+    /// The slot for a packet of `bucket`, which has slot `known`; or why it gets none: no slot is
+    /// free, or the FIFO is full.
     #[inline(always)]
     fn slot_of(&mut self, bucket: u32, known: u32) -> Result<u32, DropReason> {
         if self.config.variant == SfqVariant::Ns2 && self.is_refused(known) {
@@ -296,7 +307,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than there are buckets.
+    /// ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than
+    /// there are buckets.
     #[inline(never)]
     fn is_refused(&self, known: u32) -> bool {
         let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
@@ -305,8 +317,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         held >= left / 2 || (left < buckets && held > limit / buckets)
     }
 
-    /// True if [`Self::admit`] will call nothing but for its last: there is memory, and nothing is drawn or averaged. What
-    /// comes then has no registers to save.
+    /// True if [`Self::admit`] will call nothing but for its last: there is memory, and nothing is
+    /// drawn or averaged. What comes then has no registers to save.
     #[inline]
     const fn is_ready(&self) -> bool {
         let SfqConfig { red, perturb, variant, .. } = &self.config;
@@ -477,8 +489,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         Some(taken)
     }
 
-    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may be a mark on it, or on
-    /// the oldest one there.
+    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may
+    /// be a mark on it, or on the oldest one there.
     #[inline(never)]
     fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
         let Some(red) = &self.config.red else { return true };
@@ -515,7 +527,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         true
     }
 
-    /// A FIFO takes `packet` for its oldest one, if it is configured to; else the packet is dropped.
+    /// A FIFO takes `packet` for its oldest one, if it is configured to; else the packet is
+    /// dropped.
     #[inline(never)]
     fn refuse(&mut self, index: u32, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
@@ -537,7 +550,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next. False if all are empty.
+    /// Makes room: the longest FIFO loses a packet; if all hold one, the one whose turn is next.
+    /// False if all are empty.
     #[inline(never)]
     fn drop_one(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let longest =
@@ -553,7 +567,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         true
     }
 
-    /// A packet many quanta long would be waited for round by round; all but the last of these rounds are done at once.
+    /// A packet many quanta long would be waited for round by round; all but the last of these
+    /// rounds are done at once.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: i64) {
         let mut rounds = i64::MAX;

@@ -1,11 +1,13 @@
 //! SFQ-CoDel: CoDel in each bin of a stochastic fair queue, as Nichols wrote it for ns-2.
 //!
 //! # What it does
-//! Hashes packets to bins and serves the bins in turn, one packet each (or `quantum` bytes), each under its own CoDel. A bin
-//! that becomes active goes ahead of those that are served already, behind other new ones.
+//! Hashes packets to bins and serves the bins in turn, one packet each (or `quantum` bytes), each
+//! under its own CoDel. A bin that becomes active goes ahead of those that are served already,
+//! behind other new ones.
 //!
 //! # Reference
-//! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its version for CableLabs of January 2013; used by Järvinen & Kojo, LCN 2014.
+//! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its version for CableLabs of January 2013; used
+//! by Järvinen & Kojo, LCN 2014.
 //!
 //! # State
 //! ```text
@@ -25,17 +27,20 @@
 //! | `variant` | | `ns2` | | `ns2`, `cablelabs` |
 //!
 //! # Deviations
-//! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by dropping the arriving
-//! packet. With `ns2_init_quirk` the first packet served from a bin is dropped if it waited for `target`, as in ns-2, where
-//! `first_above_time` begins at -1; without, a bin begins below the target. What counts as the largest packet is what any bin
-//! has seen, and a drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes, before the arrival
-//! is queued, the youngest packet of the bin with the most packets, the last of equals, but the bin of the last time only
-//! if none is as long. The last packet of a bin is never dropped, a bin that leaves the round stops dropping, and one that
-//! comes above target again waits for a whole `interval`. A packet of no bytes is charged for one.
+//! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by
+//! dropping the arriving packet. With `ns2_init_quirk` the first packet served from a bin is
+//! dropped if it waited for `target`, as in ns-2, where `first_above_time` begins at -1; without, a
+//! bin begins below the target. What counts as the largest packet is what any bin has seen, and a
+//! drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes, before
+//! the arrival is queued, the youngest packet of the bin with the most packets, the last of equals,
+//! but the bin of the last time only if none is as long. The last packet of a bin is never dropped,
+//! a bin that leaves the round stops dropping, and one that comes above target again waits for a
+//! whole `interval`. A packet of no bytes is charged for one.
 //!
 //! # Cost
-//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes the new bins one by one, at
-//! most `flows`. A dequeue visits each bin a few times at most: rounds in which none gets to send are done at once.
+//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes
+//! the new bins one by one, at most `flows`. A dequeue visits each bin a few times at most: rounds
+//! in which none gets to send are done at once.
 //!
 //! # Example
 //! ```
@@ -184,19 +189,20 @@ setters! {
     [] SfqCodelConfig,
     /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1 to 65536.
+    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1
+    /// to 65536.
     with_flows(integer);
-    /// Sets `quantum`: bytes that a bin sends before the next one's turn; 0: one packet. Default: 0.
-    /// Range: 0 to 1073741824; with variant cablelabs only.
+    /// Sets `quantum`: bytes that a bin sends before the next one's turn; 0: one packet.
+    /// Default: 0. Range: 0 to 1073741824; with variant cablelabs only.
     with_quantum(bytes);
     /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
     /// interval, and at least the time of one packet on the link, is sensible.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
-    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
     with_interval(time);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: b. One of `a`,
-    /// `b`, `c`.
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: b. One of
+    /// `a`, `b`, `c`.
     with_recall(choice);
     /// Sets `ns2_init_quirk`: drop the first packet of a bin if it waited for target. Default: off.
     with_ns2_init_quirk(flag);

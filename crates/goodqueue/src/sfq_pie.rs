@@ -1,8 +1,8 @@
 //! SFQ-PIE: PIE in each bin of a stochastic fair queue.
 //!
 //! # What it does
-//! Serves bins packet by packet as `sfq_codel` does, with a PIE in each that decides about arriving packets from that
-//! bin's own delay and backlog.
+//! Serves bins packet by packet as `sfq_codel` does, with a PIE in each that decides about arriving
+//! packets from that bin's own delay and backlog.
 //!
 //! # Reference
 //! The scheduler of ns-2's `sfqcodel.cc` (Nichols 2012) with PIE (RFC 8033) in the place of CoDel.
@@ -22,8 +22,8 @@
 //! Those of `pie` for each bin. When full, the arriving packet is dropped.
 //!
 //! # Cost
-//! As `sfq_codel`, with two lines of the cache per bin, for the reason that `fq_pie` has; an update visits the bins that
-//! are not at rest, each for at most 2048 missed updates.
+//! As `sfq_codel`, with two lines of the cache per bin, for the reason that `fq_pie` has; an update
+//! visits the bins that are not at rest, each for at most 2048 missed updates.
 //!
 //! # Example
 //! ```
@@ -117,23 +117,25 @@ setters! {
     [] SfqPieConfig,
     /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1 to 65536.
+    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1
+    /// to 65536.
     with_flows(integer);
     /// Sets `target`: queue delay aimed at in each flow. Default: 15ms. Range: 1ns to 4294s.
     with_target(time);
     /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2. Range:
-    /// 0 to 32.
+    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2.
+    /// Range: 0 to 32.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range: 0 to
-    /// 32.
+    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range:
+    /// 0 to 32.
     with_beta(integer);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped too.
-    /// Default: 10. Range: 0 to 100.
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped
+    /// too. Default: 10. Range: 0 to 100.
     with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default: noecn.
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default:
+    /// noecn.
     with_ecn(flag);
     /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
     /// nobytemode.

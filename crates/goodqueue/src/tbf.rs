@@ -1,14 +1,16 @@
 //! Token bucket filter: `tbf`.
 //!
 //! # What it does
-//! Lets packets of one inner discipline through at no more than `rate`, save for `burst` bytes that may go at once after a
-//! pause. It is the usual way to move a bottleneck to where its queue can be managed.
+//! Lets packets of one inner discipline through at no more than `rate`, save for `burst` bytes that
+//! may go at once after a pause. It is the usual way to move a bottleneck to where its queue can be
+//! managed.
 //!
 //! # Reference
 //! tc-tbf(8); behaviour of Linux 6.1 `net/sched/sch_tbf.c`.
 //!
 //! # State
-//! The inner discipline; tokens, in nanoseconds at the rate, up to `burst`; the same at the peak rate, up to `mtu`.
+//! The inner discipline; tokens, in nanoseconds at the rate, up to `burst`; the same at the peak
+//! rate, up to `mtu`.
 //!
 //! # Parameters
 //! | name | unit | default | source of the default | range |
@@ -22,14 +24,15 @@
 //! | `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
 //! | `linklayer` | word | `ethernet` | tc | `ethernet`; `atm`, `adsl`: cells of 53 bytes for 48 |
 //!
-//! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit burst 5000 [codel]`;
-//! `limit` means nothing then.
+//! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit
+//! burst 5000 [codel]`; `limit` means nothing then.
 //!
 //! # Deviations
-//! A packet longer than `burst` (or `mtu`) is dropped when it
-//! comes, as in Linux; one that was let in before `burst` or `mtu` shrank is dropped at the head, where Linux waits for ever. A
-//! change of the inner discipline keeps no packet of the old one. In Linux a change of `limit` also becomes the limit of a
-//! FIFO inside, in whatever that counts; here that is so for commands of tc, not for [`Qdisc::reconfigure`].
+//! A packet longer than `burst` (or `mtu`) is dropped when it comes, as in Linux; one that was let
+//! in before `burst` or `mtu` shrank is dropped at the head, where Linux waits for ever. A change
+//! of the inner discipline keeps no packet of the old one. In Linux a change of `limit` also
+//! becomes the limit of a FIFO inside, in whatever that counts; here that is so for commands of tc,
+//! not for [`Qdisc::reconfigure`].
 //!
 //! # Cost
 //! Constant, and that of the inner discipline.
@@ -245,20 +248,22 @@ setters! {
     /// Sets `limit`: bytes that the inner bfifo holds. Default: rate x latency + burst. Range: 1 to
     /// 4294967295.
     with_limit(bytes);
-    /// Sets `latency`: longest time in the inner bfifo, from which its limit follows. Default: 50ms.
+    /// Sets `latency`: longest time in the inner bfifo, from which its limit follows. Default:
+    /// 50ms.
     with_latency(time);
     /// Sets `peakrate`: rate within a burst. Default: none. Range: more than `rate`.
     with_peakrate(rate);
-    /// Sets `mtu`: bytes that may go at once at the peak rate. Default: none. Range: 1 to 4294967295.
+    /// Sets `mtu`: bytes that may go at once at the peak rate. Default: none. Range: 1
+    /// to 4294967295.
     with_mtu(bytes);
-    /// Sets `overhead`: bytes that each packet takes on the link beside its own. Default: 0. Range: 0
-    /// to 65535.
+    /// Sets `overhead`: bytes that each packet takes on the link beside its own. Default: 0. Range:
+    /// 0 to 65535.
     with_overhead(bytes);
-    /// Sets `mpu`: least that a packet takes on the link, overhead included. Default: 0. Range: 0 to
-    /// 65535.
+    /// Sets `mpu`: least that a packet takes on the link, overhead included. Default: 0. Range: 0
+    /// to 65535.
     with_mpu(bytes);
-    /// Sets `linklayer`: `atm` or `adsl`: the link sends cells of 53 bytes for 48. Default: ethernet.
-    /// One of `ethernet`, `atm`, `adsl`.
+    /// Sets `linklayer`: `atm` or `adsl`: the link sends cells of 53 bytes for 48. Default:
+    /// ethernet. One of `ethernet`, `atm`, `adsl`.
     with_linklayer(choice);
 }
 
@@ -268,7 +273,8 @@ impl Costs {
         Bucket { tokens: self.depth, peak_tokens, filled_at: now }
     }
 
-    /// The buckets after a packet of `len` bytes at `now`; negative if its tokens are not there yet.
+    /// The buckets after a packet of `len` bytes at `now`; negative if its tokens are not there
+    /// yet.
     fn after(&self, bucket: &Bucket, len: u32, now: Instant) -> Bucket {
         let elapsed = i64::try_from(now.since(bucket.filled_at).as_nanos()).unwrap_or(i64::MAX);
         let elapsed = elapsed.min(self.depth);

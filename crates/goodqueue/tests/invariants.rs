@@ -1,4 +1,5 @@
-//! What must hold of every discipline, whatever is done to it. A new discipline is covered as soon as it is registered.
+//! What must hold of every discipline, whatever is done to it. A new discipline is covered as soon
+//! as it is registered.
 
 use goodqueue::config::Kind;
 use goodqueue::{AnyConfig, Duration, Ecn, Link, Settings, registry};

@@ -1,5 +1,5 @@
-//! Every recording of the Linux kernel's disciplines, alone and in trees, and of ns-2's RED: the same fate for each packet, at
-//! the same nanosecond.
+//! Every recording of the Linux kernel's disciplines, alone and in trees, and of ns-2's RED: the
+//! same fate for each packet, at the same nanosecond.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Once a queue has seen its load, packets come and go without an allocation (I11), and what arrives above the limit is
-//! dropped without one (H49). For every discipline that is registered.
+//! Once a queue has seen its load, packets come and go without an allocation (I11), and what
+//! arrives above the limit is dropped without one (H49). For every discipline that is registered.
 
 #![allow(missing_docs)]
 
@@ -13,7 +13,8 @@ use goodqueue::{AnyConfig, AnyQdisc, Duration, Ecn, Instant, Qdisc, Settings, co
 use goodqueue_testkit::edge::{accepted, default_config};
 use goodqueue_testkit::operation::TestPacket;
 
-/// The system's allocator, and how often this thread has asked it for memory: tests run side by side.
+/// The system's allocator, and how often this thread has asked it for memory: tests run side by
+/// side.
 struct Counting;
 
 thread_local! {
@@ -98,8 +99,8 @@ impl Load {
     }
 }
 
-/// Those whose many short lists each grow to the longest that they have met, which they meet later and later: a few
-/// doublings, never one per packet.
+/// Those whose many short lists each grow to the longest that they have met, which they meet later
+/// and later: a few doublings, never one per packet.
 const GROWS_LATE: &[&str] = &["qfq"];
 
 /// The most that a discipline may hold in these tests: few enough packets to be reached at once.

@@ -1,8 +1,8 @@
-//! The disciplines against slow models written from the documents: the same decision about every packet, given the same
-//! random draws.
+//! The disciplines against slow models written from the documents: the same decision about every
+//! packet, given the same random draws.
 //!
-//! A hundred thousand operations and more for each pair; with `MODELS=50` in the environment fifty times as many, as
-//! `make models` has it.
+//! A hundred thousand operations and more for each pair; with `MODELS=50` in the environment fifty
+//! times as many, as `make models` has it.
 
 use goodqueue::blue::{Blue, BlueConfig};
 use goodqueue::choke::{Choke, ChokeConfig};

@@ -143,7 +143,8 @@ fn drr_keeps_busy_classes_within_a_quantum_and_a_packet_of_their_shares() {
     for _ in 0..30_000 {
         let sent = drr.dequeue(Instant::ZERO, &mut nobody()).expect("all classes are busy");
         bytes[sent.flow as usize - 1] += u64::from(sent.len);
-        // F7: rounds served, counted in each class's own quanta, differ by no more than one and a packet.
+        // F7: rounds served, counted in each class's own quanta, differ by no more than one and a
+        // packet.
         for (i, j) in [(0, 1), (0, 2), (1, 2)] {
             let rounds = |class: usize| bytes[class] as f64 / f64::from(quanta[class]);
             let packets = |class: usize| f64::from(lengths[class]) / f64::from(quanta[class]);
@@ -155,7 +156,8 @@ fn drr_keeps_busy_classes_within_a_quantum_and_a_packet_of_their_shares() {
 
 #[test]
 fn drr_serves_the_published_example_in_its_order() {
-    // Deficits begin at one quantum in Linux, so the first round is that of the example with Q = 500.
+    // Deficits begin at one quantum in Linux, so the first round is that of the example with
+    // Q = 500.
     let lengths = [vec![200, 750, 20], vec![500, 500], vec![100, 600, 200], vec![180, 700, 50]];
     let settings = (1..=4).fold(Settings::new(), |all, minor| {
         all.with_child(class(minor, Settings::new().with("quantum", Value::Bytes(500)), None))
@@ -199,7 +201,8 @@ fn prio_serves_a_band_only_while_those_before_it_have_nothing_to_give() {
     assert_eq!(order, [(at_ms(0), 10), (at_ms(0), 0), (at_ms(0), 1), (at_ms(12), 11)]);
 }
 
-/// Two leaves of 2 and 8 Mbit/s below 10 Mbit/s, and what each sent in `millis` with these bytes waiting.
+/// Two leaves of 2 and 8 Mbit/s below 10 Mbit/s, and what each sent in `millis` with these bytes
+/// waiting.
 fn htb_shares(waiting: [u64; 2], ceil: u64, millis: u64) -> [u64; 2] {
     let leaf = |minor, bps| {
         let own = Settings::new().with("rate", rate(bps)).with("ceil", rate(ceil));
@@ -253,7 +256,8 @@ fn netem_holds_its_limit_however_long_the_delay_is() {
     let settings = Settings::new().with("delay", Value::Time(Duration::from_millis(100)));
     let mut netem = queue("netem", &settings);
     let mut lost = 0;
-    // 100 Mbit/s for 100 ms are 833 packets of 1500 bytes, 200 Mbit/s twice as many: the limit of 1000 cuts them.
+    // 100 Mbit/s for 100 ms are 833 packets of 1500 bytes, 200 Mbit/s twice as many: the limit of
+    // 1000 cuts them.
     for id in 0..1666 {
         let now = Instant::ZERO + Duration::from_micros(60 * id);
         netem.enqueue(now, packet(id, 1500, 1), &mut |_: TestPacket, why| {

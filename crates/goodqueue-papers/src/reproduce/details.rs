@@ -26,7 +26,8 @@ pub struct Details {
     pub groups: Vec<GroupResult>,
     /// Every sojourn time with its number of packets, in seconds, to three figures.
     pub sojourn_s: PerDirection<Vec<(f64, u64)>>,
-    /// Longest time for which the queue down held more than each of the thresholds asked for, in seconds.
+    /// Longest time for which the queue down held more than each of the thresholds asked for, in
+    /// seconds.
     pub spikes_s: Vec<f64>,
     /// When the queue down was longest, in seconds from the start of the last group of flows.
     pub peak_after_s: Option<f64>,
@@ -34,11 +35,13 @@ pub struct Details {
     pub jain_response: Option<f64>,
     /// Jain's index of the goodput of all TCP flows, both directions together.
     pub jain_goodput: Option<f64>,
-    /// What waiting added to the voice of all calls, in seconds to a tenth of a millisecond, with its number of packets.
+    /// What waiting added to the voice of all calls, in seconds to a tenth of a millisecond, with
+    /// its number of packets.
     pub voice_s: Vec<(f64, u64)>,
     /// Mean round-trip time of the pings sent in each step of the series, in seconds.
     pub ping_steps_s: Vec<Option<f64>>,
-    /// The share of the first of the `[[flows]]` in the goodput of all TCP flows in their direction, in each step of the series.
+    /// The share of the first of the `[[flows]]` in the goodput of all TCP flows in their
+    /// direction, in each step of the series.
     pub share_steps: Vec<Option<f64>>,
 }
 
@@ -49,7 +52,8 @@ pub struct GroupResult {
     pub share: Option<f64>,
     /// Sum of their goodput over the time measured.
     pub goodput_bps: f64,
-    /// From the first SYN of the first of them to the last acknowledgement of the last; `null` if one did not finish.
+    /// From the first SYN of the first of them to the last acknowledgement of the last; `null` if
+    /// one did not finish.
     pub response_s: Option<f64>,
     /// Jain's index of their goodput.
     pub jain: Option<f64>,
@@ -61,7 +65,8 @@ impl Measured for DetailedRun {
     fn measure(job: &Job, outcome: &Outcome) -> Self {
         let mut run = Run::measure(job, outcome);
         let details = Details::of(&job.wanted, job, outcome, &run);
-        // No claim asks for the disciplines' own statistics, which would be nine tenths of what is kept.
+        // No claim asks for the disciplines' own statistics, which would be nine tenths of what is
+        // kept.
         run.tc_stats = None;
         if !job.wanted.series {
             run.series = None;

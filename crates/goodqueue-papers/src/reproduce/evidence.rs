@@ -1,5 +1,5 @@
-//! What runs say about an expression, and how sure they are: its value over all repetitions, and the interval that
-//! resampling them gives.
+//! What runs say about an expression, and how sure they are: its value over all repetitions, and
+//! the interval that resampling them gives.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -101,7 +101,8 @@ impl Finding {
                 let (expected, within) = (value(expected)?, value(within)?);
                 Ok(Self {
                     check: text,
-                    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
+                    // What is written as 0.006 and measured as 0.006 may differ in the last binary
+                    // digit.
                     holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
                     values: vec![measured.value],
                     expected: Some(expected),
@@ -153,9 +154,10 @@ impl<'m> Evidence<'m> {
         Finding::of(check, |measured| self.measure(measured), |member| self.value(member, whole))
     }
 
-    /// The value of `expression`, and its interval by resampling the repetitions (the percentile bootstrap of Efron 1979):
-    /// the same resample for all cells, whose repetitions share their seeds. NaN where the runs know the figure but no run
-    /// has a sample of it, as when no page was complete by the end.
+    /// The value of `expression`, and its interval by resampling the repetitions (the percentile
+    /// bootstrap of Efron 1979): the same resample for all cells, whose repetitions share their
+    /// seeds. NaN where the runs know the figure but no run has a sample of it, as when no page was
+    /// complete by the end.
     ///
     /// # Errors
     /// It asks for what does not exist.
@@ -185,7 +187,8 @@ impl<'m> Evidence<'m> {
         Ok(Measurement { value, interval: at(25).zip(at(975)) })
     }
 
-    /// All samples of the figure at `path` in a cell, in ascending order, with the number of times that each occurs.
+    /// All samples of the figure at `path` in a cell, in ascending order, with the number of times
+    /// that each occurs.
     ///
     /// # Errors
     /// There are none.
@@ -202,7 +205,8 @@ impl<'m> Evidence<'m> {
         Ok(runs.iter().filter_map(|run| run.number(path)).collect())
     }
 
-    /// The mean over all repetitions of the time series at `path` in a cell, and the length of a step.
+    /// The mean over all repetitions of the time series at `path` in a cell, and the length of a
+    /// step.
     ///
     /// # Errors
     /// There is none.
@@ -232,8 +236,9 @@ impl<'m> Evidence<'m> {
         }
     }
 
-    /// `greatest(figure)` and `least(figure)`: of its values in the first runs of all cells alone, in the second ones alone, and
-    /// so on. The runs of cells of one experiment are in the same order.
+    /// `greatest(figure)` and `least(figure)`: of its values in the first runs of all cells alone,
+    /// in the second ones alone, and so on. The runs of cells of one experiment are in the same
+    /// order.
     fn extreme(&self, is_greatest: bool, figure: &Expression, context: Context<'_>) -> Figure {
         let mut cells = std::collections::BTreeSet::new();
         figure.cells(&mut cells);
@@ -329,7 +334,8 @@ impl Runs {
         Ok(steps)
     }
 
-    /// `jain(field, first, last)`: the index of a field of the flows from the first to the last, averaged over the runs.
+    /// `jain(field, first, last)`: the index of a field of the flows from the first to the last,
+    /// averaged over the runs.
     fn jain(&self, field: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
         let &[first, last] = arguments else { return None };
         let flows =
@@ -377,10 +383,11 @@ impl Steps {
         sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
     }
 
-    /// `steps(path, from, to)`: the mean between two times; `phase(path, from, to, period)`: the same of what comes again
-    /// every so often; `peak(path, from, to)` and `trough(path, from, to)`: the
-    /// greatest and the least pointwise mean between them; `settled(path, limit, from)`: the time after which no step at or
-    /// after `from` is above `limit`; `after(path, limit, from)`: the end of the first step from `from` on that is above.
+    /// `steps(path, from, to)`: the mean between two times; `phase(path, from, to, period)`: the
+    /// same of what comes again every so often; `peak(path, from, to)` and `trough(path, from,
+    /// to)`: the greatest and the least pointwise mean between them; `settled(path, limit, from)`:
+    /// the time after which no step at or after `from` is above `limit`; `after(path, limit,
+    /// from)`: the end of the first step from `from` on that is above.
     fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
         let mean = self.mean(weights);
         let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));

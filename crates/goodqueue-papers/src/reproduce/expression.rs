@@ -8,10 +8,11 @@
 //! value      = ["-"] (number [unit] | name | name "(" arguments ")" | "(" sum ")") ["[" label "@" experiment "]"]
 //! ```
 //!
-//! A name is a measure that `claims.toml` defines, or (as the argument of a statistic) the path of a figure in the
-//! results of a run: `bottleneck.down.utilization`, `flows.*.goodput_bps`. `[codel@4+4]` says of which runs: those of the
-//! discipline labelled `codel` in the experiment `4+4`. Units are `s ms us min`, `bit kbit mbit`, `%`; all else is a plain
-//! number. Words in braces are all tried: `p50[{codel,pie}@{1+1,2+2}] < 24ms` stands for four checks.
+//! A name is a measure that `claims.toml` defines, or (as the argument of a statistic) the path of
+//! a figure in the results of a run: `bottleneck.down.utilization`, `flows.*.goodput_bps`.
+//! `[codel@4+4]` says of which runs: those of the discipline labelled `codel` in the experiment
+//! `4+4`. Units are `s ms us min`, `bit kbit mbit`, `%`; all else is a plain number. Words in
+//! braces are all tried: `p50[{codel,pie}@{1+1,2+2}] < 24ms` stands for four checks.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -44,8 +45,8 @@ pub enum Expression {
     Call(String, Vec<Self>),
     /// The same for the runs of this cell.
     In(Box<Self>, Cell),
-    /// A first operand, and what is done to it, from left to right. A sum of a thousand terms is one node, so that the
-    /// tree is no deeper than the text is nested.
+    /// A first operand, and what is done to it, from left to right. A sum of a thousand terms is
+    /// one node, so that the tree is no deeper than the text is nested.
     Chain(Box<Self>, Vec<(Operator, Self)>),
 }
 
@@ -198,7 +199,8 @@ fn statement(text: &str) -> Result<Statement, Diagnostic> {
     Ok(Statement::Ordered(first, rest))
 }
 
-/// Every text that comes from choosing one word of each pair of braces; the last pair varies fastest.
+/// Every text that comes from choosing one word of each pair of braces; the last pair varies
+/// fastest.
 ///
 /// # Errors
 /// A brace that is not closed, or more texts than [`MOST_TEXTS`].
@@ -417,9 +419,11 @@ fn chain(first: Expression, rest: Vec<(Operator, Expression)>) -> Expression {
     if rest.is_empty() { first } else { Expression::Chain(Box::new(first), rest) }
 }
 
-/// Parentheses, calls and signs within each other. Deeper ones would exhaust the stack of whoever descends.
+/// Parentheses, calls and signs within each other. Deeper ones would exhaust the stack of whoever
+/// descends.
 const MOST_NESTED: usize = 100;
-/// Texts for which braces may stand. With `--full` a paper that comes with goodqueue has 1,080 settings in one.
+/// Texts for which braces may stand. With `--full` a paper that comes with goodqueue has 1,080
+/// settings in one.
 pub const MOST_TEXTS: usize = 10_000;
 /// Bytes of all texts for which the braces of one stand.
 const MOST_EXPANDED_BYTES: usize = 16 << 20;

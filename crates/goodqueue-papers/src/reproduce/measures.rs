@@ -7,8 +7,8 @@ use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use super::evidence::function;
 use super::expression::Expression;
 
-/// Refuses measures that use themselves, and measures that become too deep or too long when each name in them is replaced
-/// by what it stands for.
+/// Refuses measures that use themselves, and measures that become too deep or too long when each
+/// name in them is replaced by what it stands for.
 pub(super) fn check(measures: &BTreeMap<String, Expression>) -> Result<(), Diagnostic> {
     let mut checked = Checked { measures, sizes: BTreeMap::new(), open: Vec::new() };
     for name in measures.keys() {
@@ -34,7 +34,8 @@ struct Checked<'m> {
 }
 
 impl<'m> Checked<'m> {
-    /// Returns the size of the measure `name` at the given depth of nesting; zero if no such measure exists.
+    /// Returns the size of the measure `name` at the given depth of nesting; zero if no such
+    /// measure exists.
     fn measure(&mut self, name: &str, level: usize) -> Result<Size, Diagnostic> {
         let Some((name, expression)) = self.measures.get_key_value(name) else { return Ok(Size::default()) };
         let size = match self.sizes.get(name.as_str()) {
@@ -95,7 +96,8 @@ fn too_large() -> Diagnostic {
         .allowed(format!("at most {MOST_LEVELS} levels and {MOST_TERMS} terms"))
 }
 
-/// Levels of an expression in which every name was replaced. The text of a single one has at most 400.
+/// Levels of an expression in which every name was replaced. The text of a single one has at
+/// most 400.
 const MOST_LEVELS: usize = 500;
 /// Terms of an expression in which every name was replaced.
 const MOST_TERMS: usize = 100_000;

@@ -1,5 +1,5 @@
-//! The papers, as their folders have them: `claims.toml` says what each claims, in which experiments that shows, and how it
-//! is measured; [`file`] knows the form of it.
+//! The papers, as their folders have them: `claims.toml` says what each claims, in which
+//! experiments that shows, and how it is measured; [`file`] knows the form of it.
 
 mod file;
 
@@ -121,7 +121,8 @@ pub struct Experiment {
     /// Keys of the scenario that are different here.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// Keys with several values each; every combination is run, and all of them are the experiment's repetitions.
+    /// Keys with several values each; every combination is run, and all of them are the
+    /// experiment's repetitions.
     #[serde(default)]
     vary: BTreeMap<String, Vec<toml::Value>>,
     /// The same with `--full`, if that varies more.
@@ -206,7 +207,8 @@ pub struct Figure {
     pub form: FigureForm,
     /// The runs, as cells with braces; drawn in this order.
     pub cells: Vec<String>,
-    /// What is drawn: a path of samples (CDF, box), of a series, two for ellipses (x and y), or expressions (bars, parallel).
+    /// What is drawn: a path of samples (CDF, box), of a series, two for ellipses (x and y), or
+    /// expressions (bars, parallel).
     pub of: Vec<String>,
     /// What the entries of `of` are, where there are several: a group of bars for each, or an axis.
     #[serde(default)]
@@ -283,7 +285,8 @@ pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
         .collect()
 }
 
-/// The papers in the folders below `folder`, each with its `claims.toml`, in the order of their names.
+/// The papers in the folders below `folder`, each with its `claims.toml`, in the order of their
+/// names.
 ///
 /// # Errors
 /// There is none, or a file is wrong or cannot be read.
@@ -329,8 +332,8 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
 }
 
 impl Paper {
-    /// The paper in these files, names and texts, of which one is `claims.toml`; `folder` stands for where they are in messages,
-    /// and ends with the paper's name.
+    /// The paper in these files, names and texts, of which one is `claims.toml`; `folder` stands
+    /// for where they are in messages, and ends with the paper's name.
     ///
     /// # Errors
     /// There is no `claims.toml`, or something is wrong with it.
@@ -339,7 +342,8 @@ impl Paper {
         Self::read(folder, &text.unwrap_or_default(), files, Vec::new())
     }
 
-    /// The same asked of these disciplines, as tc writes them, instead of those for which `{aqm}` stands.
+    /// The same asked of these disciplines, as tc writes them, instead of those for which `{aqm}`
+    /// stands.
     ///
     /// # Errors
     /// The paper does not ask the same of all its disciplines.
@@ -394,7 +398,8 @@ impl Paper {
         self.beyond.iter().any(|line| line == label)
     }
 
-    /// The figures that show any runs of these claims, all of them if these are all claims, and the cells that they show.
+    /// The figures that show any runs of these claims, all of them if these are all claims, and the
+    /// cells that they show.
     ///
     /// # Errors
     /// A figure's cells are not cells.
@@ -411,7 +416,8 @@ impl Paper {
         Ok((figures, cells))
     }
 
-    /// The cells that a figure shows, with the disciplines of today beside those of the paper, experiment by experiment.
+    /// The cells that a figure shows, with the disciplines of today beside those of the paper,
+    /// experiment by experiment.
     ///
     /// # Errors
     /// The figure's cells are not cells.
@@ -443,8 +449,8 @@ impl Paper {
         self.experiments.iter().find(|experiment| experiment.name == name)
     }
 
-    /// The scenarios of an experiment, one for each combination of what it varies, with those of its disciplines that are
-    /// labelled so.
+    /// The scenarios of an experiment, one for each combination of what it varies, with those of
+    /// its disciplines that are labelled so.
     ///
     /// # Errors
     /// There is none, one does not resolve, or a label is not in it.
@@ -501,7 +507,8 @@ impl Paper {
     }
 }
 
-/// The keys that a varied value sets: its own, or, if it is a table of keys of the scenario, these together.
+/// The keys that a varied value sets: its own, or, if it is a table of keys of the scenario, these
+/// together.
 fn keys_of<'v>((key, value): (&'v String, &'v toml::Value)) -> Vec<(&'v String, &'v toml::Value)> {
     match value.as_table() {
         Some(table) if !table.is_empty() && table.iter().all(|entry| entry.0.contains('.')) => {

@@ -35,10 +35,12 @@ pub struct Trace {
     pub group: Option<String>,
     /// Its discipline is not among those of the paper.
     pub beyond: bool,
-    /// What the paper has, where it says so: points of a line; for boxes and bars a value as x with y = 0.
+    /// What the paper has, where it says so: points of a line; for boxes and bars a value as x with
+    /// y = 0.
     pub paper: Vec<(f64, f64)>,
-    /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0; for bars low, value and
-    /// high likewise; for parallel axes number and value. Empty where no run has a sample.
+    /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0;
+    /// for bars low, value and high likewise; for parallel axes number and value. Empty where no
+    /// run has a sample.
     pub points: Vec<(f64, f64)>,
 }
 

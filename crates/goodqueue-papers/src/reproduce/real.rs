@@ -1,4 +1,5 @@
-//! What a real system measured in the set-ups of a paper, and what the paper's claims come to with its figures.
+//! What a real system measured in the set-ups of a paper, and what the paper's claims come to with
+//! its figures.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,8 @@ impl Real {
         self.figures.keys()
     }
 
-    /// Judges a check by its figures; `None` if it asks for one that is not there, or for none at all.
+    /// Judges a check by its figures; `None` if it asks for one that is not there, or for none at
+    /// all.
     pub(super) fn judge(&self, check: &Check) -> Option<Finding> {
         let measure = |member: &Expression| {
             Ok(Measurement { value: self.value(member, None).ok_or(())?, interval: None })

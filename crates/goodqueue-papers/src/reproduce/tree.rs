@@ -1,5 +1,5 @@
-//! The numbers of a run by their paths, eight bytes each, where a JSON value takes several times as much: a paper in full has
-//! ten thousand runs, each with its time series.
+//! The numbers of a run by their paths, eight bytes each, where a JSON value takes several times as
+//! much: a paper in full has ten thousand runs, each with its time series.
 
 use serde_json::Value;
 
@@ -89,7 +89,8 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// What a part of a path leads to: the name of a field, the number of an item, or `*` for all items.
+    /// What a part of a path leads to: the name of a field, the number of an item, or `*` for all
+    /// items.
     fn step(self, part: &str) -> Vec<Self> {
         let Self::Part(tree) = self else { return Vec::new() };
         let chosen = |length: usize| match part {

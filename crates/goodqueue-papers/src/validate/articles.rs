@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::measured::{Measured, each, jobs, means};
 
-/// Load transients (Järvinen & Kojo 2014): two groups of short transfers, the second up to 0.65 s after the first.
+/// Load transients (Järvinen & Kojo 2014): two groups of short transfers, the second up to 0.65 s
+/// after the first.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct Transients {
     qdisc: String,
@@ -34,7 +35,8 @@ impl Transients {
     fn scenario(&self) -> String {
         let (flows, qdisc) = (self.flows, &self.qdisc);
         let runs = self.runs * SETS;
-        // ns-2 sends whole packets, and was asked for one more, for the SYN, which it does not count.
+        // ns-2 sends whole packets, and was asked for one more, for the SYN, which it does not
+        // count.
         let size = (self.segments() + 1) * MSS;
         format!(
             r#"
@@ -72,8 +74,8 @@ together = true
         (GROUP / u64::from(self.flows)).div_ceil(MSS)
     }
 
-    /// The figures, means over sets of as many runs as the reference has, and how far they are apart between sets: the
-    /// reference is one such set.
+    /// The figures, means over sets of as many runs as the reference has, and how far they are
+    /// apart between sets: the reference is one such set.
     pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
         let jobs = jobs(&self.scenario())?;
         let runs: Result<Vec<Run>, Diagnostic> = jobs.par_iter().map(|job| self.run(job)).collect();

@@ -1,4 +1,5 @@
-//! A few flows over one bottleneck, watched closely: window, smoothed RTT and threshold of each at fixed steps.
+//! A few flows over one bottleneck, watched closely: window, smoothed RTT and threshold of each at
+//! fixed steps.
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -6,8 +7,8 @@ use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
-/// What the flows go through. Data: host, access, queue and link, path, receiver; ACKs: their own queue and link, path,
-/// host.
+/// What the flows go through. Data: host, access, queue and link, path, receiver; ACKs: their own
+/// queue and link, path, host.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     /// Rate of the link behind each queue: data, ACKs.

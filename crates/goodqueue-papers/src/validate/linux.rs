@@ -46,13 +46,15 @@ struct Flows {
     count: u32,
 }
 
-/// Simulated runs for each recorded one, with starts of their own: what chance moves is then the recording's.
+/// Simulated runs for each recorded one, with starts of their own: what chance moves is then the
+/// recording's.
 const RUNS: u32 = 3;
 /// On links from this rate on one is enough: it has so many packets that it takes most of the time.
 const FAST: Rate = Rate::from_bps(100_000_000);
 /// IP bytes of a probe: 32 of payload.
 const PROBE: u32 = 60;
-/// When the first echo request and the first UDP probe leave, in milliseconds, and by how much chance delays each.
+/// When the first echo request and the first UDP probe leave, in milliseconds, and by how much
+/// chance delays each.
 const PROBES_START: [u32; 2] = [0, 50];
 const PROBES_JITTER: u32 = 10;
 /// Voice packets sent so late may still have been under way, and do not count as lost.
@@ -66,8 +68,8 @@ impl Load {
 
     /// The set-up as a scenario. The hosts send at 1 Gbit/s, the shaper's own link takes no time.
     ///
-    /// The path's delay lies between the bottleneck and the servers: before the bottleneck for what a server sends, behind
-    /// the bottleneck for what a client sends.
+    /// The path's delay lies between the bottleneck and the servers: before the bottleneck for what
+    /// a server sends, behind the bottleneck for what a client sends.
     fn scenario(&self) -> String {
         let profile = self.profile.as_deref().unwrap_or("linux");
         let shaped = |rate: &str, child: &str| {
@@ -109,15 +111,16 @@ impl Load {
             }
         }
         if self.voip {
-            // Packets of 160 bytes of voice, at no particular time in the ticks of the host's clock.
+            // Packets of 160 bytes of voice, at no particular time in the ticks of the host's
+            // clock.
             text += "[[flows]]\nkind = \"voip\"\ndirection = \"up\"\nstart = \"500ms\"\nstart_jitter = \"20ms\"\n";
         }
         text
     }
 
-    /// Least round-trip time of the flows and the probes, which all of them share between the bottleneck and the servers.
-    /// What a flow has above it lies behind the last link. It makes no difference to uploads, and the only set-ups with
-    /// several round-trip times have nothing else.
+    /// Least round-trip time of the flows and the probes, which all of them share between the
+    /// bottleneck and the servers. What a flow has above it lies behind the last link. It makes no
+    /// difference to uploads, and the only set-ups with several round-trip times have nothing else.
     fn least_rtt_ms(&self) -> u32 {
         self.flows.iter().map(|flows| flows.rtt_ms).fold(self.rtt_ms, u32::min)
     }
@@ -161,8 +164,8 @@ impl Load {
     }
 }
 
-/// The line of a discipline, with the decisions of the kernel of `profile` where these are a variant: CoDel and RED have one
-/// for all times.
+/// The line of a discipline, with the decisions of the kernel of `profile` where these are a
+/// variant: CoDel and RED have one for all times.
 fn of_linux(line: &str, profile: &str) -> String {
     match line.split_once(' ') {
         Some((kind @ ("fq_codel" | "pie"), rest)) if !line.contains("variant") => {

@@ -15,7 +15,8 @@ pub(super) struct Figure(pub(super) String, pub(super) f64, pub(super) f64);
 /// What was simulated.
 pub(super) struct Measured {
     pub(super) figures: BTreeMap<String, f64>,
-    /// The standard deviation between sets of runs like the reference's, where that is not known of the reference.
+    /// The standard deviation between sets of runs like the reference's, where that is not known of
+    /// the reference.
     pub(super) spreads: BTreeMap<String, f64>,
 }
 

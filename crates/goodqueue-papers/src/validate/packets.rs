@@ -1,8 +1,9 @@
-//! Whole runs of ns-2, packet by packet: when each came to the bottleneck, and when it left or was dropped.
+//! Whole runs of ns-2, packet by packet: when each came to the bottleneck, and when it left or was
+//! dropped.
 //!
-//! A recording is compressed text. Its first line, JSON, says what was run; each other line is a packet in the order of
-//! arrival: its flow, its number in it (the SYN has 0), microseconds to its arrival, and from there to its departure, or with
-//! `d` in front to its drop.
+//! A recording is compressed text. Its first line, JSON, says what was run; each other line is a
+//! packet in the order of arrival: its flow, its number in it (the SYN has 0), microseconds to its
+//! arrival, and from there to its departure, or with `d` in front to its drop.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -83,8 +84,9 @@ struct About {
     flows: Vec<Flow>,
 }
 
-/// The line; each direction has it. What a recording does not say is as in Järvinen and Kojo's set-up: 2 Mbit/s with 70 ms, hosts
-/// at 100 Mbit/s 11 ms before it, 60 s of transfers that begin with three segments.
+/// The line; each direction has it. What a recording does not say is as in Järvinen and Kojo's
+/// set-up: 2 Mbit/s with 70 ms, hosts at 100 Mbit/s 11 ms before it, 60 s of transfers that begin
+/// with three segments.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(default)]
 struct Line {
@@ -253,7 +255,8 @@ struct Log {
 }
 
 impl Log {
-    /// What was over by then, in the order of a recording: by arrival to the microsecond, then by flow.
+    /// What was over by then, in the order of a recording: by arrival to the microsecond, then by
+    /// flow.
     fn sorted(mut self, end: Duration) -> Vec<Seen> {
         self.seen.retain(|seen| seen.gone + ROUNDING / 2 < end.as_nanos());
         self.seen.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));

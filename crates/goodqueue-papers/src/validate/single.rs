@@ -40,7 +40,8 @@ struct Recorded {
     packets: u64,
     #[serde(default)]
     retransmits: Option<u64>,
-    /// Window in segments, and smoothed RTT in milliseconds, at each step: numbers, `x*n` for n times x.
+    /// Window in segments, and smoothed RTT in milliseconds, at each step: numbers, `x*n` for n
+    /// times x.
     cwnd: String,
     #[serde(default)]
     srtt_ms: String,
@@ -129,8 +130,8 @@ impl Flows {
         Ok(figures)
     }
 
-    /// ns-2's host came up so long before its clock began, as the timers in its traces show: its ticks begin that
-    /// much earlier.
+    /// ns-2's host came up so long before its clock began, as the timers in its traces show: its
+    /// ticks begin that much earlier.
     fn phase(&self) -> Duration {
         let has_clock_of_its_own = !self.of_linux() && self.profile != AS_LINUX;
         if has_clock_of_its_own { Duration::from_millis(6) } else { Duration::ZERO }
@@ -160,7 +161,8 @@ impl Flows {
         })
     }
 
-    /// As ns-2 was run: hosts at 100 Mbit/s and 10 ms from the queue; with Agent/TCP/Linux ACKs take no time on the link.
+    /// As ns-2 was run: hosts at 100 Mbit/s and 10 ms from the queue; with Agent/TCP/Linux ACKs
+    /// take no time on the link.
     fn of_ns2(&self) -> Result<Bottleneck, Diagnostic> {
         let rate = units::rate(&self.rate)?;
         let link = Link { rate, mtu: 1500, delay: Duration::ZERO };

@@ -46,7 +46,8 @@ impl Channel {
         Ok(means(&each(&jobs, |_, outcome| self.figures(&outcome))?))
     }
 
-    /// The set-up as a scenario. As in ns-3 aggregates are formed at channel access, and the oldest packet goes first.
+    /// The set-up as a scenario. As in ns-3 aggregates are formed at channel access, and the oldest
+    /// packet goes first.
     fn scenario(&self) -> String {
         let rtt = match self.load {
             Load::Udp(_) => 0,

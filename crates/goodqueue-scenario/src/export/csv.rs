@@ -1,4 +1,5 @@
-//! The long table of [`samples`] as comma-separated values (RFC 4180, with line feeds), a heading first.
+//! The long table of [`samples`] as comma-separated values (RFC 4180, with line feeds), a heading
+//! first.
 
 use std::fmt::Write as _;
 

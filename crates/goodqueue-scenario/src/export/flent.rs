@@ -1,11 +1,14 @@
-//! A run as a data file of Flent (`.flent.gz`, format 4): `flent -i FILE` and `flent-gui` plot it beside measured ones.
+//! A run as a data file of Flent (`.flent.gz`, format 4): `flent -i FILE` and `flent-gui` plot it
+//! beside measured ones.
 //!
-//! Flent plots what the tests that it comes with know, so the run takes the name of the nearest of them and gives its series
-//! their names: `rrul` where the flows carry the labels of that test, otherwise `rrul_be` (four TCP flows each way),
-//! `rrul_be_nflows` (any others each way), `tcp_ndown`, `tcp_nup`, or `ping`. Rates are in Mbit/s and times in milliseconds, as
-//! there. Flent's tests load the line for all but the first and last five seconds; a run that has no such seconds of its
-//! own is put between them, without samples in them. The queues of the bottleneck stand in for its statistics of qdiscs (plots
-//! `delay` and `drops`). The clock is made up. What the run was is in the metadata under `GOODQUEUE`.
+//! Flent plots what the tests that it comes with know, so the run takes the name of the nearest of
+//! them and gives its series their names: `rrul` where the flows carry the labels of that test,
+//! otherwise `rrul_be` (four TCP flows each way), `rrul_be_nflows` (any others each way),
+//! `tcp_ndown`, `tcp_nup`, or `ping`. Rates are in Mbit/s and times in milliseconds, as there.
+//! Flent's tests load the line for all but the first and last five seconds; a run that has no such
+//! seconds of its own is put between them, without samples in them. The queues of the bottleneck
+//! stand in for its statistics of qdiscs (plots `delay` and `drops`). The clock is made up. What
+//! the run was is in the metadata under `GOODQUEUE`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,7 +1,8 @@
-//! Every packet of the bottleneck, written while the run goes on: as a table (CSV, Parquet), as packets for Wireshark
-//! (pcapng), or as recordings for `goodqueue replay`.
+//! Every packet of the bottleneck, written while the run goes on: as a table (CSV, Parquet), as
+//! packets for Wireshark (pcapng), or as recordings for `goodqueue replay`.
 //!
-//! A file holds one run, warm-up included. It grows with the run, memory does not: what is held are the packets that are queued.
+//! A file holds one run, warm-up included. It grows with the run, memory does not: what is held are
+//! the packets that are queued.
 
 pub mod csv;
 #[cfg(feature = "parquet")]
@@ -58,8 +59,8 @@ const ENDS: [(Format, &str); 5] = [
     (Format::Recording, ".jsonl.gz"),
 ];
 
-/// Has the packets of `runs` written to `path`: to the file itself, or of several runs to one beside it for each, with discipline,
-/// point of the sweep and seed in its name. Returns the files.
+/// Has the packets of `runs` written to `path`: to the file itself, or of several runs to one
+/// beside it for each, with discipline, point of the sweep and seed in its name. Returns the files.
 ///
 /// # Errors
 /// A name that says no format; a link that a recording cannot describe.

@@ -1,5 +1,5 @@
-//! The long table of [`samples`] as a Parquet file: dictionary-encoded, a row group for each run, the version and the
-//! resolved scenario in its metadata under `goodqueue` and `scenario`.
+//! The long table of [`samples`] as a Parquet file: dictionary-encoded, a row group for each run,
+//! the version and the resolved scenario in its metadata under `goodqueue` and `scenario`.
 
 use std::io::Write;
 use std::sync::Arc;

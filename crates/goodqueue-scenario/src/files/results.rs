@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Fails with what is wrong if a result at `path` would replace anything but an earlier result. This is for names that a
-/// scenario chose.
+/// Fails with what is wrong if a result at `path` would replace anything but an earlier result.
+/// This is for names that a scenario chose.
 ///
 /// # Errors
 /// What is there, as the end of a sentence that begins with the path.

@@ -107,8 +107,9 @@ pub(super) fn is_own(about: &Metadata) -> bool {
     about.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// True unless somebody else may have put this into the folder for us to write to. The rule is the kernel's for symbolic
-/// links and FIFOs (`fs.protected_symlinks`), which a renaming would go round.
+/// True unless somebody else may have put this into the folder for us to write to. The rule is the
+/// kernel's for symbolic links and FIFOs (`fs.protected_symlinks`), which a renaming would go
+/// round.
 pub(super) fn is_trusted(about: &Metadata, folder: &Path) -> io::Result<bool> {
     let folder = fs::metadata(folder)?;
     let is_shared = folder.mode() & SHARED == SHARED;

@@ -26,7 +26,8 @@ pub enum Identity {
 }
 
 impl Target {
-    /// Follows `path` as far as its user would: not through what others left in a folder that everybody may write.
+    /// Follows `path` as far as its user would: not through what others left in a folder that
+    /// everybody may write.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -68,7 +69,8 @@ impl Target {
 }
 
 impl Identity {
-    /// The file that `path` leads to; `None` for devices, FIFOs and the like, which may be written to by several.
+    /// The file that `path` leads to; `None` for devices, FIFOs and the like, which may be written
+    /// to by several.
     ///
     /// # Errors
     /// The path leads to no file that could be written.

@@ -1,4 +1,5 @@
-//! A file that is written before it has its name, and the removal of those that a killed process left behind.
+//! A file that is written before it has its name, and the removal of those that a killed process
+//! left behind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -114,8 +115,8 @@ fn new_name(place: &Path) -> PathBuf {
     folder(place).join(format!("{PREFIX}{:016x}", RandomState::new().build_hasher().finish()))
 }
 
-/// Removes the temporary files in `folder` that belong to this user and that no process writes any more; once for each
-/// folder.
+/// Removes the temporary files in `folder` that belong to this user and that no process writes any
+/// more; once for each folder.
 pub(crate) fn remove_stale(folder: &Path) {
     static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {

@@ -42,7 +42,8 @@ pub(super) fn web(config: &Config, outcome: &Outcome) -> Option<WebProbe> {
     })
 }
 
-/// What the flows of given size that began in the time measured came to, and the transfers of all users, but for pages.
+/// What the flows of given size that began in the time measured came to, and the transfers of all
+/// users, but for pages.
 pub(super) fn completion(config: &Config, outcome: &Outcome) -> Option<Transfers> {
     let warm_at = Instant::ZERO + config.warmup;
     let mut is_there = false;

@@ -8,7 +8,8 @@ use crate::emodel::{self, CONCEALED, NOT_CONCEALED};
 use crate::results::{LossPattern, VoipResult};
 use crate::scenario::Hearing;
 
-/// One call, or none of it: the packets sent in the time measured, in the order in which they were sent.
+/// One call, or none of it: the packets sent in the time measured, in the order in which they were
+/// sent.
 pub(super) fn call(packets: &[OneWay], hearing: Hearing, end: Instant) -> VoipResult {
     let fates = fates(packets, end);
     let delays: Vec<f64> = packets.iter().filter_map(|packet| packet.delay).map(seconds).collect();
@@ -84,8 +85,9 @@ pub(super) fn together(calls: &[VoipResult], packets: &[&[OneWay]]) -> Option<Vo
     })
 }
 
-/// Of each packet whose fate is known, whether it was lost. A packet is lost if one sent after it has arrived, or if it
-/// did not in [`PATIENCE`]; those sent last may be on their way when the run ends, and are left out.
+/// Of each packet whose fate is known, whether it was lost. A packet is lost if one sent after it
+/// has arrived, or if it did not in [`PATIENCE`]; those sent last may be on their way when the run
+/// ends, and are left out.
 fn fates(packets: &[OneWay], end: Instant) -> Vec<bool> {
     let last_arrived = packets.iter().rposition(|packet| packet.delay.is_some());
     packets
@@ -128,14 +130,16 @@ pub(super) fn pattern(fates: &[bool]) -> LossPattern {
     }
 }
 
-/// The interarrival jitter of RFC 3550 §6.4.1 in seconds: its mean over the packets, in the order in which they arrived.
+/// The interarrival jitter of RFC 3550 §6.4.1 in seconds: its mean over the packets, in the order
+/// in which they arrived.
 fn jitter(packets: &[OneWay]) -> Option<f64> {
     let mut arrived: Vec<(Instant, Duration)> =
         packets.iter().filter_map(|packet| Some((packet.sent_at + packet.delay?, packet.delay?))).collect();
     arrived.sort_by_key(|packet| packet.0);
     let (mut jitter, mut sum) = (0.0, 0.0);
     for pair in arrived.windows(2) {
-        // The difference of transit times is that of the spacings at the receiver and at the sender.
+        // The difference of transit times is that of the spacings at the receiver and at the
+        // sender.
         let change = seconds(pair[0].1.max(pair[1].1).saturating_sub(pair[0].1.min(pair[1].1)));
         jitter += (change - jitter) / 16.0;
         sum += jitter;

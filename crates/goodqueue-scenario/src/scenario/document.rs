@@ -1,4 +1,5 @@
-//! A scenario as written: a tree of values that remember where they stand, before anything is resolved.
+//! A scenario as written: a tree of values that remember where they stand, before anything is
+//! resolved.
 
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -64,7 +65,8 @@ pub(crate) enum Origin {
 }
 
 impl Node {
-    /// True if an option of the command line that stands for one key gave it; `--set` names the key itself.
+    /// True if an option of the command line that stands for one key gave it; `--set` names the key
+    /// itself.
     pub(super) fn is_from_an_option(&self) -> bool {
         matches!(&self.origin, Origin::Argument { name, .. } if &**name != "--set")
     }
@@ -77,7 +79,8 @@ impl Document {
     /// Reads the file at `path`; traces in it are found relative to its folder.
     ///
     /// # Errors
-    /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not TOML.
+    /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not
+    /// TOML.
     pub fn load(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let cannot = |error: std::io::Error| match error.kind() {
@@ -93,7 +96,8 @@ impl Document {
         Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Reads a scenario from text; `name` stands for it in messages, traces are found relative to `folder`.
+    /// Reads a scenario from text; `name` stands for it in messages, traces are found relative to
+    /// `folder`.
     ///
     /// # Errors
     /// The text is larger than [`Document::MAX_FILE_BYTES`] or not TOML.
@@ -123,11 +127,12 @@ impl Document {
         }
     }
 
-    /// Sets `key` (dotted, entries of lists by number: `flows.0.count`) to `value`: TOML, or a bare word such as
-    /// `1mbit`. `argument` is the argument of the command line that asked for it.
+    /// Sets `key` (dotted, entries of lists by number: `flows.0.count`) to `value`: TOML, or a bare
+    /// word such as `1mbit`. `argument` is the argument of the command line that asked for it.
     ///
     /// # Errors
-    /// The key leads through something that has no keys. Whether the key exists shows when the scenario is resolved.
+    /// The key leads through something that has no keys. Whether the key exists shows when the
+    /// scenario is resolved.
     pub fn set(&mut self, argument: &str, key: &str, value: &str) -> Result<(), Diagnostic> {
         let origin = Origin::Argument { name: argument.into(), text: value.into(), start: 0 };
         self.put(key, read_word(value, &origin), &origin)
@@ -169,7 +174,8 @@ impl Document {
         self.put(key, Node { raw: Raw::List(items), origin: origin.clone() }, &origin)
     }
 
-    /// Adds disciplines (label, line) to those of the scenario, if it lists any, but for those of a label that is there.
+    /// Adds disciplines (label, line) to those of the scenario, if it lists any, but for those of a
+    /// label that is there.
     ///
     /// # Errors
     /// The list of the scenario is not a list of disciplines.
@@ -361,7 +367,8 @@ fn entry_mut<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut Node> {
     table.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
 }
 
-/// Removes the dotted `key`, whether written as one or through tables. What the command line sets is swept no more.
+/// Removes the dotted `key`, whether written as one or through tables. What the command line sets
+/// is swept no more.
 fn remove(table: &mut Table, key: &str) {
     table.retain(|entry| entry.key != key);
     for entry in table {
@@ -504,7 +511,8 @@ pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
     Err(message.in_source(source, start..start + 1))
 }
 
-/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits brackets, not dots.
+/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits
+/// brackets, not dots.
 fn too_deep(text: &str) -> Option<usize> {
     let (mut open, mut dots) = (0usize, 0usize);
     let mut quote = None;

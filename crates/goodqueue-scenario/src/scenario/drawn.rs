@@ -1,4 +1,5 @@
-//! Times and sizes that are drawn: `"5s"` for always the same, or `{ uniform = ["5s", "15s"] }` and the like.
+//! Times and sizes that are drawn: `"5s"` for always the same, or `{ uniform = ["5s", "15s"] }` and
+//! the like.
 
 use goodqueue::Duration;
 use goodqueue_sim::traffic::Distribution;

@@ -34,8 +34,8 @@ pub(super) fn name(dscp: u8) -> serde_json::Value {
 const MAX: u32 = 63;
 const HELP: &str = "or the name of a code point in quotes, such as \"EF\"";
 
-/// RFC 2474 (class selectors), RFC 2597 (assured forwarding), RFC 3246 (EF), RFC 5865 (VA), RFC 8622 (LE). The first name
-/// of a code point is the one written.
+/// RFC 2474 (class selectors), RFC 2597 (assured forwarding), RFC 3246 (EF), RFC 5865 (VA), RFC
+/// 8622 (LE). The first name of a code point is the one written.
 const CODE_POINTS: &[(&str, u8)] = &[
     ("CS0", 0),
     ("DF", 0),

@@ -8,7 +8,8 @@ use super::link::MAX_RTT;
 use super::{BOTTLENECK, Direction, FlowGroup, Hop, Names, Scenario};
 
 impl Document {
-    /// What is to be said about each option that has no effect on `scenario`, to which this document was resolved.
+    /// What is to be said about each option that has no effect on `scenario`, to which this
+    /// document was resolved.
     ///
     /// # Errors
     /// None: what cannot be told has an effect.

@@ -1,5 +1,5 @@
-//! The files that a scenario names. Each is read once, however many links, flows and points of a sweep name it, so that all of
-//! them see the same contents and share the memory.
+//! The files that a scenario names. Each is read once, however many links, flows and points of a
+//! sweep name it, so that all of them see the same contents and share the memory.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -109,21 +109,24 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
 /// What a discipline of a hop is told of its link.
 fn as_seen_by_qdisc(link: &BottleneckLink, rate: &LinkRate) -> Link {
     match rate {
-        // A discipline that derives something from the rate of a link without one takes what tc would.
+        // A discipline that derives something from the rate of a link without one takes what tc
+        // would.
         LinkRate::Unlimited => Link { rate: Link::default().rate, ..link.as_seen_by_qdisc(rate) },
         _ => link.as_seen_by_qdisc(rate),
     }
 }
 
 impl Hop {
-    /// Where the hop of this name, or the bottleneck, stands among all of them from the servers on; without a name the first.
+    /// Where the hop of this name, or the bottleneck, stands among all of them from the servers on;
+    /// without a name the first.
     pub(crate) fn position(hops: &[Self], name: Option<&str>) -> usize {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
         let mut all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
         name.and_then(|name| all.position(|other| other == name)).unwrap_or(0)
     }
 
-    /// One way, in both directions: the delays of the hops from this one on, which are a part of a flow's round-trip time.
+    /// One way, in both directions: the delays of the hops from this one on, which are a part of a
+    /// flow's round-trip time.
     pub(super) fn delay_from(hops: &[Self], name: Option<&str>) -> Duration {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.delay);
         let delays = on(Side::Server).chain(on(Side::Client)).skip(Self::position(hops, name));

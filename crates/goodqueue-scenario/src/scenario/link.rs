@@ -24,7 +24,8 @@ pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<Bottlen
         }
     }
     let fixed = |rate| LinkEnd { rate: LinkRate::Fixed(rate), driver: None };
-    // A line of which one rate is given is symmetric; the 10/1 line of `compare` is what nothing given means.
+    // A line of which one rate is given is symmetric; the 10/1 line of `compare` is what nothing
+    // given means.
     let default_up = down.clone().unwrap_or_else(|| fixed(DEFAULT_UP));
     Ok(BottleneckLink {
         down: down.unwrap_or_else(|| fixed(DEFAULT_DOWN)),

@@ -29,7 +29,8 @@ pub struct Overrides {
     pub qdiscs: Vec<String>,
     /// `--set KEY=VALUE`, each time it was given; applied last.
     pub set: Vec<String>,
-    /// Options that the command itself obeys, with the key of the scenario that each is for: `--set` may not set it, too.
+    /// Options that the command itself obeys, with the key of the scenario that each is for:
+    /// `--set` may not set it, too.
     pub beside: Vec<(&'static str, &'static str)>,
 }
 
@@ -95,7 +96,8 @@ impl Overrides {
             taken.extend(is_given.then(|| (key, option.to_owned())));
         }
         taken.extend(self.beside.iter().map(|(option, key)| (*key, (*option).to_owned())));
-        // An option takes a whole key. After `--set link={...}` another one may still set `link.up`.
+        // An option takes a whole key. After `--set link={...}` another one may still set
+        // `link.up`.
         let options = taken.len();
         for assignment in &self.set {
             let key = assignment.split('=').next().unwrap_or_default().trim();

@@ -1,4 +1,5 @@
-//! Typed access to the tables of a document: what is absent gets its default, what is wrong a message with its place.
+//! Typed access to the tables of a document: what is absent gets its default, what is wrong a
+//! message with its place.
 
 use goodqueue::{Duration, Rate};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};

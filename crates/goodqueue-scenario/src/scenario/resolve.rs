@@ -20,7 +20,8 @@ impl Document {
     /// The scenario that this document describes, without its sweep.
     ///
     /// # Errors
-    /// An unknown key, a value of the wrong sort or out of range, a trace or a discipline that cannot be read.
+    /// An unknown key, a value of the wrong sort or out of range, a trace or a discipline that
+    /// cannot be read.
     pub fn resolve(&self, names: &Names<'_>) -> Result<Scenario, Diagnostic> {
         let root = Reader::root(self);
         root.only(ROOT_KEYS)?;
@@ -226,7 +227,8 @@ fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnost
     Ok(Output { json, report, series, spikes: read_spikes(&table)? })
 }
 
-/// A name below the working directory. Scenarios come from others, and must not choose any file of who runs them.
+/// A name below the working directory. Scenarios come from others, and must not choose any file of
+/// who runs them.
 fn read_file_name(table: &Reader<'_>, key: &str, ends: &[&str]) -> Result<Option<String>, Diagnostic> {
     let Some(name) = table.text(key)? else { return Ok(None) };
     let is_plain = |part: Component<'_>| match part {
@@ -273,8 +275,8 @@ const ROOT_KEYS: &[&str] = &[
     "hops", "wifi", "tcp", "flows", "sweep", "output",
 ];
 
-/// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow queueing without and
-/// with AQM.
+/// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow
+/// queueing without and with AQM.
 pub(crate) const DEFAULT_QDISCS: &[&str] =
     &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
 

@@ -171,8 +171,8 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
     }
 }
 
-/// The defaults under another profile than that of `default`. The 200 ms least timeout that systems in use have is the
-/// scenario's default in the `rfc` profile too.
+/// The defaults under another profile than that of `default`. The 200 ms least timeout that systems
+/// in use have is the scenario's default in the `rfc` profile too.
 fn of_profile(default: &Tcp, profile: &str) -> Tcp {
     let mut tcp = default.clone();
     if let Some(known) = Profile::by_name(profile)
@@ -242,7 +242,8 @@ fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
     }
 }
 
-/// What the flows of another table have in common need not fit this one's congestion control: then that has its own.
+/// What the flows of another table have in common need not fit this one's congestion control: then
+/// that has its own.
 fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<HyStart>, Diagnostic> {
     let controller = Profile::by_name(&default.profile).and_then(|profile| profile.controller(cc));
     let fits = controller.is_some_and(|controller| controller.about().standard_slow_start);
@@ -383,7 +384,8 @@ fn checked_delayed_ack(
     Ok(Some(ack))
 }
 
-/// Keys of `[tcp]`: those of connections, and a table for each congestion control that has parameters.
+/// Keys of `[tcp]`: those of connections, and a table for each congestion control that has
+/// parameters.
 pub(super) static TCP_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let tables = tuned().map(|about| about.name);
     CONNECTION_KEYS.iter().copied().chain(tables).chain(["profile"]).collect()

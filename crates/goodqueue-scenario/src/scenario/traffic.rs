@@ -1,4 +1,5 @@
-//! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in the list at the end.
+//! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in
+//! the list at the end.
 
 mod capture;
 mod cbr;
@@ -39,7 +40,8 @@ use super::reader::Reader;
 use super::tcp::{TCP_KEYS, read_tcp};
 use super::{BOTTLENECK, BottleneckLink, Direction, FlowGroup, Hop, Names, Tcp};
 
-/// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told of it.
+/// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told
+/// of it.
 trait Kind: Sized {
     /// The word for `kind`.
     const NAME: &'static str;
@@ -104,7 +106,8 @@ macro_rules! kinds {
                 match self { $(Self::$name(_) => $settings::IS_ONE_WAY),+ }
             }
 
-            /// Reads the `kind` of a table and its keys; also the direction if nothing else is said.
+            /// Reads the `kind` of a table and its keys; also the direction if nothing else is
+            /// said.
             fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<(Self, Direction), Diagnostic> {
                 let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
                 $(if kind == $settings::NAME {
@@ -165,7 +168,8 @@ pub(super) fn read_traffic(
     Ok(groups)
 }
 
-/// `count` bulk TCP flows each way and one ping: the Realtime Response Under Load test of Flent, without its UDP probes.
+/// `count` bulk TCP flows each way and one ping: the Realtime Response Under Load test of Flent,
+/// without its UDP probes.
 fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration) -> Vec<FlowGroup> {
     let jitter = Duration::from_nanos(duration.as_nanos() / 10).min(RRUL_JITTER);
     let bulk = |direction| FlowGroup {

@@ -50,7 +50,8 @@ pub struct FlowMeans {
 pub struct Band {
     /// At each step the mean over the runs that have a value there; `null` if none has.
     pub mean: Vec<Option<f64>>,
-    /// Half the width of its 95 % confidence interval (Student's t); `null` with fewer than two values.
+    /// Half the width of its 95 % confidence interval (Student's t); `null` with fewer than two
+    /// values.
     pub ci95: Vec<Option<f64>>,
 }
 
@@ -73,7 +74,8 @@ impl Band {
 }
 
 impl MeanSeries {
-    /// Of runs of one discipline at one point of a sweep; `None` with fewer than two that have series.
+    /// Of runs of one discipline at one point of a sweep; `None` with fewer than two that have
+    /// series.
     #[must_use]
     pub fn of(runs: &[&Run]) -> Option<Self> {
         let all: Vec<_> = runs.iter().filter_map(|run| Some((*run, run.series.as_ref()?))).collect();
@@ -115,7 +117,8 @@ impl MeanSeries {
     }
 }
 
-/// Mean round-trip time of the answered pings that were sent in each of `steps` steps of `step_s` seconds.
+/// Mean round-trip time of the answered pings that were sent in each of `steps` steps of `step_s`
+/// seconds.
 #[must_use]
 pub fn pings_per_step(pings: &[(f64, Option<f64>)], step_s: f64, steps: usize) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0_u64); steps];

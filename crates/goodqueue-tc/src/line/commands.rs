@@ -1,5 +1,5 @@
-//! The commands of a shell script, as far as tc scripts need one: comments go, `for` loops and variables are written out,
-//! and each word keeps its place in the text for messages.
+//! The commands of a shell script, as far as tc scripts need one: comments go, `for` loops and
+//! variables are written out, and each word keeps its place in the text for messages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,7 @@
 //! Trees of disciplines: brackets in one line, or a script of tc commands.
 //!
-//! From the words of the commands ([`super::commands`]) a [`Tree`] is made, and a configuration from it, leaves first.
+//! From the words of the commands ([`super::commands`]) a [`Tree`] is made, and a configuration
+//! from it, leaves first.
 
 use std::iter::Peekable;
 use std::slice::Iter;
@@ -227,7 +228,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// `tc class del`, as far as the class is known: such a command may also make room for what comes.
+    /// `tc class del`, as far as the class is known: such a command may also make room for what
+    /// comes.
     fn remove_class(&mut self, words: &[Word<'a>]) -> Result<(), Diagnostic> {
         let (place, _) = place(words)?;
         let Some((owner, minor)) = place.class.and_then(|class| self.find(class).ok()) else { return Ok(()) };

@@ -85,7 +85,8 @@ fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
     set
 }
 
-/// `settings` with `later`, which takes the place of what it excludes among those that are only `implied`.
+/// `settings` with `later`, which takes the place of what it excludes among those that are only
+/// `implied`.
 fn replaced(kind: &Kind, settings: &Settings, implied: &[&str], later: &Settings) -> Settings {
     let stays = |name| !implied.contains(&name) || registry::is_kept_by_change(kind.name, name, later);
     let mut all = Settings::new();
@@ -117,7 +118,8 @@ fn read_followers<'a, 'w>(
     Ok(words)
 }
 
-/// `tc qdisc show` prints `ecn` or nothing, never `noecn`: what has a word for "off" and is absent is off.
+/// `tc qdisc show` prints `ecn` or nothing, never `noecn`: what has a word for "off" and is absent
+/// is off.
 pub(super) fn switch_off_what_is_not_shown(kind: &Kind, settings: &mut Settings) {
     for parameter in kind.parameters {
         if matches!(parameter.unit, Unit::Flag { off: Some(_) }) && settings.get(parameter.name).is_none() {
@@ -177,7 +179,8 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
     let value = match parameter.unit {
         Unit::Packets => units::tc_packets(word.text).map(Value::Packets),
         Unit::Bytes => {
-            // `burst 5000/8`: the cells of a table of rates that Linux has not looked into since 3.8.
+            // `burst 5000/8`: the cells of a table of rates that Linux has not looked into since
+            // 3.8.
             let cells = if HAS_CELLS.contains(&parameter.name) { word.text.split_once('/') } else { None };
             match cells {
                 Some((size, cell)) => {

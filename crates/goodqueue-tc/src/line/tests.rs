@@ -15,7 +15,8 @@ fn read(line: &str) -> Result<AnyConfig, Diagnostic> {
     parse(line, &Link::default()).map_err(|error| error.in_argument("--qdisc", line))
 }
 
-/// A discipline with one parameter of each unit, so that the grammar is tested apart from what exists.
+/// A discipline with one parameter of each unit, so that the grammar is tested apart from what
+/// exists.
 const EVERYTHING: Kind = Kind {
     name: "everything",
     summary: "",

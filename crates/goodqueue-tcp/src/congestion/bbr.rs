@@ -1,5 +1,5 @@
-//! BBR version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at the bottleneck's rate as
-//! estimated, with about two bandwidth-delay products in flight at most.
+//! BBR version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at
+//! the bottleneck's rate as estimated, with about two bandwidth-delay products in flight at most.
 
 mod aggregation;
 mod most;
@@ -19,7 +19,8 @@ use aggregation::Aggregation;
 use most::Most;
 use policer::{Account, Policer};
 
-/// 2 / ln 2, the least gain that doubles the rate each round, and its inverse, in the 256ths that Linux rounds them to.
+/// 2 / ln 2, the least gain that doubles the rate each round, and its inverse, in the 256ths that
+/// Linux rounds them to.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CWND_GAIN: f64 = 2.0;
@@ -35,8 +36,9 @@ const FULL_ROUNDS: u32 = 3;
 const PACING_MARGIN: f64 = 0.99;
 /// Least window in segments, and that of PROBE_RTT.
 const MIN_WINDOW: u64 = 4;
-/// So many bursts are allowed above the bandwidth-delay product (draft-00 §4.2.3.2), and what a burst holds: what the pacing rate
-/// brings in 1/1024 s, two segments at least, one below 1.2 Mbit/s, and at most what a super-packet holds (Linux).
+/// So many bursts are allowed above the bandwidth-delay product (draft-00 §4.2.3.2), and what a
+/// burst holds: what the pacing rate brings in 1/1024 s, two segments at least, one below 1.2
+/// Mbit/s, and at most what a super-packet holds (Linux).
 const BURSTS: u64 = 3;
 const BURSTS_PER_SECOND: f64 = 1024.0;
 const SINGLE_BELOW: f64 = 150_000.0;
@@ -81,8 +83,8 @@ pub struct Bbr {
     /// Since when `PROBE_RTT` has had its small window, and whether a round has begun since then.
     probe_since: Option<Instant>,
     probe_round_over: bool,
-    /// Samples of segments that are sent while between these numbers of bytes have been delivered say nothing of the bandwidth:
-    /// the window was that of `PROBE_RTT`.
+    /// Samples of segments that are sent while between these numbers of bytes have been delivered
+    /// say nothing of the bandwidth: the window was that of `PROBE_RTT`.
     limited: Option<(u64, u64)>,
     cwnd: u64,
     before: u64,
@@ -251,7 +253,8 @@ impl Bbr {
         }
     }
 
-    /// What of `pipe` bytes will be in flight when the next segment leaves, that burst included if more is to be.
+    /// What of `pipe` bytes will be in flight when the next segment leaves, that burst included if
+    /// more is to be.
     fn at_departure(&self, pipe: u64, feedback: &Feedback) -> u64 {
         let delivered = whole(self.used_bandwidth() * feedback.until_departure.as_nanos() as f64 * 1e-9);
         let burst = if self.gain > 1.0 { self.burst() * u64::from(self.mss) } else { 0 };
@@ -284,7 +287,8 @@ impl Bbr {
         }
     }
 
-    /// Begins anywhere in the cycle but where it drains (draft-00 §4.3.4.4), by chance: by the nanosecond that it is.
+    /// Begins anywhere in the cycle but where it drains (draft-00 §4.3.4.4), by chance: by the
+    /// nanosecond that it is.
     fn probe_bandwidth(&mut self, now: Instant) {
         self.mode = Mode::ProbeBandwidth;
         let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (CYCLE.len() as u64 - 1);

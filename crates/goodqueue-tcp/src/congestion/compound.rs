@@ -1,4 +1,5 @@
-//! Compound TCP (Tan, Song, Zhang & Sridharan 2006): Reno's window and, while the queue is short, a delay-based one on top.
+//! Compound TCP (Tan, Song, Zhang & Sridharan 2006): Reno's window and, while the queue is short, a
+//! delay-based one on top.
 
 use goodqueue::{Duration, Instant};
 

@@ -42,12 +42,13 @@ const MAX_TARGET: f64 = 1.5;
 /// Least slow-start threshold in segments (RFC 9438 §4.6).
 const MIN_SSTHRESH: u64 = 2;
 
-/// CUBIC congestion control. Windows are in bytes inside as well; the cube root is taken once per epoch.
+/// CUBIC congestion control. Windows are in bytes inside as well; the cube root is taken once per
+/// epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Cubic {
     law: Law,
-    /// When the current congestion avoidance stage began, later by all the time in which the window was not used;
-    /// `None` outside congestion avoidance.
+    /// When the current congestion avoidance stage began, later by all the time in which the window
+    /// was not used; `None` outside congestion avoidance.
     epoch: Option<Instant>,
     /// `W_max`: the plateau, in bytes. Zero: the window at which congestion avoidance begins.
     w_max: f64,
@@ -103,8 +104,8 @@ impl Cubic {
         self.law.c * mss * distance * distance * distance + self.w_max
     }
 
-    /// Starts a congestion avoidance stage (RFC 9438 §4.2, equation 2; §4.8 and §4.10 where there is no plateau
-    /// above the window).
+    /// Starts a congestion avoidance stage (RFC 9438 §4.2, equation 2; §4.8 and §4.10 where there
+    /// is no plateau above the window).
     fn start_epoch(&mut self, now: Instant, cwnd: f64, mss: f64) -> Instant {
         if self.w_max > cwnd {
             self.k = libm::cbrt((self.w_max - cwnd) / mss / self.law.c);
@@ -129,7 +130,8 @@ impl CongestionControl for Cubic {
         let pause = ack.now.since(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {
-            // Time in which the application did not fill the window is not part of t (RFC 9438 §5.8).
+            // Time in which the application did not fill the window is not part of t (RFC 9438
+            // §5.8).
             self.epoch = self.epoch.map(|epoch| epoch + pause);
             return cwnd;
         }

@@ -11,15 +11,18 @@ use crate::congestion::{
 /// β in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1024;
-/// The Reno-friendly window grows by a segment for each 15/8 windows acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+/// The Reno-friendly window grows by a segment for each 15/8 windows acknowledged: 8 (1 + β) / (3
+/// (1 − β)), rounded down.
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted by 40 bits.
+/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted
+/// by 40 bits.
 const C_SCALED: u64 = 410;
 const CUBE_SHIFT: u32 = 40;
-/// The least number of acknowledged segments for one of growth, and the most while no plateau is known.
+/// The least number of acknowledged segments for one of growth, and the most while no plateau is
+/// known.
 const MIN_COUNT: u64 = 2;
-/// Where growth counts ACKs (Linux up to 3.19): segments that an ACK is taken to acknowledge, in 16ths, a moving average by
-/// a 16th that begins at two segments.
+/// Where growth counts ACKs (Linux up to 3.19): segments that an ACK is taken to acknowledge, in
+/// 16ths, a moving average by a 16th that begins at two segments.
 const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 const RATIO_SHIFT: u32 = 4;
 const MAX_RATIO: u64 = 32 << RATIO_SHIFT;
@@ -30,10 +33,12 @@ const UPDATE_INTERVAL: u64 = 31;
 const DELAY_MIN_PAUSE: u64 = 1000;
 /// `HyStart`: samples per round.
 const MIN_SAMPLES: u32 = 8;
-/// `HyStart`: how much the RTT may rise: an eighth (a sixteenth up to Linux 3.19), within these bounds.
+/// `HyStart`: how much the RTT may rise: an eighth (a sixteenth up to Linux 3.19), within these
+/// bounds.
 const MIN_DELAY_THRESHOLD: Duration = Duration::from_millis(4);
 const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
-/// `HyStart`: what a train may be late on paths slower than about 2 Gbit/s (the time of four bursts, at most).
+/// `HyStart`: what a train may be late on paths slower than about 2 Gbit/s (the time of four
+/// bursts, at most).
 const BURST_DELAY: Duration = Duration::from_millis(1);
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
@@ -53,7 +58,8 @@ impl Default for HyStartParams {
     }
 }
 
-/// CUBIC with Linux's arithmetic. Windows are in segments inside, times but the RTTs in milliseconds of the kernel's clock.
+/// CUBIC with Linux's arithmetic. Windows are in segments inside, times but the RTTs in
+/// milliseconds of the kernel's clock.
 #[derive(Clone, Debug, Default)]
 pub struct CubicLinux {
     /// Acknowledged segments for one of growth, and those counted so far.
@@ -72,10 +78,12 @@ pub struct CubicLinux {
     /// Least RTT.
     delay_min: Option<Duration>,
     epoch: Option<u64>,
-    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
+    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that
+    /// window.
     acked: u64,
     friendly: u64,
-    /// `HyStart`: of this round its end, its start, the last ACK of its train, its least RTT and the number of samples.
+    /// `HyStart`: of this round its end, its start, the last ACK of its train, its least RTT and
+    /// the number of samples.
     round_end: u64,
     round_start: Instant,
     train: Instant,
@@ -135,8 +143,8 @@ impl CubicLinux {
         if window.cwnd < self.hystart.low_window * u64::from(feedback.mss) {
             return;
         }
-        // What is different where growth counts ACKs: no allowance for bursts, the first samples of a round alone decide, and
-        // the RTT may rise by a sixteenth.
+        // What is different where growth counts ACKs: no allowance for bursts, the first samples of
+        // a round alone decide, and the RTT may rise by a sixteenth.
         let early = self.ratio > 0;
         let least = self.delay_min.unwrap_or(delay);
         if now.since(self.train) <= self.hystart.ack_delta {
@@ -161,7 +169,8 @@ impl CubicLinux {
         }
     }
 
-    /// Counts an ACK of `bytes`, where growth counts ACKs: what the delay of ACKs takes from growth is given back.
+    /// Counts an ACK of `bytes`, where growth counts ACKs: what the delay of ACKs takes from growth
+    /// is given back.
     fn note_ratio(&mut self, bytes: u64, mss: u64) {
         let ratio = if self.ratio == 0 { FIRST_RATIO } else { self.ratio };
         self.ratio = (ratio - (ratio >> RATIO_SHIFT) + bytes.div_ceil(mss)).min(MAX_RATIO);
@@ -174,7 +183,8 @@ impl CubicLinux {
         if self.last_cwnd == cwnd && since.is_some_and(|since| since <= UPDATE_INTERVAL) {
             return;
         }
-        // Where growth counts ACKs, the kernel does not yet spare itself a second computation in the same millisecond.
+        // Where growth counts ACKs, the kernel does not yet spare itself a second computation in
+        // the same millisecond.
         if self.epoch.is_none() || self.ratio > 0 || since.is_none_or(|since| since > 0) {
             self.last_cwnd = cwnd;
             self.last_time = Some(now);
@@ -294,7 +304,8 @@ impl CongestionControl for CubicLinux {
         *self = Self { hystart: self.hystart, ..Self::default() };
     }
 
-    /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs, it does.
+    /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs,
+    /// it does.
     fn on_start(&mut self, now: Instant, pause: Duration) {
         if self.ratio == 0 {
             self.epoch = self.epoch.map(|epoch| (epoch + ticks(Instant::ZERO + pause)).min(ticks(now)));

@@ -1,4 +1,5 @@
-//! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow start without `HyStart`.
+//! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow
+//! start without `HyStart`.
 
 use crate::congestion::cubic_linux::cube_root;
 use crate::congestion::{
@@ -8,9 +9,11 @@ use crate::congestion::{
 /// β in 1024ths.
 const BETA: u64 = 819;
 const BETA_SCALE: u64 = 1024;
-/// The Reno-friendly window grows by a segment for each 23/8 windows acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+/// The Reno-friendly window grows by a segment for each 23/8 windows acknowledged: 8 (1 + β) / (3
+/// (1 − β)), rounded down.
 const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted by 40 bits.
+/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted
+/// by 40 bits.
 const C_SCALED: u64 = 410;
 const CUBE_SHIFT: u32 = 40;
 /// Beyond the plateau the window grows by so many segments in 100 ms at most.
@@ -19,7 +22,8 @@ const MAX_INCREMENT: u64 = 16;
 const COUNT_WITHOUT_PLATEAU: u64 = 50;
 /// Its clock shows whole milliseconds.
 const TICK: u64 = 1_000_000;
-/// The window's aim is computed so often at most while the window stands: a 32nd of a second, in ticks.
+/// The window's aim is computed so often at most while the window stands: a 32nd of a second, in
+/// ticks.
 const UPDATE_INTERVAL: u64 = 31;
 /// RTT samples so soon after the start of an epoch, or of time, are not trusted to be the least.
 const DELAY_MIN_PAUSE: u64 = 1000;
@@ -29,9 +33,10 @@ const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
 
-/// The CUBIC 2.1 of ns-2.35's `Agent/TCP/Linux`, whose source is that of Linux 2.6.22. Windows are in segments inside, times
-/// in whole milliseconds. Where the stack counts ACKs it divides by its estimate of segments per ACK, which begins at two and,
-/// with an ACK for each, sticks just below: such windows grow nearly twice as fast as CUBIC is meant to.
+/// The CUBIC 2.1 of ns-2.35's `Agent/TCP/Linux`, whose source is that of Linux 2.6.22. Windows are
+/// in segments inside, times in whole milliseconds. Where the stack counts ACKs it divides by its
+/// estimate of segments per ACK, which begins at two and, with an ACK for each, sticks just below:
+/// such windows grow nearly twice as fast as CUBIC is meant to.
 #[derive(Clone, Debug)]
 pub struct CubicNs2 {
     /// Acknowledged segments for one of growth, and those counted so far.
@@ -42,7 +47,8 @@ pub struct CubicNs2 {
     /// The window at the last computation, and when that was.
     last_cwnd: u64,
     last_time: Option<u64>,
-    /// When this epoch began, where its curve has the plateau, and after how many 1024ths of a second.
+    /// When this epoch began, where its curve has the plateau, and after how many 1024ths of a
+    /// second.
     epoch: Option<u64>,
     origin: u64,
     k: u64,
@@ -50,7 +56,8 @@ pub struct CubicNs2 {
     delay_min: Option<u64>,
     /// Segments per ACK, in sixteenths.
     ratio: u64,
-    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that window.
+    /// Segments acknowledged in this epoch that the Reno-friendly window has not used, and that
+    /// window.
     acked: u64,
     friendly: u64,
 }

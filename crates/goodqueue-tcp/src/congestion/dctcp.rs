@@ -11,7 +11,8 @@ const ONE: u64 = 1024;
 /// Least window in segments.
 const MIN_WINDOW: u64 = 2;
 
-/// Data Center TCP. The receiver must echo marks accurately ([`Config::suited_to`](crate::Config::suited_to)).
+/// Data Center TCP. The receiver must echo marks accurately
+/// ([`Config::suited_to`](crate::Config::suited_to)).
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,

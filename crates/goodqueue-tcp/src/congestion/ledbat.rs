@@ -17,7 +17,8 @@ const MIN_WINDOW: u64 = 2;
 /// `ALLOWED_INCREASE` in segments (RFC 6817 §2.4.2).
 const ALLOWED_INCREASE: u64 = 1;
 
-/// One-way delays: the least of each of the last `BASE` minutes, and the last `CURRENT` ones (RFC 6817 §3.4.2).
+/// One-way delays: the least of each of the last `BASE` minutes, and the last `CURRENT` ones (RFC
+/// 6817 §3.4.2).
 #[derive(Clone, Debug)]
 pub(crate) struct Delays<const BASE: usize, const CURRENT: usize> {
     base: [Option<u32>; BASE],
@@ -33,7 +34,8 @@ impl<const BASE: usize, const CURRENT: usize> Default for Delays<BASE, CURRENT> 
 }
 
 impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
-    /// Takes a delay and tells the queuing delay now, the least of the last ones above the least of all, in microseconds.
+    /// Takes a delay and tells the queuing delay now, the least of the last ones above the least of
+    /// all, in microseconds.
     pub(crate) fn take(&mut self, now: Instant, delay: u32) -> u32 {
         self.next_sample = (self.next_sample + 1) % CURRENT;
         self.current[self.next_sample] = Some(delay);

@@ -1,5 +1,5 @@
-//! LEDBAT as TCP-LEDBAT has it, Silvio Valenti's module for Linux and ns-2: whole segments, whole milliseconds, and a window
-//! of one segment at least.
+//! LEDBAT as TCP-LEDBAT has it, Silvio Valenti's module for Linux and ns-2: whole segments, whole
+//! milliseconds, and a window of one segment at least.
 
 use crate::congestion::ledbat::Delays;
 use crate::congestion::{
@@ -11,8 +11,9 @@ const TARGET: i64 = 100;
 /// Least threshold after a loss, in segments (`tcp_reno_ssthresh`).
 const LEAST_THRESHOLD: u64 = 2;
 
-/// The LEDBAT of TCP-LEDBAT, of draft-shalunov-ledbat-congestion-00. Each ACK counts by how far its delay is from the target; a
-/// window's worth of targets is a segment more, less than nothing one less.
+/// The LEDBAT of TCP-LEDBAT, of draft-shalunov-ledbat-congestion-00. Each ACK counts by how far its
+/// delay is from the target; a window's worth of targets is a segment more, less than nothing one
+/// less.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatNs2 {
     delays: Delays<10, 4>,

@@ -1,5 +1,5 @@
-//! LEDBAT as libutp has it, the transport of BitTorrent clients: three kilobytes per round trip at most, and a window that may
-//! be less than a packet.
+//! LEDBAT as libutp has it, the transport of BitTorrent clients: three kilobytes per round trip at
+//! most, and a window that may be less than a packet.
 
 use goodqueue::{Duration, Instant};
 
@@ -22,8 +22,8 @@ const MIN_WINDOW: f64 = 10.0;
 /// Without a packet that had to wait for the window for so long, it does not grow.
 const FULL: Duration = Duration::from_millis(300);
 
-/// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in the least round-trip time;
-/// what libutp itself makes of it is the profile's.
+/// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in
+/// the least round-trip time; what libutp itself makes of it is the profile's.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatUtp {
     delays: Delays<13, 3>,

@@ -1,12 +1,14 @@
-//! `NewReno` as ns-2 computes it: each ACK adds the window's inverse, and fractions of a segment are kept.
+//! `NewReno` as ns-2 computes it: each ACK adds the window's inverse, and fractions of a segment
+//! are kept.
 
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller, Signal};
 
-/// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1). Other than
-/// [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves itself, not what is in flight. ns-2's
-/// window is a double-precision number of segments, so the fraction of a byte counts, through halvings too.
+/// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
+/// Other than [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves
+/// itself, not what is in flight. ns-2's window is a double-precision number of segments, so the
+/// fraction of a byte counts, through halvings too.
 #[derive(Clone, Debug, Default)]
 pub struct NewRenoNs2 {
     /// What the window lacks of the exact value, in 2^-32 bytes.

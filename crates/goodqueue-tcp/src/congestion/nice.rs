@@ -1,5 +1,5 @@
-//! TCP Nice (Venkataramani, Kokku, Dahlin 2002): Vegas that halves as soon as many RTTs of a round are long, and whose
-//! window may be a fraction of a segment.
+//! TCP Nice (Venkataramani, Kokku, Dahlin 2002): Vegas that halves as soon as many RTTs of a round
+//! are long, and whose window may be a fraction of a segment.
 
 use goodqueue::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Parameters of congestion controllers: what `list tcps` prints, and what scenarios and sweeps set.
+//! Parameters of congestion controllers: what `list tcps` prints, and what scenarios and sweeps
+//! set.
 
 use alloc::string::ToString;
 use core::fmt;

@@ -1,11 +1,13 @@
-//! Reno as stacks that count segments have it: a segment more per window of acknowledged segments, half of it on congestion.
+//! Reno as stacks that count segments have it: a segment more per window of acknowledged segments,
+//! half of it on congestion.
 
 use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller};
 
 /// Least slow-start threshold, in segments (RFC 5681 §3.1, equation 4).
 const MIN_SSTHRESH: u64 = 2;
 
-/// Reno that counts whole segments. [`NewReno`](crate::NewReno) counts bytes; the recovery of both is the sender's.
+/// Reno that counts whole segments. [`NewReno`](crate::NewReno) counts bytes; the recovery of both
+/// is the sender's.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     /// Segments acknowledged in congestion avoidance since the window last grew.

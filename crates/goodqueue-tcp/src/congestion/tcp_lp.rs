@@ -1,10 +1,13 @@
-//! TCP-LP (Kuzmanovic & Knightly 2003) as Linux has it: Reno that backs off when one-way delays rise.
+//! TCP-LP (Kuzmanovic & Knightly 2003) as Linux has it: Reno that backs off when one-way delays
+//! rise.
 //!
-//! Linux's version is what the article's authors and others have measured since, and it differs from the article in what it
-//! takes for a delay. It estimates how fast the other host's clock runs from the timestamps of successive ACKs, as a whole
-//! number that is easily lowered and hardly ever raised; where the estimate is above 1000 per second, integer division
-//! makes the other clock count for nothing, and the delay is a number near 2^32 that falls with time. So TCP-LP behaves as
-//! Reno for long times, and backs off for no reason at others. All of that, with its 32-bit arithmetic, is kept here.
+//! Linux's version is what the article's authors and others have measured since, and it differs
+//! from the article in what it takes for a delay. It estimates how fast the other host's clock runs
+//! from the timestamps of successive ACKs, as a whole number that is easily lowered and hardly ever
+//! raised; where the estimate is above 1000 per second, integer division makes the other clock
+//! count for nothing, and the delay is a number near 2^32 that falls with time. So TCP-LP behaves
+//! as Reno for long times, and backs off for no reason at others. All of that, with its 32-bit
+//! arithmetic, is kept here.
 
 use goodqueue::Instant;
 
@@ -17,15 +20,16 @@ use crate::congestion::{
 
 /// Ticks of the timestamps clock per second, and the unit of delays: `TCP_TS_HZ` and `LP_RESOL`.
 const HZ: u32 = 1000;
-/// What the clocks of both hosts show when the simulation begins, in ticks: both started a moment ago, as in the
-/// recordings that this was compared with, where the first SYN carries 3.
+/// What the clocks of both hosts show when the simulation begins, in ticks: both started a moment
+/// ago, as in the recordings that this was compared with, where the first SYN carries 3.
 const CLOCK_AT_START: u64 = 3;
 
 /// TCP Low Priority. Delays are in milliseconds, as Linux has them.
 #[derive(Clone, Debug)]
 pub struct TcpLp {
     reno: Reno,
-    /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in hundredths.
+    /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in
+    /// hundredths.
     delta: u32,
     /// The inference phase in round trips.
     inference_rounds: u32,
@@ -94,7 +98,8 @@ impl TcpLp {
         ..About::PLAIN
     };
 
-    /// The estimate of the other host's clock after an ACK with these timestamps: 63/64 of the old one, rounded down.
+    /// The estimate of the other host's clock after an ACK with these timestamps: 63/64 of the old
+    /// one, rounded down.
     fn estimate_clock(&mut self, theirs: u32, ours: u32) {
         if let Some((their_last, our_last)) = self.reference
             && theirs != their_last
@@ -137,7 +142,8 @@ impl TcpLp {
     }
 }
 
-/// What the timestamps clock, which counts milliseconds, showed when `stamp` was taken, at most 71 minutes before `now`.
+/// What the timestamps clock, which counts milliseconds, showed when `stamp` was taken, at most 71
+/// minutes before `now`.
 #[expect(clippy::cast_possible_truncation, reason = "both clocks wrap")]
 const fn ticks(now: Instant, stamp: u32) -> u32 {
     let micros = now.as_nanos() / 1000;

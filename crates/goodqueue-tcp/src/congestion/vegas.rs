@@ -54,7 +54,8 @@ impl Rounds {
         self.samples = 0;
     }
 
-    /// Segments of a window of `segments` that stand in the queue, and the window that would hold none there.
+    /// Segments of a window of `segments` that stand in the queue, and the window that would hold
+    /// none there.
     pub(crate) fn queued(&self, segments: u64) -> Option<(u64, u64)> {
         let (base, least) = (self.base?.as_nanos().max(1), self.least?.as_nanos().max(1));
         let wide = u128::from(segments);

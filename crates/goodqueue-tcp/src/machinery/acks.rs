@@ -58,7 +58,8 @@ impl<C: CongestionControl> Core<C> {
         done
     }
 
-    /// After [`acknowledge`](Self::acknowledge): there is room in the send buffer, and another segment is the oldest.
+    /// After [`acknowledge`](Self::acknowledge): there is room in the send buffer, and another
+    /// segment is the oldest.
     #[inline]
     pub(crate) fn note_progress(&mut self) {
         if let Some(buffer) = &mut self.plain_buffer {
@@ -101,7 +102,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it reports one.
+    /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it
+    /// reports one.
     #[inline]
     pub(crate) fn take_sacks(&mut self, segment: &Segment, news: &mut News) -> Option<u64> {
         if segment.sack.is_empty() {
@@ -183,7 +185,8 @@ impl<C: CongestionControl> Core<C> {
         self.pace = self.controller.pacing().rate;
     }
 
-    /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2 step 3).
+    /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2
+    /// step 3).
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
         if self.scoreboard.is_empty() {
@@ -193,8 +196,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// The timer of a probe, or of an early retransmit, becomes that of the timeout, which counts from when the oldest
-    /// segment was sent.
+    /// The timer of a probe, or of an early retransmit, becomes that of the timeout, which counts
+    /// from when the oldest segment was sent.
     pub(crate) fn count_timeout_from_front(&mut self, now: Instant) {
         if matches!(self.purpose, Purpose::Early | Purpose::Probe) && !self.scoreboard.is_empty() {
             self.purpose = Purpose::Timeout;

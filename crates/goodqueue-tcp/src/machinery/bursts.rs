@@ -1,5 +1,6 @@
-//! Segments that leave together, as Linux makes large packets that are cut at the device (TSO): how many, and when a window
-//! that is open by too little is left for the next ACK. No burst goes beyond a piece of the [send buffer](super::send_buffer).
+//! Segments that leave together, as Linux makes large packets that are cut at the device (TSO): how
+//! many, and when a window that is open by too little is left for the next ACK. No burst goes
+//! beyond a piece of the [send buffer](super::send_buffer).
 
 use goodqueue::{Duration, Instant};
 
@@ -11,21 +12,23 @@ use crate::congestion::CongestionControl;
 const LEAST: u32 = 2;
 /// Most bytes of a burst (`GSO_MAX_SIZE`).
 const MOST_BYTES: u64 = 65_536;
-/// A burst has what the pacing rate brings in 1/1024 s (`tcp_pacing_shift`); the rate is so many hundredths of window per
-/// SRTT in slow start and beyond it (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// A burst has what the pacing rate brings in 1/1024 s (`tcp_pacing_shift`); the rate is so many
+/// hundredths of window per SRTT in slow start and beyond it (`tcp_pacing_ss_ratio`,
+/// `tcp_pacing_ca_ratio`).
 const PER_SECOND: u64 = 1024;
 const SLOW_START_RATIO: u64 = 200;
 const AVOIDANCE_RATIO: u64 = 120;
-/// On short paths bursts are larger: they halve with each 512 µs of the least RTT (`tcp_tso_rtt_log`).
+/// On short paths bursts are larger: they halve with each 512 µs of the least RTT
+/// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
-/// With more than this part of the window open there is no waiting (`tcp_tso_win_divisor`), nor if the last segment left
-/// longer ago than this, nor if the next ACK is further away.
+/// With more than this part of the window open there is no waiting (`tcp_tso_win_divisor`), nor if
+/// the last segment left longer ago than this, nor if the next ACK is further away.
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 
 impl<C: CongestionControl> Core<C> {
-    /// Decides how many segments follow each other now, with `room` bytes of the congestion window and `usable` of the
-    /// receiver's open.
+    /// Decides how many segments follow each other now, with `room` bytes of the congestion window
+    /// and `usable` of the receiver's open.
     #[inline]
     pub(crate) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
         let Some(buffer) = &mut self.send_buffer else { return Burst::Begins };
@@ -57,7 +60,8 @@ impl<C: CongestionControl> Core<C> {
         Burst::Begins
     }
 
-    /// Whether the segment that was just sent, of which the burst has one less to go now, is to be handed over at once.
+    /// Whether the segment that was just sent, of which the burst has one less to go now, is to be
+    /// handed over at once.
     #[inline]
     pub(crate) fn ends_burst(&mut self) -> bool {
         self.burst = self.burst.saturating_sub(1);
@@ -69,7 +73,8 @@ impl<C: CongestionControl> Core<C> {
         (last && self.burst_of_several) || pushed
     }
 
-    /// The segment at `position` is sent again, with what follows it in its burst as far as the window allows.
+    /// The segment at `position` is sent again, with what follows it in its burst as far as the
+    /// window allows.
     pub(crate) fn cut_burst(&mut self, position: u64) {
         if self.scoreboard.begins_piece(position) {
             let room = self.cwnd.saturating_sub(self.scoreboard.pipe()) / self.mss;
@@ -77,7 +82,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// The application may write more, if the send buffer has room with `pipe` bytes in the network.
+    /// The application may write more, if the send buffer has room with `pipe` bytes in the
+    /// network.
     fn make_room(&mut self, flight: Flight, pipe: u64) {
         let window = (pipe < self.cwnd).then_some(self.cwnd / self.mss);
         if let Some(buffer) = &mut self.send_buffer {
@@ -90,8 +96,8 @@ impl<C: CongestionControl> Core<C> {
         Flight { una, next: self.snd_nxt, pieces: self.scoreboard.pieces() }
     }
 
-    /// The application writes what the send buffer has room for, as far as it gets before something is to be sent. Returns
-    /// true if that may be.
+    /// The application writes what the send buffer has room for, as far as it gets before something
+    /// is to be sent. Returns true if that may be.
     pub(crate) fn write_more(&mut self) -> bool {
         let flight = self.flight();
         if let Some(buffer) = &mut self.plain_buffer {
@@ -118,8 +124,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// A full burst will be possible soon: the last one left just now, and the next ACK is expected at once, as the oldest
-    /// segment has been out for a round trip.
+    /// A full burst will be possible soon: the last one left just now, and the next ACK is expected
+    /// at once, as the oldest segment has been out for a round trip.
     fn awaits_more(&self, now: Instant, open: u64) -> bool {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
         let soon = now + RECENT.min(Duration::from_nanos(srtt.as_nanos() / 2));

@@ -35,7 +35,8 @@ impl<C: CongestionControl> Core<C> {
     /// Lets the controller grow the window on an ACK that counts `acked` bytes.
     #[inline]
     pub(crate) fn grow(&mut self, now: Instant, news: &News, rule: GrowthRule, acked: u64, may_grow: bool) {
-        // Stacks that grow late also continue slow start at the threshold itself (Linux up to 3.19).
+        // Stacks that grow late also continue slow start at the threshold itself (Linux up to
+        // 3.19).
         let threshold = if rule.late { self.ssthresh.saturating_add(self.mss) } else { self.ssthresh };
         let mut event = Ack {
             now,
@@ -58,7 +59,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// `HyStart++`, in the initial slow start only (RFC 9406 §4.2): until the first reduction of the window.
+    /// `HyStart++`, in the initial slow start only (RFC 9406 §4.2): until the first reduction of
+    /// the window.
     fn shape_slow_start(&mut self, ack: &mut Ack) {
         if self.ssthresh != self.config.initial_ssthresh || self.cwnd >= self.ssthresh {
             return;

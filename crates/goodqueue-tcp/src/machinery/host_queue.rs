@@ -12,8 +12,8 @@ use crate::segment::{Flags, Segment};
 pub(crate) const OFFER_AGAIN: Duration = Duration::from_millis(500);
 
 impl<C: CongestionControl> Core<C> {
-    /// Congestion in the host's own queue: reduces the threshold, once per window of data. Returns the window before, if
-    /// this is a new event.
+    /// Congestion in the host's own queue: reduces the threshold, once per window of data. Returns
+    /// the window before, if this is a new event.
     pub(crate) fn note_host_congestion(&mut self, now: Instant) -> Option<u64> {
         let is_new = self.phase == Phase::Open && self.snd_una >= self.reduction_point;
         if self.state != State::Established || !is_new || self.controls_all {
@@ -54,7 +54,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Forgets that `segment` was sent again. A timeout that sent it does not count as one: it comes again.
+    /// Forgets that `segment` was sent again. A timeout that sent it does not count as one: it
+    /// comes again.
     pub(crate) fn take_retransmission_back(&mut self, now: Instant, segment: &Segment) {
         self.scoreboard.take_resent_back(segment.seq);
         self.stats.retransmits -= 1;

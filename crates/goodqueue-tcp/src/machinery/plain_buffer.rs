@@ -1,15 +1,18 @@
-//! The send buffer of Linux 3.2 and 3.14 on a host without segmentation offload (`tcp_sendmsg`, `tcp_check_space`,
-//! `tcp_new_space`): each segment lies in memory of its own, and an application that always has more fills the buffer and
-//! sleeps until a third of it is free. The buffer grows only where an ACK finds the congestion window with room, that is, after
-//! what was written was too little, so that a window that grows is often not used to its end.
+//! The send buffer of Linux 3.2 and 3.14 on a host without segmentation offload (`tcp_sendmsg`,
+//! `tcp_check_space`, `tcp_new_space`): each segment lies in memory of its own, and an application
+//! that always has more fills the buffer and sleeps until a third of it is free. The buffer grows
+//! only where an ACK finds the congestion window with room, that is, after what was written was too
+//! little, so that a window that grows is often not used to its end.
 
 use crate::config::SendTuning;
 
-/// What a segment of 1448 bytes takes in memory: a power of two that holds it with its headers and the list of its parts, and
-/// its description. In Linux 3.2 that list has one entry more, and 2048 bytes are 64 too few.
+/// What a segment of 1448 bytes takes in memory: a power of two that holds it with its headers and
+/// the list of its parts, and its description. In Linux 3.2 that list has one entry more, and 2048
+/// bytes are 64 too few.
 const SEGMENT_314: u64 = 2048 + 256;
 const SEGMENT_32: u64 = 4096 + 256;
-/// What Linux 3.2 reserves for a segment is not what it takes: 1460 bytes, headers, and both descriptions (`SKB_TRUESIZE`).
+/// What Linux 3.2 reserves for a segment is not what it takes: 1460 bytes, headers, and both
+/// descriptions (`SKB_TRUESIZE`).
 const RESERVED_32: u64 = 1460 + 224 + 256 + 384;
 /// The first buffer is for so many segments (`TCP_INIT_CWND`); in Linux 3.14, for twice as many.
 const INITIAL_SEGMENTS: u64 = 10;
@@ -59,8 +62,9 @@ impl PlainBuffer {
         self.sleeps = false;
     }
 
-    /// The application, if it does not sleep or wakes now, writes what there is up to `data_end` as far as there is room.
-    /// `una` and `next` are SND.UNA and SND.NXT, `cwnd` the congestion window. Returns true if it wrote.
+    /// The application, if it does not sleep or wakes now, writes what there is up to `data_end` as
+    /// far as there is room. `una` and `next` are SND.UNA and SND.NXT, `cwnd` the congestion
+    /// window. Returns true if it wrote.
     pub(crate) fn write(&mut self, una: u64, next: u64, data_end: u64, mss: u64, cwnd: u64) -> bool {
         if self.sleeps {
             if !core::mem::replace(&mut self.freed, false) {

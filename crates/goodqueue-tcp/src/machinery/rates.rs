@@ -1,5 +1,6 @@
-//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation): what was delivered between the sending of a
-//! segment and its acknowledgement, over the longer of the times that sending and acknowledging took.
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation): what was delivered between
+//! the sending of a segment and its acknowledgement, over the longer of the times that sending and
+//! acknowledging took.
 
 use alloc::collections::VecDeque;
 

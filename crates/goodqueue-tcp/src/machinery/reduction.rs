@@ -8,8 +8,9 @@ use crate::congestion::{CongestionControl, Signal};
 use crate::prr::Progress;
 
 impl<C: CongestionControl> Core<C> {
-    /// True if a timeout is a new sign of congestion for a stack that undoes reductions: not while an earlier reduction is
-    /// unanswered, and not when the same segment times out again (Linux). `first`: it did not time out before.
+    /// True if a timeout is a new sign of congestion for a stack that undoes reductions: not while
+    /// an earlier reduction is unanswered, and not when the same segment times out again (Linux).
+    /// `first`: it did not time out before.
     pub(crate) fn timeout_reduces(&self, first: bool) -> bool {
         if self.config.undo == UndoRule::Never {
             return first;

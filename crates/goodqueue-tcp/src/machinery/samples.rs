@@ -1,4 +1,5 @@
-//! RTT samples as Linux takes them: from acknowledged segments, from SACKed ones, and from timestamps.
+//! RTT samples as Linux takes them: from acknowledged segments, from SACKed ones, and from
+//! timestamps.
 
 use goodqueue::Instant;
 
@@ -11,8 +12,8 @@ use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
 
 impl<C: CongestionControl> Core<C> {
-    /// An ACK is about to be taken in that answers a segment sent at `answered`. A retransmission sent later, or too
-    /// lately to be what the ACK answers, did not cause it.
+    /// An ACK is about to be taken in that answers a segment sent at `answered`. A retransmission
+    /// sent later, or too lately to be what the ACK answers, did not cause it.
     pub(crate) fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
         let stamped =
             answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
@@ -37,8 +38,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Takes RTT samples from cumulatively acknowledged segments: of the first one for the timeout, unless timestamps give
-    /// that; of the last one for all else.
+    /// Takes RTT samples from cumulatively acknowledged segments: of the first one for the timeout,
+    /// unless timestamps give that; of the last one for all else.
     #[inline]
     pub(crate) fn take_acknowledged_rtt(
         &mut self,
@@ -71,7 +72,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Takes the RTT that the timestamps show, in whole milliseconds as Linux's clock has them (RFC 7323 §4.3).
+    /// Takes the RTT that the timestamps show, in whole milliseconds as Linux's clock has them (RFC
+    /// 7323 §4.3).
     #[cold]
     fn take_stamped_rtt(&mut self, now: Instant, segment: &Segment, news: &mut News) {
         let rtt = ticks_since(now, segment.ts_ecr);

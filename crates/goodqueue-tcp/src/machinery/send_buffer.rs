@@ -1,17 +1,19 @@
-//! What the application has handed over and the network has not taken: Linux's send buffer (`tcp_sendmsg_locked`,
-//! `tcp_check_space`, `tcp_sndbuf_expand` of Linux 6.1). An application that always has more fills it, sleeps until a third
-//! of it is free, and fills it again; its pieces are where bursts end, and its size bounds what can be out in a long
-//! recovery.
+//! What the application has handed over and the network has not taken: Linux's send buffer
+//! (`tcp_sendmsg_locked`, `tcp_check_space`, `tcp_sndbuf_expand` of Linux 6.1). An application that
+//! always has more fills it, sleeps until a third of it is free, and fills it again; its pieces are
+//! where bursts end, and its size bounds what can be out in a long recovery.
 
 use alloc::collections::VecDeque;
 
-/// Most bytes of a piece: what an IP packet holds less the room for headers (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
+/// Most bytes of a piece: what an IP packet holds less the room for headers (`GSO_LEGACY_MAX_SIZE`,
+/// `MAX_TCP_HEADER`).
 const PIECE: u64 = 65_536 - 257;
-/// What a piece, or a burst that was cut from one, takes in memory beside its payload: as the kernel of the recordings has
-/// it, which are built without IPv6.
+/// What a piece, or a burst that was cut from one, takes in memory beside its payload: as the
+/// kernel of the recordings has it, which are built without IPv6.
 const OVERHEAD: u64 = 1280;
-/// What the buffer reserves for each segment of the window: a power of two that holds a segment with its headers, and the
-/// description of it; twice that, as the window is refilled while it is out.
+/// What the buffer reserves for each segment of the window: a power of two that holds a segment
+/// with its headers, and the description of it; twice that, as the window is refilled while it is
+/// out.
 const RESERVED: u64 = 2048 + 256;
 const WINDOWS: u64 = 2;
 /// The window is taken to have so many segments at least (`TCP_INIT_CWND`).
@@ -119,8 +121,8 @@ impl SendBuffer {
         self.mode = Mode::All;
     }
 
-    /// The application sleeps no more if a third is free. `window`: segments of the congestion window, if that has room; the
-    /// buffer is made to fit it.
+    /// The application sleeps no more if a third is free. `window`: segments of the congestion
+    /// window, if that has room; the buffer is made to fit it.
     #[inline]
     pub(crate) fn make_room(&mut self, flight: Flight, window: Option<u64>) {
         if !self.sleeps {
@@ -134,9 +136,10 @@ impl SendBuffer {
         self.sleeps = self.limit.saturating_sub(taken) < taken / 2 || taken >= self.limit;
     }
 
-    /// The application, if it does not sleep, completes a piece of whole segments of `mss` bytes, of at most half of the
-    /// largest window that the receiver ever offered, from what there is up to `data_end`; what was not sent of the last
-    /// piece is made whole first. Returns true if there is something to send.
+    /// The application, if it does not sleep, completes a piece of whole segments of `mss` bytes,
+    /// of at most half of the largest window that the receiver ever offered, from what there is up
+    /// to `data_end`; what was not sent of the last piece is made whole first. Returns true if
+    /// there is something to send.
     pub(crate) fn write(&mut self, flight: Flight, data_end: u64, mss: u64, max_window: u64) -> bool {
         let wrote = core::mem::replace(&mut self.mode, Mode::All) != Mode::All;
         if self.sleeps || self.written >= data_end {
@@ -187,7 +190,8 @@ impl SendBuffer {
         self.mode != Mode::Nothing
     }
 
-    /// Whether a burst may leave, and if so whether it may wait for the next ACK; after one alone, none until more is written.
+    /// Whether a burst may leave, and if so whether it may wait for the next ACK; after one alone,
+    /// none until more is written.
     #[inline]
     pub(crate) fn permission(&mut self) -> Permission {
         match self.mode {
@@ -226,7 +230,8 @@ mod tests {
 
     #[test]
     fn the_first_32_segments_take_as_much_memory_as_recorded() {
-        // Linux 6.1.192: ten segments out and 22 to be sent took 54,016 bytes of a buffer of 46,080.
+        // Linux 6.1.192: ten segments out and 22 to be sent took 54,016 bytes of a buffer of
+        // 46,080.
         let mut buffer = SendBuffer::new(1);
         let window = 64_128;
         assert!(buffer.write(flight(0, 0), u64::MAX, MSS, window));

@@ -26,8 +26,8 @@ pub struct SenderStats {
     pub fast_recoveries: u64,
     /// Window reductions on congestion marks.
     pub ecn_reductions: u64,
-    /// Duplicates that the receiver reported (RFC 2883): retransmissions that were not needed, or copies that the
-    /// network made.
+    /// Duplicates that the receiver reported (RFC 2883): retransmissions that were not needed, or
+    /// copies that the network made.
     pub spurious: u64,
     /// Probes for a lost tail (RFC 8985 §7).
     pub tail_loss_probes: u64,

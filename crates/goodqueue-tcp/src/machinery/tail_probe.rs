@@ -5,10 +5,11 @@ use goodqueue::{Duration, Instant};
 use super::{Core, Phase, Purpose};
 use crate::congestion::{CongestionControl, Signal};
 
-/// Least time that a timer waits beyond what it waits for: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
+/// Least time that a timer waits beyond what it waits for: two ticks of a 1 kHz clock (Linux
+/// `TCP_TIMEOUT_MIN`).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
-/// Additional wait of a probe if a single segment is out, since its ACK may be delayed: Linux `TCP_RTO_MIN`, RFC 8985
-/// §7.2 `WCDelAckT`.
+/// Additional wait of a probe if a single segment is out, since its ACK may be delayed: Linux
+/// `TCP_RTO_MIN`, RFC 8985 §7.2 `WCDelAckT`.
 pub(crate) const DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// How long a probe waits (RFC 8985 §7.2). `alone`: a single segment is out.
@@ -17,8 +18,8 @@ pub(crate) fn probe_wait(srtt: Duration, alone: bool) -> Duration {
 }
 
 impl<C: CongestionControl> Core<C> {
-    /// Sets the timer for a probe after `wait`, if one is called for (RFC 8985 §7.2). `afresh`: the timeout counts from
-    /// now. Returns false if not.
+    /// Sets the timer for a probe after `wait`, if one is called for (RFC 8985 §7.2). `afresh`: the
+    /// timeout counts from now. Returns false if not.
     pub(crate) fn schedule_probe(
         &mut self,
         now: Instant,
@@ -44,7 +45,8 @@ impl<C: CongestionControl> Core<C> {
         true
     }
 
-    /// The probe timer ran out (RFC 8985 §7.3). `one_at_a_time`: no probe while the answer to another is awaited.
+    /// The probe timer ran out (RFC 8985 §7.3). `one_at_a_time`: no probe while the answer to
+    /// another is awaited.
     pub(crate) fn probe_tail(&mut self, now: Instant, one_at_a_time: bool) {
         if self.scoreboard.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! Reductions that are taken back when nothing turns out to have been lost: shown by DSACK (RFC 3708), timestamps
-//! (RFC 4015), and after a timeout by F-RTO (RFC 5682).
+//! Reductions that are taken back when nothing turns out to have been lost: shown by DSACK (RFC
+//! 3708), timestamps (RFC 4015), and after a timeout by F-RTO (RFC 5682).
 //!
 //! A stack that undoes reductions owns an [`Undoing`].
 
@@ -19,7 +19,8 @@ pub(crate) struct Undo {
     pub(crate) ssthresh: u64,
     /// SND.UNA at the reduction.
     pub(crate) since: u64,
-    /// Retransmissions made less duplicates reported, once there were any; none left: nothing was lost.
+    /// Retransmissions made less duplicates reported, once there were any; none left: nothing was
+    /// lost.
     pub(crate) retransmissions: Option<u64>,
     /// Neither duplicates nor timestamps tell, since a segment had been sent again before.
     pub(crate) needs_test: bool,
@@ -30,7 +31,8 @@ pub(crate) struct Undo {
 pub(crate) struct Undoing {
     /// F-RTO: nothing since the timeout speaks against its having been spurious.
     pub(crate) timeout_in_doubt: bool,
-    /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682 §3.1 step 2b).
+    /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682
+    /// §3.1 step 2b).
     pub(crate) new_data_first: bool,
     /// The last reduction may yet be taken back.
     pub(crate) undo: Option<Undo>,
@@ -102,8 +104,8 @@ impl Undoing {
         self.undo.is_some_and(|undo| undo.retransmissions == Some(0) && !undo.needs_test)
     }
 
-    /// True if the segment that the ACK answers was sent before any segment was sent again (Eifel, RFC 3522 §3.2), or none
-    /// was.
+    /// True if the segment that the ACK answers was sent before any segment was sent again (Eifel,
+    /// RFC 3522 §3.2), or none was.
     pub(crate) fn answers_original(&self, answered: Option<Instant>) -> bool {
         self.undo.is_some_and(|undo| !undo.needs_test) && {
             let first = self.resent_since;
@@ -130,9 +132,10 @@ impl Undoing {
         }
     }
 
-    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns false if no losses are
-    /// to be looked for, since the ACK shows nothing but reordering. `any_ack_tells`: after a timeout also an ACK that does
-    /// not advance can show that the timeout was wrong.
+    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns
+    /// false if no losses are to be looked for, since the ACK shows nothing but reordering.
+    /// `any_ack_tells`: after a timeout also an ACK that does not advance can show that the timeout
+    /// was wrong.
     #[cold]
     pub(crate) fn end_phase<C: CongestionControl>(
         &mut self,
@@ -178,8 +181,8 @@ impl Undoing {
         true
     }
 
-    /// An ACK after a timeout. F-RTO (RFC 5682 §3.1): the first ACK that advances asks for new data (step 2b); SACKs of
-    /// that data show the loss to be real (step 3a).
+    /// An ACK after a timeout. F-RTO (RFC 5682 §3.1): the first ACK that advances asks for new data
+    /// (step 2b); SACKs of that data show the loss to be real (step 3a).
     fn doubt_timeout<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -205,7 +208,8 @@ impl Undoing {
         }
     }
 
-    /// Whether new data goes before a lost segment (RFC 5682 §3.1 step 2b). Ends the test if no new data may be sent.
+    /// Whether new data goes before a lost segment (RFC 5682 §3.1 step 2b). Ends the test if no new
+    /// data may be sent.
     #[cold]
     pub(crate) fn next_step<C: CongestionControl>(&mut self, core: &Core<C>, pipe: u64) -> NextStep {
         let usable = core.window_edge.saturating_sub(core.snd_nxt);

@@ -9,7 +9,8 @@ impl Scoreboard {
         self.high_sacked.saturating_sub(self.first)
     }
 
-    /// Takes for lost what is not SACKed of the first `count` segments, as far as it begins below `end`.
+    /// Takes for lost what is not SACKed of the first `count` segments, as far as it begins below
+    /// `end`.
     pub(crate) fn mark_first(&mut self, count: u64, end: u64) {
         let end = (self.first + count).min(self.position(end));
         let mut position = self.undecided.max(self.first);
@@ -45,7 +46,8 @@ impl Scoreboard {
         }
     }
 
-    /// Retransmissions are lost when something was SACKed that was sent for the first time after them. Returns whether one is.
+    /// Retransmissions are lost when something was SACKed that was sent for the first time after
+    /// them. Returns whether one is.
     pub(crate) fn detect_passed_resent(&mut self) -> bool {
         let mut found = false;
         while let Some(&(position, sent, next)) = self.resends.front() {
@@ -64,7 +66,8 @@ impl Scoreboard {
         found
     }
 
-    /// The first segment below the highest SACKed one that is neither SACKed nor sent again, lost or not.
+    /// The first segment below the highest SACKed one that is neither SACKed nor sent again, lost
+    /// or not.
     pub(crate) fn first_hole(&mut self) -> Option<(u64, super::Record)> {
         let hole = (self.first..self.high_sacked).find(|&at| self.at(at).marks & (SACKED | RESENT) == 0)?;
         Some((hole, self.unpacked(hole)))

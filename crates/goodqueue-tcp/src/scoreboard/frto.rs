@@ -1,4 +1,5 @@
-//! A timeout that may have been a mistake: the scoreboard's part of F-RTO as Linux had it up to 3.9.
+//! A timeout that may have been a mistake: the scoreboard's part of F-RTO as Linux had it up to
+//! 3.9.
 
 use super::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Scoreboard};
 
@@ -16,13 +17,14 @@ impl Scoreboard {
         self.resend = self.first;
     }
 
-    /// Something beyond the oldest segment was sent more than once, and is not cumulatively acknowledged.
+    /// Something beyond the oldest segment was sent more than once, and is not cumulatively
+    /// acknowledged.
     pub(crate) fn has_resent_beyond_front(&self) -> bool {
         (self.first + 1..self.next).any(|position| self.at(position).is(AMBIGUOUS))
     }
 
-    /// Everything not SACKED is lost, and no retransmission is in the network but, with `keeps_front`, that of the oldest
-    /// segment.
+    /// Everything not SACKED is lost, and no retransmission is in the network but, with
+    /// `keeps_front`, that of the oldest segment.
     pub(crate) fn lose_all(&mut self, keeps_front: bool) {
         self.lost = 0;
         self.resent = 0;

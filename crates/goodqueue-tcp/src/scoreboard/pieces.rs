@@ -1,5 +1,6 @@
-//! In how many pieces of memory the host keeps what is out: a burst is one until something happens to a part of it (Linux
-//! `tcp_fragment`), and what was SACKed is joined with what was SACKed before it (`tcp_shift_skb_data`).
+//! In how many pieces of memory the host keeps what is out: a burst is one until something happens
+//! to a part of it (Linux `tcp_fragment`), and what was SACKed is joined with what was SACKed
+//! before it (`tcp_shift_skb_data`).
 
 use super::{APART, SACKED, Scoreboard};
 
@@ -47,8 +48,8 @@ impl Scoreboard {
         }
     }
 
-    /// The record at `position` is about to be sent again, with those that follow it in its piece, of which `most` may leave
-    /// together. The rest is cut off.
+    /// The record at `position` is about to be sent again, with those that follow it in its piece,
+    /// of which `most` may leave together. The rest is cut off.
     pub(crate) fn cut(&mut self, position: u64, most: u64) {
         let ends = (position + 1..self.next).find(|&next| self.at(next).is(APART)).unwrap_or(self.next);
         if position + most < ends {

@@ -17,9 +17,10 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what was sent before `newest` and has had `wait` to arrive (RFC 8985 §6.2 step 5). Segments that
-    /// were sent once stand in the order of their times, as do the retransmissions in theirs: both are walked from the
-    /// oldest undecided one, so that the cost of an ACK does not depend on the window unless it must wait.
+    /// Marks as lost what was sent before `newest` and has had `wait` to arrive (RFC 8985 §6.2 step
+    /// 5). Segments that were sent once stand in the order of their times, as do the
+    /// retransmissions in theirs: both are walked from the oldest undecided one, so that the cost
+    /// of an ACK does not depend on the window unless it must wait.
     pub(crate) fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
         let mut found = Found::default();
         let end_seq = self.end_seq;

@@ -1,20 +1,22 @@
 //! libutp of May 2010 (utp.cpp, and its program `utp_send`): what it does otherwise than TCP.
 //!
-//! The program looks at its socket when something arrives, and 50 ms later if nothing does; timeouts and what the quota holds back
-//! wait for that. Windows count bytes that are out, lost ones too, until a timeout takes all for lost. What the application writes
-//! waits in a queue behind what is to be sent again. A selective acknowledgement has up to four packets sent again at once, whatever
-//! the window says, each once: the oldest, and of those that it can tell of and does not, all but the last two in
-//! the queue, whether or not anything above them arrived. The next one does so when the oldest packet has changed. Any
-//! acknowledgement renews the timeout.
+//! The program looks at its socket when something arrives, and 50 ms later if nothing does;
+//! timeouts and what the quota holds back wait for that. Windows count bytes that are out, lost
+//! ones too, until a timeout takes all for lost. What the application writes waits in a queue
+//! behind what is to be sent again. A selective acknowledgement has up to four packets sent again
+//! at once, whatever the window says, each once: the oldest, and of those that it can tell of and
+//! does not, all but the last two in the queue, whether or not anything above them arrived. The
+//! next one does so when the oldest packet has changed. Any acknowledgement renews the timeout.
 //!
-//! While the window is less than a packet, and all is acknowledged, a packet is queued and then held back because the queue is not
-//! empty: it leaves with the timeout, half a second later or more, whatever the rate at which the quota grows. A timeout that would
-//! be 30 s or more ends the connection.
+//! While the window is less than a packet, and all is acknowledged, a packet is queued and then
+//! held back because the queue is not empty: it leaves with the timeout, half a second later or
+//! more, whatever the rate at which the quota grows. A timeout that would be 30 s or more ends the
+//! connection.
 //!
 //! # Deviations
 //!
-//! * Neither end sends anything after 29 s of silence (`KEEPALIVE_INTERVAL`); the receiver's repeated ACK could have a packet sent
-//!   again before its timeout.
+//! * Neither end sends anything after 29 s of silence (`KEEPALIVE_INTERVAL`); the receiver's
+//!   repeated ACK could have a packet sent again before its timeout.
 //! * The send buffer holds whatever the window does; that of `utp_send` is 30 kB.
 
 use alloc::collections::VecDeque;
@@ -37,7 +39,8 @@ use crate::stack::{Stack, run_timer};
 const LOOP: Duration = Duration::from_millis(50);
 /// libutp's header, which the quota has to hold in some places.
 const HEADER: u64 = 20;
-/// `send_ack`: its mask has a bit for each of so many packets beyond the one that is missing; `selective_ack` looks at two more.
+/// `send_ack`: its mask has a bit for each of so many packets beyond the one that is missing;
+/// `selective_ack` looks at two more.
 const MASK_BITS: u64 = 30;
 const MASK_LOOKS: u64 = 32;
 /// `DUPLICATE_ACKS_BEFORE_RESEND`.
@@ -164,14 +167,16 @@ impl<C: CongestionControl> Stack<C> for Libutp {
         self.out.pop_front()
     }
 
-    /// A packet that is sent again takes the place of the one before, unless that is taken for lost.
+    /// A packet that is sent again takes the place of the one before, unless that is taken for
+    /// lost.
     fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
         core.scoreboard.resent_in_place(position, now);
     }
 }
 
 impl Libutp {
-    /// Takes off what the ACK tells of: the oldest packets first, then those of the mask from above.
+    /// Takes off what the ACK tells of: the oldest packets first, then those of the mask from
+    /// above.
     fn take_packets<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -300,7 +305,8 @@ impl Libutp {
         ends || end.saturating_sub(core.snd_nxt) > self.queued * core.mss
     }
 
-    /// Sends what waits, the oldest first (`flush_packets`); a part of a packet only if nothing else is out.
+    /// Sends what waits, the oldest first (`flush_packets`); a part of a packet only if nothing
+    /// else is out.
     fn flush<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         loop {
             if let Some((position, record)) = core.scoreboard.next_lost() {
@@ -362,8 +368,9 @@ impl Libutp {
         }
     }
 
-    /// What a window brings in the least round-trip time, in whole milliseconds, is saved, by large windows too, which do not
-    /// spend it. (By mistake a hundredth of a byte for each byte of the window if it is much.)
+    /// What a window brings in the least round-trip time, in whole milliseconds, is saved, by large
+    /// windows too, which do not spend it. (By mistake a hundredth of a byte for each byte of the
+    /// window if it is much.)
     fn fill_quota<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         let passed = ticks(now) - self.filled;
         self.filled = ticks(now);
@@ -376,7 +383,8 @@ impl Libutp {
     }
 }
 
-/// What libutp's selective acknowledgement can tell of: the packets after the one that is missing, as many as its mask has bits.
+/// What libutp's selective acknowledgement can tell of: the packets after the one that is missing,
+/// as many as its mask has bits.
 fn within_mask(segment: &Segment, mss: u64) -> SackBlocks {
     let end_of_mask = segment.ack + (1 + MASK_BITS) * mss;
     let mut told = SackBlocks::NONE;
@@ -388,14 +396,14 @@ fn within_mask(segment: &Segment, mss: u64) -> SackBlocks {
 
 /// Bytes in order beyond which an ACK goes at once (`DELAYED_ACK_BYTE_THRESHOLD`).
 const ENOUGH_BYTES: u64 = 2400;
-/// Milliseconds after which an ACK has waited long enough (`DELAYED_ACK_TIME_THRESHOLD`): usually, with something missing,
-/// and after an old packet.
+/// Milliseconds after which an ACK has waited long enough (`DELAYED_ACK_TIME_THRESHOLD`): usually,
+/// with something missing, and after an old packet.
 const PATIENCE: u64 = 5;
 const PATIENCE_AT_GAPS: u64 = 1;
 const PATIENCE_WITH_OLD: u64 = 50;
 
-/// libutp's receiver. Its program looks when a packet comes, or 50 ms later, and acknowledges then what has waited long
-/// enough.
+/// libutp's receiver. Its program looks when a packet comes, or 50 ms later, and acknowledges then
+/// what has waited long enough.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LibutpReceiver {
     /// When an ACK is due, if the program looks, in milliseconds.

@@ -1,5 +1,5 @@
-//! The sender of Linux 6.x: losses are found by time (RACK-TLP, RFC 8985), the window counts whole segments, and a
-//! reduction is taken back when nothing was lost.
+//! The sender of Linux 6.x: losses are found by time (RACK-TLP, RFC 8985), the window counts whole
+//! segments, and a reduction is taken back when nothing was lost.
 
 use goodqueue::{Duration, Instant};
 
@@ -107,7 +107,8 @@ impl<C: CongestionControl> Stack<C> for Linux {
             self.undoing.remember_window(core);
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         }
-        // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this very timeout.
+        // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this
+        // very timeout.
         let alone = matches!(core.phase, Phase::Open | Phase::Reduction) || !first;
         self.undoing.timeout_in_doubt = core.config.undoes() && alone;
         self.undoing.new_data_first = false;
@@ -274,8 +275,8 @@ impl Linux {
         window.min(core.rtt.srtt().unwrap_or(Duration::ZERO))
     }
 
-    /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark. Returns whether a recovery
-    /// begins.
+    /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark.
+    /// Returns whether a recovery begins.
     fn begin_recovery_or_reduction<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -318,8 +319,8 @@ impl Linux {
         core.enter_recovery();
     }
 
-    /// Sets the timer after an ACK. `awaits_reordered`: it waits for a reordered segment now. `set_timer`: the timer before
-    /// the ACK.
+    /// Sets the timer after an ACK. `awaits_reordered`: it waits for a reordered segment now.
+    /// `set_timer`: the timer before the ACK.
     fn renew_timer<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -399,7 +400,8 @@ impl Linux {
     }
 }
 
-/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment last was.
+/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment
+/// last was.
 fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
     if core.config.rto_rule == RtoRule::LinuxStamps {
         return false;

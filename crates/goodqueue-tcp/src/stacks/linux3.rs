@@ -1,10 +1,11 @@
-//! The sender of Linux 3.2 and 3.14, before RACK: losses are found by forward acknowledgement (FACK), with the timers and
-//! windows that went with it.
+//! The sender of Linux 3.2 and 3.14, before RACK: losses are found by forward acknowledgement
+//! (FACK), with the timers and windows that went with it.
 //!
-//! The kernels differ in their settings: Linux 3.2 halves the rate for marks and tests timeouts by the older F-RTO
-//! (RFC 4138 appendix B; `tcp_enter_frto`, `tcp_process_frto`), in which nothing is taken for lost at first. The oldest
-//! segment goes out again; the first ACK that advances asks for two new segments; the next one decides. With nothing
-//! SACKed beyond what was out, and progress, the timeout was wrong.
+//! The kernels differ in their settings: Linux 3.2 halves the rate for marks and tests timeouts by
+//! the older F-RTO (RFC 4138 appendix B; `tcp_enter_frto`, `tcp_process_frto`), in which nothing is
+//! taken for lost at first. The oldest segment goes out again; the first ACK that advances asks for
+//! two new segments; the next one decides. With nothing SACKed beyond what was out, and progress,
+//! the timeout was wrong.
 
 use goodqueue::{Duration, Instant};
 
@@ -20,14 +21,15 @@ use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::Stack;
 
-/// The window counts as used with this number of segments to spare, and is moderated to as many more than are in flight
-/// (`tcp_max_burst`).
+/// The window counts as used with this number of segments to spare, and is moderated to as many
+/// more than are in flight (`tcp_max_burst`).
 const MAX_BURST: u64 = 3;
 /// No reordering is taken for larger, in segments (`TCP_MAX_REORDERING`).
 const MAX_REORDERING: u64 = 127;
 /// Least time that a probe waits.
 const LEAST_PROBE_WAIT: Duration = Duration::from_millis(10);
-/// F-RTO: segments beyond what is in flight that new data may use after the first ACK that advances.
+/// F-RTO: segments beyond what is in flight that new data may use after the first ACK that
+/// advances.
 const NEW_SEGMENTS: u64 = 2;
 /// F-RTO: the same once the timeout is known to be right, before and after that ACK.
 const AFTER_LOSS: [u64; 2] = [2, 3];
@@ -36,7 +38,8 @@ const AFTER_LOSS: [u64; 2] = [2, 3];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linux3 {
     undoing: Undoing,
-    /// Reordering was seen, so that SACKed segments are counted instead of all below the highest SACK.
+    /// Reordering was seen, so that SACKed segments are counted instead of all below the highest
+    /// SACK.
     reordered: bool,
     /// A reduction by halves still owes a segment.
     odd: bool,
@@ -51,7 +54,8 @@ pub(crate) struct Linux3 {
 struct Test {
     /// An ACK advanced since the timeout, and new data was sent.
     advanced: bool,
-    /// The ACK that decides is to stay below this: SND.NXT at the timeout, or where an earlier recovery was to end.
+    /// The ACK that decides is to stay below this: SND.NXT at the timeout, or where an earlier
+    /// recovery was to end.
     high: u64,
     began: Instant,
 }
@@ -70,7 +74,8 @@ struct Turn {
     was_reducing: bool,
 }
 
-/// How long a probe waits (draft-dukkipati-tcpm-tcp-loss-probe, as in Linux 3.10). `alone`: a single segment is out.
+/// How long a probe waits (draft-dukkipati-tcpm-tcp-loss-probe, as in Linux 3.10). `alone`: a
+/// single segment is out.
 fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     let most =
         if alone { srtt + Duration::from_nanos(srtt.as_nanos() / 2) + DELAYED_ACK } else { LEAST_PROBE_WAIT };
@@ -237,7 +242,8 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.undoing.note_resent(core, now, record);
     }
 
-    /// A probe may help if nothing is SACKed or sent again, and the window or the application forbids to send.
+    /// A probe may help if nothing is SACKed or sent again, and the window or the application
+    /// forbids to send.
     fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
         let is_quiet = core.phase == Phase::Open
             && !core.scoreboard.has_resent()
@@ -306,7 +312,8 @@ impl Linux3 {
         self.undoing.end_phase(core, ack, turn.answered, news, any_ack_tells)
     }
 
-    /// A segment was overtaken by so many others. If there never were as many, that is known from now on.
+    /// A segment was overtaken by so many others. If there never were as many, that is known from
+    /// now on.
     fn note_reordering(&mut self, segments: u64) {
         if segments > self.reordering {
             self.reordering = segments.min(MAX_REORDERING);
@@ -314,7 +321,8 @@ impl Linux3 {
         }
     }
 
-    /// Marks what the SACKs of this ACK show to be lost in a recovery. `looks`: losses are to be looked for.
+    /// Marks what the SACKs of this ACK show to be lost in a recovery. `looks`: losses are to be
+    /// looked for.
     fn detect_forward<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
@@ -345,7 +353,8 @@ impl Linux3 {
         evidence > self.reordering
     }
 
-    /// Marks all but the last three segments below the highest SACK; with `first` the oldest at least.
+    /// Marks all but the last three segments below the highest SACK; with `first` the oldest at
+    /// least.
     fn mark_forward<C: CongestionControl>(&self, core: &mut Core<C>, first: bool) {
         // Segments that a recovery itself sent are looked at in it since Linux 3.7.
         let end = if core.config.rate_halving { core.recovery_point } else { core.snd_nxt };
@@ -409,7 +418,8 @@ impl Linux3 {
         }
     }
 
-    /// The window while a recovery or a reduction lasts, or after an ACK of trouble. `was_plain`: there was none before.
+    /// The window while a recovery or a reduction lasts, or after an ACK of trouble. `was_plain`:
+    /// there was none before.
     fn change_window<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, was_plain: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if core.phase == Phase::Reduction && core.config.rate_halving {
@@ -431,8 +441,8 @@ impl Linux3 {
         }
     }
 
-    /// The timer ran out: reordering is smaller than was thought, and while a retransmission is out only F-RTO can tell that
-    /// the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
+    /// The timer ran out: reordering is smaller than was thought, and while a retransmission is out
+    /// only F-RTO can tell that the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
     fn doubt_reordering<C: CongestionControl>(&mut self, core: &Core<C>) {
         if core.phase == Phase::Open && core.scoreboard.sacked() >= DUP_THRESH * core.mss {
             self.reordering = DUP_THRESH;
@@ -443,8 +453,9 @@ impl Linux3 {
             before.map(|undo| Undo { since: core.snd_una, retransmissions: None, needs_test, ..undo });
     }
 
-    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2, as Linux has it): some of fewer than
-    /// four segments were SACKed, nothing was sent again, and there is nothing else to send.
+    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2, as Linux has
+    /// it): some of fewer than four segments were SACKed, nothing was sent again, and there is
+    /// nothing else to send.
     fn schedule_early_retransmit<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) {
         let out = core.scoreboard.outstanding();
         let called_for = out < 4 * core.mss
@@ -483,7 +494,8 @@ impl Linux3 {
         }
     }
 
-    /// F-RTO: the retransmission timer ran out. `first`: the oldest segment did not time out before.
+    /// F-RTO: the retransmission timer ran out. `first`: the oldest segment did not time out
+    /// before.
     fn begin_test<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
         let tested = self.test.is_some();
         let front_resent = core.scoreboard.is_front_resent();
@@ -575,7 +587,8 @@ impl Linux3 {
     }
 }
 
-/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment last was.
+/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment
+/// last was.
 fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
     if core.config.rto_rule == RtoRule::LinuxStamps {
         return false;

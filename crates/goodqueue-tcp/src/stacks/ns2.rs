@@ -1,10 +1,12 @@
-//! ns-2.35's one-way agents, `Agent/TCP/Sack1` and, without SACK, `Agent/TCP/Newreno`: what they do otherwise than the RFCs.
+//! ns-2.35's one-way agents, `Agent/TCP/Sack1` and, without SACK, `Agent/TCP/Newreno`: what they do
+//! otherwise than the RFCs.
 //!
-//! They count segments. The window is a real number of which the whole part counts. What is in the network during recovery
-//! is a number that each ACK lowers and each transmission raises; whatever is not SACKed below what is counts as lost; the
-//! third duplicate sends one segment and nothing else. A timeout forgets what was SACKed and starts again from the oldest
-//! segment, and every timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the agent's
-//! own.
+//! They count segments. The window is a real number of which the whole part counts. What is in the
+//! network during recovery is a number that each ACK lowers and each transmission raises; whatever
+//! is not SACKed below what is counts as lost; the third duplicate sends one segment and nothing
+//! else. A timeout forgets what was SACKed and starts again from the oldest segment, and every
+//! timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the
+//! agent's own.
 
 use alloc::sync::Arc;
 
@@ -39,7 +41,8 @@ pub(crate) struct Ns2 {
     begins: bool,
     /// No duplicate counts until an ACK of new data comes.
     timed_out: bool,
-    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the oldest.
+    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the
+    /// oldest.
     next: u64,
     /// The segment that is timed: the sequence number after it, and when it was sent.
     timed: Option<(u64, Instant)>,
@@ -67,7 +70,8 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
             core.rtt.sample(core.between_ticks(core.last_sent, now));
             core.rtt.remember();
         } else {
-            // The window begins at one segment and avoids congestion at once; the timeout stays backed off.
+            // The window begins at one segment and avoids congestion at once; the timeout stays
+            // backed off.
             core.cwnd = core.mss;
             core.ssthresh = 2 * core.mss;
         }
@@ -256,8 +260,8 @@ impl Ns2 {
         }
     }
 
-    /// Recovery without SACK: duplicates widen the window by a segment each, a partial ACK narrows it by what it covers
-    /// less one, and sends the next hole (RFC 6582 §3.2).
+    /// Recovery without SACK: duplicates widen the window by a segment each, a partial ACK narrows
+    /// it by what it covers less one, and sends the next hole (RFC 6582 §3.2).
     fn on_ack_in_recovery_without_sack<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -331,8 +335,8 @@ impl Ns2 {
     }
 }
 
-/// ns-2's sinks (tcp-sink.cc): no SACK but of the last three ranges, no FIN, and the SYN/ACK waits for the SYN to come
-/// again.
+/// ns-2's sinks (tcp-sink.cc): no SACK but of the last three ranges, no FIN, and the SYN/ACK waits
+/// for the SYN to come again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ns2Sink;
 
@@ -344,8 +348,8 @@ impl Answer for Ns2Sink {
         intake
     }
 
-    /// The ACK echoes the stamp of the duplicate. The last segment received in order counts as in order when it comes
-    /// again.
+    /// The ACK echoes the stamp of the duplicate. The last segment received in order counts as in
+    /// order when it comes again.
     fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
         intake.ts_recent = segment.ts_val;
         intake.stats.duplicates += 1;

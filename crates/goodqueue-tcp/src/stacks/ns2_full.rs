@@ -1,12 +1,15 @@
-//! ns-2.35's `Agent/TCP/FullTcp/Sack`: what it does otherwise than the RFCs and than ns-2's one-way agents.
+//! ns-2.35's `Agent/TCP/FullTcp/Sack`: what it does otherwise than the RFCs and than ns-2's one-way
+//! agents.
 //!
-//! It is a TCP both ways, after 4.4BSD, that counts bytes. The SYN/ACK is acknowledged before data follows. Three duplicates begin
-//! recovery, in which the bytes in the network are counted: lowered by a segment for each ACK, by two for one that advances. What
-//! lies below something SACKed is sent again once, from where the last recovery stopped looking; there is no limited transmit. The timer
-//! begins anew with the timeout of before the ACK's RTT sample, and any ACK that advances ends the back-off. A timeout forgets
-//! what was SACKed and starts again from the oldest segment, but leaves the count of what is in the network. The last part of what
-//! the application wrote, if it is no full segment, waits until all else is acknowledged (Nagle). An idle time longer than the
-//! unbounded timeout sets the window to the initial one.
+//! It is a TCP both ways, after 4.4BSD, that counts bytes. The SYN/ACK is acknowledged before data
+//! follows. Three duplicates begin recovery, in which the bytes in the network are counted: lowered
+//! by a segment for each ACK, by two for one that advances. What lies below something SACKed is
+//! sent again once, from where the last recovery stopped looking; there is no limited transmit. The
+//! timer begins anew with the timeout of before the ACK's RTT sample, and any ACK that advances
+//! ends the back-off. A timeout forgets what was SACKed and starts again from the oldest segment,
+//! but leaves the count of what is in the network. The last part of what the application wrote, if
+//! it is no full segment, waits until all else is acknowledged (Nagle). An idle time longer than
+//! the unbounded timeout sets the window to the initial one.
 
 use alloc::sync::Arc;
 
@@ -27,7 +30,8 @@ use crate::stack::Stack;
 /// What such an agent remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ns2Full {
-    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the oldest.
+    /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the
+    /// oldest.
     next: u64,
     /// Position from which holes are looked for (`h_seqno_`).
     hole: u64,
@@ -56,7 +60,8 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         scoreboard
     }
 
-    /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window to the timer.
+    /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window
+    /// to the timer.
     #[cold]
     fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
         if core.stats.syn_retransmits > 0 {
@@ -270,8 +275,8 @@ impl Answer for Ns2FullReceiver {
         intake.ack_due = true;
     }
 
-    /// A segment's worth is acknowledged at once, and so is a filled gap and a FIN. Less waits for data the other way, or
-    /// for the timer, which runs out at multiples of its interval.
+    /// A segment's worth is acknowledged at once, and so is a filled gap and a FIN. Less waits for
+    /// data the other way, or for the timer, which runs out at multiples of its interval.
     fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
         let at_once = arrival.filled_gap || segment.len == 0;
         let worth = u64::from(intake.config.payload()) * u64::from(intake.config.delayed_ack.every);

@@ -1,13 +1,15 @@
-//! ns-2.35's `Agent/TCP/Linux`: what it does otherwise than the RFCs, than Linux and than ns-2's other agents.
+//! ns-2.35's `Agent/TCP/Linux`: what it does otherwise than the RFCs, than Linux and than ns-2's
+//! other agents.
 //!
-//! It is a one-way agent that borrows the controllers of Linux 2.6.22 and counts segments. There is no handshake: the SYN is
-//! the first segment of the window, and data follows it at once; if it is lost, the sink SACKs what came, and it is sent again
-//! as any other segment. What is lost is said by its own scoreboard
-//! (`blocks`), which finds lost retransmissions too, so that a recovery can go on with the same window for as long as
-//! anything is lost in it. The window is cut at once; the segments in the network follow it one for two ACKs. Each ACK,
-//! duplicates too, gives an RTT sample from the timestamp it echoes and starts the timer anew without back-off
-//! (`ts_resetRTO_`). The receiver offers no window: `window_`, here the receive window of
-//! the settings, is what the congestion window does not grow beyond.
+//! It is a one-way agent that borrows the controllers of Linux 2.6.22 and counts segments. There is
+//! no handshake: the SYN is the first segment of the window, and data follows it at once; if it is
+//! lost, the sink SACKs what came, and it is sent again as any other segment. What is lost is said
+//! by its own scoreboard (`blocks`), which finds lost retransmissions too, so that a recovery can
+//! go on with the same window for as long as anything is lost in it. The window is cut at once; the
+//! segments in the network follow it one for two ACKs. Each ACK, duplicates too, gives an RTT
+//! sample from the timestamp it echoes and starts the timer anew without back-off (`ts_resetRTO_`).
+//! The receiver offers no window: `window_`, here the receive window of the settings, is what the
+//! congestion window does not grow beyond.
 
 use alloc::sync::Arc;
 
@@ -29,7 +31,8 @@ mod blocks;
 
 use blocks::{Blocks, Shown};
 
-/// Beyond what is in the network the window has so many segments at most when a recovery ends (`tcp_max_burst`).
+/// Beyond what is in the network the window has so many segments at most when a recovery ends
+/// (`tcp_max_burst`).
 const BURST: u64 = 3;
 
 /// What such an agent remembers.
@@ -256,7 +259,8 @@ impl Ns2Linux {
         core.timer = (self.syn || !core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
-    /// The timer runs while nothing is out, too: once it has run out the window is the initial one, be that more or less.
+    /// The timer runs while nothing is out, too: once it has run out the window is the initial one,
+    /// be that more or less.
     fn restart<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         if core.config.idle_restart && now >= self.timer_set + core.rtt.rto() {
             self.timer_set = now;

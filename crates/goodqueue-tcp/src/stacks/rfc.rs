@@ -1,5 +1,5 @@
-//! The sender that the RFCs recommend: losses are found by counting what was SACKed above them (RFC 6675), or without
-//! SACK by duplicate ACKs (RFC 6582).
+//! The sender that the RFCs recommend: losses are found by counting what was SACKed above them (RFC
+//! 6675), or without SACK by duplicate ACKs (RFC 6582).
 
 use goodqueue::Instant;
 
@@ -81,8 +81,8 @@ fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segmen
     core.count_duplicate(news);
 }
 
-/// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without SACK only if the ACK
-/// goes beyond what was sent before the last recovery (RFC 6582 §3.2 step 1).
+/// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without
+/// SACK only if the ACK goes beyond what was sent before the last recovery (RFC 6582 §3.2 step 1).
 fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
     if core.config.sack {
         core.duplicate_acks >= DUP_THRESH || core.scoreboard.is_front_lost()

@@ -70,7 +70,8 @@ fn vegas_grows_by_a_segment_per_round_trip_while_nothing_queues() {
 fn vegas_shrinks_when_more_than_four_segments_stand_in_the_queue() {
     let config = Config { iw: 20, initial_ssthresh: 20 * MSS, ..linux("vegas") };
     let mut pair = bulk("vegas", config);
-    // From the fourth round trip on every segment takes 40 ms longer: 20 segments of 140 ms, 6 of them queued.
+    // From the fourth round trip on every segment takes 40 ms longer: 20 segments of 140 ms, 6 of
+    // them queued.
     pair.data_fates = vec![Fate::Deliver; 62];
     pair.data_fates.extend([Fate::Delay(40); 400]);
     pair.run_until(at(500));
@@ -149,7 +150,8 @@ fn tcp_lp_grows_as_reno_after_its_first_delay() {
     };
     let (reno, lp) = (windows("reno"), windows("tcp_lp"));
     assert!(reno > 20);
-    // Linux takes the first delay of all for a sign of congestion: half of 11, and three round trips without growth.
+    // Linux takes the first delay of all for a sign of congestion: half of 11, and three round
+    // trips without growth.
     assert_eq!((reno, lp), (29, 24));
 }
 

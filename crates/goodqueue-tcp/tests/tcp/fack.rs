@@ -1,4 +1,5 @@
-//! Linux before RACK: losses by forward acknowledgement, and what that kernel's timers and windows did.
+//! Linux before RACK: losses by forward acknowledgement, and what that kernel's timers and windows
+//! did.
 
 use goodqueue::Instant;
 use goodqueue_tcp::Config;
@@ -16,7 +17,8 @@ fn reno(config: Config) -> Pair {
 
 #[test]
 fn one_sack_far_ahead_is_evidence_enough() {
-    // Four are lost: the fifth, SACKed, lies five segments forward, and all but the last three before it are taken for lost.
+    // Four are lost: the fifth, SACKed, lies five segments forward, and all but the last three
+    // before it are taken for lost.
     let mut pair = reno(window_of(20, older("linux314"))).lose(1..=4);
     pair.run_until(at(200));
     assert!(pair.sender.is_in_recovery());
@@ -58,7 +60,8 @@ fn a_retransmission_that_is_lost_is_found_by_what_was_sent_after_it() {
 
 #[test]
 fn reordering_once_seen_ends_forward_acknowledgement() {
-    // The second segment comes when the third to the eighth have: sent again in vain, and the reduction is taken back.
+    // The second segment comes when the third to the eighth have: sent again in vain, and the
+    // reduction is taken back.
     let mut pair = reno(window_of(20, older("linux314")));
     pair.fates.insert((2, 1), Fate::Delay(20));
     for segment in [60, 61, 62] {
@@ -77,8 +80,9 @@ fn reordering_once_seen_ends_forward_acknowledgement() {
 
 #[test]
 fn a_recovery_upon_another_is_not_taken_for_reordering() {
-    // The 22nd is lost while the first is mended, and is itself sent again before that recovery ends; the ACK of the last hole
-    // of the second recovery answers to a retransmission of the first one.
+    // The 22nd is lost while the first is mended, and is itself sent again before that recovery
+    // ends; the ACK of the last hole of the second recovery answers to a retransmission of the
+    // first one.
     let stamped = Config { mss: 1472, timestamps: true, ..linux() };
     for config in [stamped, older("linux314")] {
         for further in 22..=28 {
@@ -93,8 +97,8 @@ fn a_recovery_upon_another_is_not_taken_for_reordering() {
 
 #[test]
 fn linux_3_14_takes_a_timeout_for_spurious_when_what_was_sacked_before_is_acknowledged() {
-    // Segments 1 and 2 of 3 are lost, and the early retransmission of the first, too. The third was SACKed: its cumulative
-    // acknowledgement counts as that of an original.
+    // Segments 1 and 2 of 3 are lost, and the early retransmission of the first, too. The third was
+    // SACKed: its cumulative acknowledgement counts as that of an original.
     let of = |name: &str| {
         let config = Config { early_retransmit: false, ..window_of(3, older(name)) };
         let mut pair = Pair::with(config, config, "reno");
@@ -116,7 +120,8 @@ fn a_probe_comes_in_place_of_a_timeout_that_would_come_before_it() {
     pair.sender.open(Instant::ZERO);
     let mut pair = pair.lose([10]);
     pair.finish();
-    // The ninth is acknowledged at 200 ms; a single segment would be waited for one and a half round trips and 200 ms.
+    // The ninth is acknowledged at 200 ms; a single segment would be waited for one and a half
+    // round trips and 200 ms.
     assert_eq!(pair.times_of(10), [at(100), at(200 + 300)]);
     assert_eq!(pair.sender.stats().timeouts, 0);
 }

@@ -7,7 +7,8 @@ use crate::pair::{Fate, MSS, Pair, at};
 use crate::profiles::window_of;
 use crate::undo::older;
 
-/// Ten segments and those that follow; the timeout is 300 ms after the first ones were sent at 100 ms.
+/// Ten segments and those that follow; the timeout is 300 ms after the first ones were sent at 100
+/// ms.
 fn ten() -> Pair {
     let config: Config = window_of(10, older("linux32"));
     Pair::bulk_with(config, "reno")
@@ -71,7 +72,8 @@ fn a_loss_while_the_rate_is_halved_is_recovered_from_in_proportion() {
 
 #[test]
 fn duplicates_before_the_answer_wait_for_it() {
-    // The first is lost, and the rest are late: their SACKs come before the answer to the retransmission.
+    // The first is lost, and the rest are late: their SACKs come before the answer to the
+    // retransmission.
     let mut pair = late();
     pair.fates.insert((1, 1), Fate::Lose);
     pair.fates.insert((1, 2), Fate::Delay(100));

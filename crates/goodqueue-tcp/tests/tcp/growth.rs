@@ -96,7 +96,8 @@ fn cubic_returns_to_its_plateau() {
         pair.run_until(start + Duration::from_secs(seconds));
         pair.sender.cwnd() as f64 / MSS as f64
     };
-    // W(1 s) = 86.68, W(K = 4.217 s) = 100; the window is an RTT ahead of what it was when last acknowledged
+    // W(1 s) = 86.68, W(K = 4.217 s) = 100; the window is an RTT ahead of what it was when last
+    // acknowledged
     let first = segments_after(1);
     assert!((first - 86.7).abs() < 1.5, "{first}");
     let plateau = segments_after(4);
@@ -106,7 +107,8 @@ fn cubic_returns_to_its_plateau() {
 
 #[test]
 fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
-    // Every n-th packet lost: the window saws between W/2 and W, 3/8 W^2 packets a tooth (Mathis et al. 1997).
+    // Every n-th packet lost: the window saws between W/2 and W, 3/8 W^2 packets a tooth (Mathis et
+    // al. 1997).
     for (period, sack) in [(200, true), (200, false), (1000, true)] {
         let mut pair = Pair::bulk(Config { sack, initial_ssthresh: 20 * MSS, ..quick() });
         pair.data_fates =
@@ -121,10 +123,11 @@ fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
 
 #[test]
 fn cubic_s_average_window_under_periodic_loss_is_that_of_the_rfc_less_fast_convergence() {
-    // RFC 9438 §5.1, equation 6: with one loss in 1 / p segments the window is (C (3 + β) / (4 (1 - β)))^(1/4) · RTT^(3/4) /
-    // p^(3/4) segments in the mean, here 187; a Reno-friendly window (equation 4 of §4.3) would be 122. The equation knows no
-    // fast convergence (§4.7), which may put the plateau at (1 + β) / 2 of the window, from where it comes back by a
-    // fraction of a segment per epoch.
+    // RFC 9438 §5.1, equation 6: with one loss in 1 / p segments the window is (C (3 + β) / (4 (1 -
+    // β)))^(1/4) · RTT^(3/4) / p^(3/4) segments in the mean, here 187; a Reno-friendly window
+    // (equation 4 of §4.3) would be 122. The equation knows no fast convergence (§4.7), which may
+    // put the plateau at (1 + β) / 2 of the window, from where it comes back by a fraction of a
+    // segment per epoch.
     const SEGMENTS: u64 = 10_000;
     let (c, beta, rtt, p) = (0.4_f64, 0.7_f64, 0.1_f64, 1.0 / SEGMENTS as f64);
     let expected = (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75);

@@ -1,7 +1,8 @@
 //! `HyStart++`: what the round-trip time does to slow start.
 //!
-//! The RTT is 100 ms, ten segments leave at 100 ms, twenty (numbers 11 to 30) at 200. Round 1 are the ACKs of the first ten; what is
-//! out when the tenth comes, 28 segments, is round 2; its eighth sample is the ACK of number 18.
+//! The RTT is 100 ms, ten segments leave at 100 ms, twenty (numbers 11 to 30) at 200. Round 1 are
+//! the ACKs of the first ten; what is out when the tenth comes, 28 segments, is round 2; its eighth
+//! sample is the ACK of number 18.
 
 use goodqueue_tcp::{Config, HyStart, Profile};
 
@@ -13,7 +14,8 @@ fn with_hystart() -> Config {
     Config { hystart: HyStart::Rfc9406, ..quick() }
 }
 
-/// The segments from `first` on, as many as `delays` has, come so many milliseconds later; all after them as the last one.
+/// The segments from `first` on, as many as `delays` has, come so many milliseconds later; all
+/// after them as the last one.
 fn later(mut pair: Pair, first: usize, delays: &[u64]) -> Pair {
     // The SYN and the ACK of its answer go before the first segment.
     pair.data_fates = vec![Fate::Deliver; first + 1];
@@ -29,7 +31,8 @@ fn bulk(config: Config) -> Pair {
 
 #[test]
 fn a_rise_of_an_eighth_ends_the_doubling_and_a_smaller_one_does_not() {
-    // An eighth of 100 ms is 12.5 ms. The first eight ACKs of round 2 bring a segment each, the next twelve three in all.
+    // An eighth of 100 ms is 12.5 ms. The first eight ACKs of round 2 bring a segment each, the
+    // next twelve three in all.
     for (rise, window) in [(12, 40), (13, 31)] {
         for name in ["newreno", "reno", "cubic"] {
             let mut pair = later(Pair::bulk_with(with_hystart(), name), 11, &[rise]);
@@ -51,7 +54,8 @@ fn without_it_no_rise_does() {
 
 #[test]
 fn fewer_than_eight_samples_say_nothing() {
-    // With four segments at first round 2 has six samples, and with each round the RTT is what it was in the last.
+    // With four segments at first round 2 has six samples, and with each round the RTT is what it
+    // was in the last.
     for (iw, ends) in [(4, false), (5, true)] {
         let first = usize::try_from(iw).unwrap() + 1;
         let mut pair = later(bulk(Config { iw, ..with_hystart() }), first, &[40]);
@@ -98,7 +102,8 @@ fn a_false_alarm_returns_to_slow_start() {
     let mut pair = later(bulk(with_hystart()), 11, &delays);
     pair.run_until(at(400));
     assert_eq!(pair.sender.cwnd(), 31 * MSS);
-    // The ACKs of numbers 29 to 36 are the eight samples of round 3 that show it: six more at a quarter, then one each.
+    // The ACKs of numbers 29 to 36 are the eight samples of round 3 that show it: six more at a
+    // quarter, then one each.
     pair.run_until(at(500));
     assert_eq!(pair.sender.cwnd(), 31 * MSS + 6 * MSS / 4 + 25 * MSS);
     let before = pair.sender.cwnd();

@@ -1,10 +1,12 @@
-//! libutp as it sends itself: its `utp_send` and `utp_recv` of 27 May 2010, driven through the same network.
+//! libutp as it sends itself: its `utp_send` and `utp_recv` of 27 May 2010, driven through the same
+//! network.
 
 use goodqueue_tcp::{Config, CongestionControl, Profile};
 
 use crate::pair::{Fate, Pair, at, ms};
 
-/// What libutp's own program sent, packet by packet: `5@400` is packet 5 after 400 ms, `5x@400` was lost.
+/// What libutp's own program sent, packet by packet: `5@400` is packet 5 after 400 ms, `5x@400` was
+/// lost.
 const WITH_LOSSES: &str = "0@100 1@250 2x@250 3@250 4@400 5x@400 6x@400 2@550 7@650 8x@650 5@800 6@800 9x@900 10@900 \
     11@900 8@1050 9x@1050 12x@1050 13@1050 14@1200 15@1200 16x@1200 17x@1350 18@1350 19@1350 20x@1500 21@1500 22x@1650 \
     23x@1650 9@2150 12@2250 16@2250 17@2250 20x@2250 22@2350 23@2350 24@2350 25@2500 26@2500 27@2500 28@2500 29@2650 \
@@ -12,7 +14,8 @@ const WITH_LOSSES: &str = "0@100 1@250 2x@250 3@250 4@400 5x@400 6x@400 2@550 7@
     44@2950 45@2950 46@2950 47@2950 48@2950 49@2950 50@3100 51@3100 52@3100 53@3100 54@3100 55@3100 56@3100 57@3100 \
     58@3250 59@3250 20@3750 40@3850 42x@3850 60@3950 61x@4100 62x@4100";
 
-/// The same where each of four packets takes 3 ms longer than the one before, and all from packet 12 on 400 ms: the window falls to ten bytes, and the timeout alone sends.
+/// The same where each of four packets takes 3 ms longer than the one before, and all from packet
+/// 12 on 400 ms: the window falls to ten bytes, and the timeout alone sends.
 const WITH_DELAY: &str = "0@100 1@253 2@253 3@253 4@359 5@359 6@359 7@362 8@465 9@465 10@465 11@465 12@465 13@468 9@568 10@568 14@568 \
     15@574 16@574 17@574 18@974 19@974 20@974 15@1077 16@1077 18@1077 21@1083 22@1083 23@1083 24@2742 25@4448 \
     26@6157 27@7807 28@9460";

@@ -1,4 +1,5 @@
-//! What Linux's ends do that others see: segments in bursts, ACKs that are not delayed, windows that grow, coarse timers.
+//! What Linux's ends do that others see: segments in bursts, ACKs that are not delayed, windows
+//! that grow, coarse timers.
 
 use goodqueue::{Duration, Instant};
 use goodqueue_tcp::{Config, Flags, Segment, Timers};
@@ -37,7 +38,8 @@ fn the_last_segment_that_the_application_wrote_is_pushed() {
 
 #[test]
 fn what_is_left_of_the_window_waits_for_the_next_ack() {
-    // Eleven segments: five bursts of two leave; as the first ACK will come soon, the eleventh waits for it.
+    // Eleven segments: five bursts of two leave; as the first ACK will come soon, the eleventh
+    // waits for it.
     let config =
         Config { delayed_ack: Config::default().delayed_ack, quick_acks: 0, ..window_of(11, linux()) };
     let mut pair = Pair::bulk(config);
@@ -154,7 +156,8 @@ fn pauses_between_segments_count_in_ticks_of_the_kernels_clock() {
     assert_eq!(receiver.next_event(), Some(at(1081)), "a pause of 30 ticks: half of 40, and 30");
     receiver.on_segment(micros(1_030_050), &data(2));
     assert!(receiver.poll_transmit(micros(1_030_050)).is_some());
-    // Half of 50 and half of 40, then 29.9 ms in which 29 ticks began: half of 45, rounded down, and 29.
+    // Half of 50 and half of 40, then 29.9 ms in which 29 ticks began: half of 45, rounded down,
+    // and 29.
     receiver.on_segment(micros(1_059_950), &data(3));
     assert_eq!(receiver.next_event(), Some(at(1111)));
 }

@@ -35,7 +35,8 @@ fn micros(millis: u64, micros: u64) -> Instant {
     at(millis) + Duration::from_micros(micros)
 }
 
-/// Three duplicates that are never delayed, of a gap after `first` segments, in the millisecond 100.
+/// Three duplicates that are never delayed, of a gap after `first` segments, in the
+/// millisecond 100.
 fn three_duplicates(receiver: &mut Receiver, first: u64) {
     for number in first + 1..=first + 3 {
         assert!(take(receiver, at(100), &data(number)).is_some());
@@ -85,7 +86,8 @@ fn a_third_range_makes_waiting_sacks_go_and_waits_itself() {
 
 #[test]
 fn pauses_are_those_of_data_in_order() {
-    // A gap was open for longer than a timeout: what fills it makes ACKs quick, whatever came out of order meanwhile.
+    // A gap was open for longer than a timeout: what fills it makes ACKs quick, whatever came out
+    // of order meanwhile.
     for (filled, quick) in [(250, false), (480, true)] {
         let mut receiver = receiver(Config { quick_acks: 16, ..calm() });
         for number in 0..20 {
@@ -97,7 +99,8 @@ fn pauses_are_those_of_data_in_order() {
         while receiver.poll_transmit(at(filled - 1)).is_some() {}
         assert!(take(&mut receiver, at(filled), &data(20)).is_some());
         let answers = (26..40).filter(|&number| take(&mut receiver, at(filled), &data(number)).is_some());
-        // The first of three duplicates was the ACK of what filled the gap: nothing was read then, and less than offered is free.
+        // The first of three duplicates was the ACK of what filled the gap: nothing was read then,
+        // and less than offered is free.
         assert_eq!(answers.count(), if quick { 14 } else { 2 });
     }
 }

@@ -1,4 +1,5 @@
-//! What the sender's own host drops as it is sent: Linux hears of it at once, and offers again what was refused.
+//! What the sender's own host drops as it is sent: Linux hears of it at once, and offers again what
+//! was refused.
 
 use goodqueue::Instant;
 use goodqueue_tcp::Config;

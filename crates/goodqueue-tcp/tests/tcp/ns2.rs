@@ -9,7 +9,8 @@ fn agent(name: &str) -> Config {
     Profile::by_name(name).expect("listed").settings
 }
 
-/// An ACK for each segment, a window of so many segments that does not grow much, and no timer for a while.
+/// An ACK for each segment, a window of so many segments that does not grow much, and no timer for
+/// a while.
 fn window_of(segments: u32, name: &str) -> Config {
     Config {
         iw: segments,
@@ -81,7 +82,8 @@ fn a_round_trip_lasts_as_many_ticks_as_begin_in_it_by_the_clock_of_the_agent() {
 
 #[test]
 fn the_third_duplicate_sends_the_oldest_segment_and_no_other_even_if_there_is_room() {
-    // Eight of a window of twenty: five are in the network when the third duplicate halves it to ten.
+    // Eight of a window of twenty: five are in the network when the third duplicate halves it to
+    // ten.
     let config = window_of(20, "ns2_sack1");
     let mut pair = Pair::with(config, config, "newreno_ns2");
     pair.sender.write(8 * MSS);
@@ -191,8 +193,8 @@ fn its_window_follows_the_threshold_one_segment_for_two_acks() {
     pair.run_until(at(110));
     assert!(pair.sender.is_in_recovery());
     assert_eq!(pair.sender.cwnd(), pair.sender.ssthresh());
-    // A segment for each of the eleven ACKs before the loss is found, and one more as the window grows by one; then one for
-    // every other of the eight, the lost one first.
+    // A segment for each of the eleven ACKs before the loss is found, and one more as the window
+    // grows by one; then one for every other of the eight, the lost one first.
     let answers = pair.data.iter().filter(|(when, _)| *when == at(100)).count();
     assert_eq!(answers, 12 + 4);
 }

@@ -16,7 +16,8 @@ pub(crate) enum Fate {
     Lose,
     Mark,
     Copy,
-    /// The sender's own host has no room for it, and says so; or takes it and drops it, and says so.
+    /// The sender's own host has no room for it, and says so; or takes it and drops it, and says
+    /// so.
     Refuse,
     DropAtHost,
     /// Later than it should, by so many milliseconds.
@@ -36,11 +37,13 @@ pub(crate) struct Pair {
     /// Everything that each end sent, and when.
     pub(crate) data: Vec<(Instant, Segment)>,
     pub(crate) acks: Vec<(Instant, Segment)>,
-    /// What the sender's host refused, and when; it is not in `data`, nor does it count as a transmission.
+    /// What the sender's host refused, and when; it is not in `data`, nor does it count as a
+    /// transmission.
     pub(crate) refused: Vec<(Instant, Segment)>,
     /// The sender's host refuses everything until then.
     pub(crate) refuses_until: Instant,
-    /// Fates of transmissions of the n-th full segment: (n from 1, which transmission from 1). The SYN is number 0.
+    /// Fates of transmissions of the n-th full segment: (n from 1, which transmission from 1). The
+    /// SYN is number 0.
     pub(crate) fates: BTreeMap<(u64, u32), Fate>,
     /// Fates by order on the wire, for what `fates` does not name.
     pub(crate) data_fates: Vec<Fate>,

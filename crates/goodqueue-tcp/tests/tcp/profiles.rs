@@ -11,7 +11,8 @@ pub(crate) fn settings(name: &str) -> Config {
     Profile::by_name(name).expect("listed").settings
 }
 
-/// Linux's settings, with segments of 1460 bytes, an ACK for each and exact timers, to count easily.
+/// Linux's settings, with segments of 1460 bytes, an ACK for each and exact timers, to count
+/// easily.
 pub(crate) fn linux() -> Config {
     Config {
         delayed_ack: quick().delayed_ack,
@@ -52,7 +53,8 @@ fn linux_probes_a_lost_tail_after_two_round_trips() {
     let finished = pair.finish();
     let stats = pair.sender.stats();
     assert_eq!((stats.timeouts, stats.tail_loss_probes), (0, 1));
-    // the ninth is acknowledged at 200 ms; then two round trips and two ticks, and as one segment is out, 200 ms more
+    // the ninth is acknowledged at 200 ms; then two round trips and two ticks, and as one segment
+    // is out, 200 ms more
     assert_eq!(pair.times_of(10), [at(100), at(500)]);
     assert_eq!(finished, at(600));
 }

@@ -30,8 +30,8 @@ fn one_loss_in_a_window_of_twenty_costs_one_retransmission_and_half_or_three_ten
     }
 }
 
-/// The ACKs of a window wait behind another flow's data on their way back. The retransmission leaves 80 ms after the last ACK of
-/// new data and is answered 180 ms after it.
+/// The ACKs of a window wait behind another flow's data on their way back. The retransmission
+/// leaves 80 ms after the last ACK of new data and is answered 180 ms after it.
 #[test]
 fn duplicates_that_come_late_do_not_leave_the_retransmission_too_little_time() {
     for (rearm_in_recovery, sent, timeouts) in [(true, 2, 0), (false, 3, 1)] {
@@ -96,7 +96,8 @@ fn limited_transmit_keeps_a_small_window_out_of_the_timeout() {
             assert_eq!(pair.sender.stats().timeouts, timeouts, "sack {sack}, limited {limited_transmit}");
             assert_eq!(pair.sender.stats().retransmits, 1);
             if limited_transmit {
-                // two new segments on the first two duplicates, and flight without them: 3/2 is below the least, 2
+                // two new segments on the first two duplicates, and flight without them: 3/2 is
+                // below the least, 2
                 assert_eq!(pair.times_of(4), [at(200)]);
                 assert_eq!(pair.times_of(5), [at(200)]);
                 assert_eq!(pair.sender.ssthresh(), 2 * MSS);
@@ -169,7 +170,8 @@ fn proportional_rate_reduction_sends_one_for_two_acks_when_the_window_halves() {
         sender.on_segment(at(200), &ack(0, &[(2, top + 1)]));
         sent.push(drain(&mut sender, at(200)).len());
     }
-    // two by limited transmit, the retransmission, one for each two ACKs until pipe is ssthresh, then one for one
+    // two by limited transmit, the retransmission, one for each two ACKs until pipe is ssthresh,
+    // then one for one
     assert_eq!(sent, [1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
     assert_eq!(sender.pipe(), 10 * MSS);
     sender.on_segment(at(300), &ack(22, &[]));
@@ -180,7 +182,8 @@ fn proportional_rate_reduction_sends_one_for_two_acks_when_the_window_halves() {
 #[test]
 fn proportional_rate_reduction_does_not_burst_after_many_losses() {
     let mut sender = full_window(20, quick());
-    // 1 to 15 are lost: pipe falls below ssthresh at once; each ACK sends what it delivered, no more
+    // 1 to 15 are lost: pipe falls below ssthresh at once; each ACK sends what it delivered, no
+    // more
     let mut sent = Vec::new();
     for top in 16..=20 {
         sender.on_segment(at(200), &ack(0, &[(16, top + 1)]));

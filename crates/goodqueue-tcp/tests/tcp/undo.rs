@@ -1,4 +1,5 @@
-//! Reductions that were wrong are taken back: by timestamps (RFC 3522, RFC 4015), by F-RTO (RFC 5682), by DSACK (RFC 3708).
+//! Reductions that were wrong are taken back: by timestamps (RFC 3522, RFC 4015), by F-RTO (RFC
+//! 5682), by DSACK (RFC 3708).
 
 use goodqueue_tcp::config::{BufferTuning, SendTuning};
 use goodqueue_tcp::{Config, Flags, Timers};
@@ -13,7 +14,8 @@ fn stamped() -> Config {
     Config { mss: 1472, timestamps: true, ..linux() }
 }
 
-/// The first window of ten, and what is sent of it again, is on its way for so much longer; nothing is lost.
+/// The first window of ten, and what is sent of it again, is on its way for so much longer; nothing
+/// is lost.
 fn held_up(config: Config, by: u64) -> Pair {
     let mut pair = Pair::bulk(config);
     for transmission in 1..=4 {
@@ -121,7 +123,8 @@ fn with_nothing_new_to_send_what_was_lost_goes_at_once() {
 
 #[test]
 fn a_hole_filled_by_what_came_late_ends_recovery_as_if_there_had_been_none() {
-    // The second comes 60 ms late: the others show it lost, and it is sent again; what the ACK answers tells better.
+    // The second comes 60 ms late: the others show it lost, and it is sent again; what the ACK
+    // answers tells better.
     let mut pair = Pair::bulk(window_of(20, stamped()));
     pair.fates.insert((2, 1), Fate::Delay(60));
     pair.run_until(at(600));
@@ -153,7 +156,8 @@ fn a_mark_is_never_undone() {
     assert!(pair.data.iter().any(|(_, data)| data.flags.contains(Flags::CWR)));
 }
 
-/// An older Linux, likewise; neither its send buffer nor the first window that Linux 3.2 announces limits what leaves.
+/// An older Linux, likewise; neither its send buffer nor the first window that Linux 3.2 announces
+/// limits what leaves.
 pub(crate) fn older(name: &str) -> Config {
     let settings = settings(name);
     let buffer_tuning = match settings.buffer_tuning {
@@ -178,7 +182,8 @@ fn linux_3_14_undoes_a_timeout_whole() {
 fn in_linux_3_14_only_what_was_sent_once_undoes_a_second_timeout() {
     let mut pair = held_up(older("linux314"), 1600);
     pair.run_while(|pair| pair.sender.bytes_acked() == 0);
-    // The ACK answers the first transmission of what was sent three times: timestamps are not asked.
+    // The ACK answers the first transmission of what was sent three times: timestamps are not
+    // asked.
     assert_eq!((pair.sender.stats().timeouts, pair.sender.stats().undone), (2, 0));
     assert_eq!(pair.sender.bytes_acked(), MSS);
     pair.run_until(at(1800));
@@ -188,7 +193,8 @@ fn in_linux_3_14_only_what_was_sent_once_undoes_a_second_timeout() {
 
 #[test]
 fn linux_3_14_doubts_a_timeout_that_follows_another_after_progress() {
-    // The first window is lost; of what is new then and what goes again all is late, so that the second timeout is a mistake.
+    // The first window is lost; of what is new then and what goes again all is late, so that the
+    // second timeout is a mistake.
     let of = |config: Config| {
         let mut pair = Pair::bulk(window_of(10, config)).lose(1..=10);
         for segment in 2..=40 {

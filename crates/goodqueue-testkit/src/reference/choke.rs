@@ -15,7 +15,8 @@ pub struct Choke {
 }
 
 impl Choke {
-    /// Arrival of a packet of `flow`; `draw` gives a number in 0..1. The packets dropped, the arriving one first.
+    /// Arrival of a packet of `flow`; `draw` gives a number in 0..1. The packets dropped, the
+    /// arriving one first.
     pub fn enqueue(&mut self, now: u64, flow: u32, item: Item, mut draw: impl FnMut() -> f64) -> Vec<u64> {
         self.red.average(now);
         if !self.red.is_below_min() {

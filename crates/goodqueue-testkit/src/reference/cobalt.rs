@@ -1,7 +1,8 @@
-//! COBALT as "Piece of CAKE" (2018) and tc-cake(8) describe it: CoDel's law with a count that decays, and BLUE beside it.
+//! COBALT as "Piece of CAKE" (2018) and tc-cake(8) describe it: CoDel's law with a count that
+//! decays, and BLUE beside it.
 //!
-//! The inverse root is the one of the code, a fraction of 2^32: four Newton steps from the root before for small counts,
-//! one for others. Everything else is in real numbers.
+//! The inverse root is the one of the code, a fraction of 2^32: four Newton steps from the root
+//! before for small counts, one for others. Everything else is in real numbers.
 
 use super::Item;
 

@@ -1,4 +1,5 @@
-//! CoDel in the pseudo-code of RFC 8289 §5.6, of the 2012 article, and of ns-2 in May 2012, with real square roots.
+//! CoDel in the pseudo-code of RFC 8289 §5.6, of the 2012 article, and of ns-2 in May 2012, with
+//! real square roots.
 
 use super::{Item, bytes};
 
@@ -9,7 +10,8 @@ pub enum Author {
     Rfc8289,
     /// Nichols & Jacobson 2012: recalls all but one; "not more than the largest packet seen left".
     Cacm2012,
-    /// Nichols' ns-2 code of May 2012: recalls all but two, and waits less before dropping again soon.
+    /// Nichols' ns-2 code of May 2012: recalls all but two, and waits less before dropping again
+    /// soon.
     Ns2,
 }
 
@@ -26,7 +28,8 @@ pub struct Law {
     pub largest: f64,
     /// ns-2 codel.cc, but not sfqcodel.cc: a recalled count above 126 is scaled instead.
     pub scales_large_counts: bool,
-    /// ns-2 sfqcodel.cc, but not codel.cc: a drop that empties the queue leaves the time since which it is above target.
+    /// ns-2 sfqcodel.cc, but not codel.cc: a drop that empties the queue leaves the time since
+    /// which it is above target.
     pub keeps_first_above: bool,
     first_above: Option<u64>,
     drop_next: u64,
@@ -63,7 +66,8 @@ impl Law {
         self
     }
 
-    /// The packets dropped from `queue`, and the one sent; `beside` bytes are queued elsewhere and count as left.
+    /// The packets dropped from `queue`, and the one sent; `beside` bytes are queued elsewhere and
+    /// count as left.
     pub fn dequeue(&mut self, now: u64, queue: &mut Vec<Item>, beside: f64) -> (Vec<u64>, Option<Item>) {
         let mut dropped = Vec::new();
         let (mut head, mut ok_to_drop) = self.do_dequeue(now, queue, beside);

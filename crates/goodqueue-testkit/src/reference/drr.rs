@@ -1,4 +1,5 @@
-//! Deficit round robin in the words of Shreedhar & Varghese 1995, with the deficit of a new flow at one quantum as in Linux.
+//! Deficit round robin in the words of Shreedhar & Varghese 1995, with the deficit of a new flow at
+//! one quantum as in Linux.
 
 use super::Item;
 

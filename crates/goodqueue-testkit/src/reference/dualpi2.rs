@@ -1,4 +1,5 @@
-//! DualPI2 in the words of RFC 9332 appendix A, in seconds and real numbers; the two queues are weighted by credit.
+//! DualPI2 in the words of RFC 9332 appendix A, in seconds and real numbers; the two queues are
+//! weighted by credit.
 
 use super::{Item, bytes};
 

@@ -1,5 +1,5 @@
-//! The token arithmetic of HTB for one leaf below a chain of classes, after tc-htb(8): a class may send while it has tokens,
-//! and borrow from the one above while it has tokens at its ceiling.
+//! The token arithmetic of HTB for one leaf below a chain of classes, after tc-htb(8): a class may
+//! send while it has tokens, and borrow from the one above while it has tokens at its ceiling.
 
 use super::Item;
 

@@ -1,5 +1,5 @@
-//! PIE in the words of draft-pan-aqm-pie-00 (2013), in seconds and real numbers: three levels of steps, a delay estimated from
-//! the departure rate, each arrival dropped independently.
+//! PIE in the words of draft-pan-aqm-pie-00 (2013), in seconds and real numbers: three levels of
+//! steps, a delay estimated from the departure rate, each arrival dropped independently.
 
 use super::{Item, bytes};
 

@@ -1,4 +1,5 @@
-//! RED in the words of Floyd and Jacobson 1993, counted in packets, and its adaptation of 2001 (Floyd, Gummadi and Shenker).
+//! RED in the words of Floyd and Jacobson 1993, counted in packets, and its adaptation of 2001
+//! (Floyd, Gummadi and Shenker).
 
 use super::Item;
 
@@ -54,7 +55,8 @@ impl Red {
         }
     }
 
-    /// Every half second the probability moves towards where the average is in the middle fifth between the thresholds.
+    /// Every half second the probability moves towards where the average is in the middle fifth
+    /// between the thresholds.
     fn adapt(&mut self, now: u64) {
         while let Some(at) = self.look_at.filter(|&at| at <= now) {
             let span = self.max - self.min;

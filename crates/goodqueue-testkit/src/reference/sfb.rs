@@ -1,5 +1,6 @@
-//! Stochastic fair BLUE in the words of Feng et al. 2001, with the numbers of Linux: eight levels of sixteen bins, signals
-//! in 65535ths, a penalty box for those whose bins are full at every level.
+//! Stochastic fair BLUE in the words of Feng et al. 2001, with the numbers of Linux: eight levels
+//! of sixteen bins, signals in 65535ths, a penalty box for those whose bins are full at every
+//! level.
 
 use super::Item;
 
@@ -42,7 +43,8 @@ impl Sfb {
         }
     }
 
-    /// Arrival of a packet whose flow has this hash; `random` gives a number from 0 to 65535. True if it is dropped.
+    /// Arrival of a packet whose flow has this hash; `random` gives a number from 0 to 65535. True
+    /// if it is dropped.
     pub fn enqueue(&mut self, now: u64, hash: u32, item: Item, random: impl FnOnce() -> u32) -> bool {
         if self.queue.len() >= self.limit {
             return true;
@@ -74,7 +76,8 @@ impl Sfb {
         drop
     }
 
-    /// So many a second pass, and no credit for more than a burst; the box is only filled up once it is empty.
+    /// So many a second pass, and no credit for more than a burst; the box is only filled up once
+    /// it is empty.
     fn is_punished(&mut self, now: u64) -> bool {
         if self.tokens == 0.0 {
             let millis = now / 1_000_000;

@@ -58,7 +58,8 @@ impl Sfq {
             return Vec::new();
         }
         let longest = self.round.iter().map(|flow| flow.queue.len()).max().unwrap_or(0);
-        // Among flows of one packet each the next in turn loses, else the one that got this long last.
+        // Among flows of one packet each the next in turn loses, else the one that got this long
+        // last.
         let victim = if longest == 1 {
             0
         } else {

@@ -8,8 +8,9 @@ use crate::qdisc::{DropReason, Drops};
 use crate::random::Random;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
-    /// An ACK at the end of a queue makes older ones of its connection superfluous: one of them goes, the oldest that may
-    /// be spared. Two such are needed, unless the filter is aggressive and nothing stands between. Its bytes; 0: none goes.
+    /// An ACK at the end of a queue makes older ones of its connection superfluous: one of them
+    /// goes, the oldest that may be spared. Two such are needed, unless the filter is aggressive
+    /// and nothing stands between. Its bytes; 0: none goes.
     #[inline(never)]
     pub(super) fn filter_acks(&mut self, tin: usize, index: u32, drops: &mut impl Drops<P>) -> u32 {
         self.drop_superfluous(tin, index, drops).unwrap_or(0)

@@ -10,7 +10,8 @@ pub(super) struct Estimate {
     pub(super) last: Instant,
     /// Moving average of the time between two packets, in nanoseconds.
     interval: u64,
-    /// Bytes that came since `window_begin`: a window ends with the first packet that comes later than usual.
+    /// Bytes that came since `window_begin`: a window ends with the first packet that comes later
+    /// than usual.
     window_bytes: u64,
     window_begin: Instant,
     /// Moving average of the windows' rates that rises fast, in bytes per second.

@@ -83,7 +83,8 @@ impl Classes {
         }
     }
 
-    /// The tin that the class numbered `class`, from 1, stands for: with bulk traffic before the rest.
+    /// The tin that the class numbered `class`, from 1, stands for: with bulk traffic before the
+    /// rest.
     pub(super) fn of_class(self, class: u32) -> Option<usize> {
         let tins = match self {
             Self::BestEffort => return None,
@@ -369,20 +370,21 @@ setters! {
     with_ack_filter(flag) = "ack-filter";
     /// Sets `ack-filter-aggressive`: drop ACKs that one later one makes superfluous. Default: off.
     with_ack_filter_aggressive(flag) = "ack-filter-aggressive";
-    /// Sets `ingress`: charge dropped packets to the shaper: they came over the link. Default: egress.
+    /// Sets `ingress`: charge dropped packets to the shaper: they came over the link. Default:
+    /// egress.
     with_ingress(flag);
-    /// Sets `memlimit`: bytes of memory that all queues together hold. Default: 4 x bandwidth x rtt,
-    /// 4mb at least. Range: 1 to 4294967295.
+    /// Sets `memlimit`: bytes of memory that all queues together hold. Default: 4 x bandwidth x
+    /// rtt, 4mb at least. Range: 1 to 4294967295.
     with_memlimit(bytes);
     /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
     /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
     /// Range: 1 to 1073741824.
     with_truesize(bytes);
-    /// Sets `autorate-ingress`: set `bandwidth` to fifteen sixteenths of the rate at which packets come
-    /// at most. Default: off.
+    /// Sets `autorate-ingress`: set `bandwidth` to fifteen sixteenths of the rate at which packets
+    /// come at most. Default: off.
     with_autorate_ingress(flag) = "autorate-ingress";
-    /// Sets `fwmark`: bits of a packet's mark that choose its tin, from 1; 0 bits there, and the DSCP
-    /// does. Default: 0. Range: 0 to 4294967295.
+    /// Sets `fwmark`: bits of a packet's mark that choose its tin, from 1; 0 bits there, and the
+    /// DSCP does. Default: 0. Range: 0 to 4294967295.
     with_fwmark(integer);
     /// Sets `wash`: clear the DSCP of each packet once its tin is chosen. Default: nowash.
     with_wash(flag);

@@ -5,7 +5,8 @@ use alloc::boxed::Box;
 use super::config::Isolation;
 use super::tin::{QUEUES, QUEUES_32, Set, Tin, for_each_queue};
 
-/// Who has the queues and the entries for hosts of a tin. What may be used for one tag lies side by side: a set.
+/// Who has the queues and the entries for hosts of a tin. What may be used for one tag lies side by
+/// side: a set.
 #[derive(Clone, Debug)]
 pub(super) struct Hash {
     /// The flow that each queue is reserved for.
@@ -33,7 +34,8 @@ impl Hosts {
         Self { tags: for_each_queue(&[0; WAYS]), bulk: for_each_queue(&[0; WAYS]), crowded: 0 }
     }
 
-    /// The entry for a host with this tag: its own, else one without bulk flows, else the one where it belongs.
+    /// The entry for a host with this tag: its own, else one without bulk flows, else the one where
+    /// it belongs.
     #[inline]
     fn entry_of(&mut self, tag: u32) -> u16 {
         let (set, place) = home_of(tag);
@@ -91,8 +93,9 @@ impl Hash {
 }
 
 impl Tin {
-    /// The queue for a flow with this tag: the one reserved for it, else an unused one of its set, else, as a collision,
-    /// the one where it belongs. Its `hosts` are asked for if the queue is new to them.
+    /// The queue for a flow with this tag: the one reserved for it, else an unused one of its set,
+    /// else, as a collision, the one where it belongs. Its `hosts` are asked for if the queue is
+    /// new to them.
     #[inline]
     pub(super) fn queue_of(
         &mut self,

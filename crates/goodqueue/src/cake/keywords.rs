@@ -1,4 +1,5 @@
-//! The words that tc-cake(8) has for common links and distances. Each stands for settings that could be written out.
+//! The words that tc-cake(8) has for common links and distances. Each stands for settings that
+//! could be written out.
 
 use crate::config::{Keyword, Value};
 use crate::time::Duration;

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use super::tin::QUEUES_32;
 use super::{MOST_TINS, number};
 
-/// A heap of queues by what they hold, kept up to date for a while after an overflow. As in Linux, an entry that became
-/// smaller does not sink as far as it should, so that the first is not always the longest queue.
+/// A heap of queues by what they hold, kept up to date for a while after an overflow. As in Linux,
+/// an entry that became smaller does not sink as far as it should, so that the first is not always
+/// the longest queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
     /// The queues, the first of which loses; empty before the first overflow.
@@ -36,8 +37,8 @@ impl Heap {
         }
     }
 
-    /// The queue that is to lose a packet. `backlogs` are what the queues hold, tin by tin; they are looked at only if the
-    /// heap is not up to date.
+    /// The queue that is to lose a packet. `backlogs` are what the queues hold, tin by tin; they
+    /// are looked at only if the heap is not up to date.
     pub(super) fn first(&mut self, backlogs: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
             self.build(backlogs);
@@ -97,8 +98,9 @@ impl Heap {
         self.places.get(queue as usize).copied().map_or(0, usize::from)
     }
 
-    /// Puts the larger of the two below a place there, if it is larger than what stands there. Further down Linux compares with
-    /// the one that went up, not with the one that came down, which most often ends it.
+    /// Puts the larger of the two below a place there, if it is larger than what stands there.
+    /// Further down Linux compares with the one that went up, not with the one that came down,
+    /// which most often ends it.
     fn sink(&mut self, place: usize) {
         let (mut place, mut largest, mut most) = (place, place, self.held_at(place));
         loop {

@@ -9,7 +9,8 @@ use crate::time::{Duration, Instant};
 pub(super) struct Shaper {
     pub(super) pace: Pace,
     pub(super) time_next: Instant,
-    /// As `time_next`, but at two thirds of the rate: it lets go what the tins have delayed for too long.
+    /// As `time_next`, but at two thirds of the rate: it lets go what the tins have delayed for too
+    /// long.
     failsafe_next: Instant,
 }
 
@@ -20,7 +21,8 @@ impl Shaper {
         self.pace.scaled > 0
     }
 
-    /// When the next packet may go, if that is later than `now`: also after a rate that is no more, as in Linux.
+    /// When the next packet may go, if that is later than `now`: also after a rate that is no more,
+    /// as in Linux.
     #[inline]
     pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
         let next = self.time_next.min(self.failsafe_next);
@@ -36,7 +38,8 @@ impl Shaper {
         self.time_next > now && self.failsafe_next > now
     }
 
-    /// A packet of so many `bytes` on the link goes, or is dropped but to be paid for; `tin` is that of its tin.
+    /// A packet of so many `bytes` on the link goes, or is dropped but to be paid for; `tin` is
+    /// that of its tin.
     #[inline]
     pub(super) fn charge(&mut self, tin: &mut Self, now: Instant, bytes: u32, dropped: bool) {
         if self.is_on() {
@@ -66,7 +69,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// `rate` in bytes per second, taken as 64 at least so that a link never stops for good; 0: no pace.
+    /// `rate` in bytes per second, taken as 64 at least so that a link never stops for good; 0: no
+    /// pace.
     pub(super) fn of(rate: u64) -> Self {
         if rate == 0 {
             return Self::default();

@@ -136,7 +136,8 @@ fn voice_bulk_and_the_rest_share_as_diffserv4_says() {
     let class = |flow, dscp| Frame { dscp, ..Frame::of(flow) };
     let sent =
         serve(&mut queue, &[class(1, 0), class(2, 8), class(3, 38), class(4, 46)], Duration::from_secs(10));
-    // All tins overloaded: voice has a quarter, video a half, bulk a sixteenth; best effort what is left.
+    // All tins overloaded: voice has a quarter, video a half, bulk a sixteenth; best effort what is
+    // left.
     let share = |index: usize| sent[index] * 100 / 20_000_000;
     assert!((24..=26).contains(&share(3)), "{sent:?}");
     assert!((48..=51).contains(&share(2)), "{sent:?}");

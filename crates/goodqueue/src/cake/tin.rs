@@ -28,7 +28,8 @@ pub(super) struct Tin {
     sparse: u32,
     pub(super) bulk: u32,
     decaying: u32,
-    /// Rings, so that the processor knows which flow comes next before it has the one at hand in its cache.
+    /// Rings, so that the processor knows which flow comes next before it has the one at hand in
+    /// its cache.
     new_flows: Turns,
     old_flows: Turns,
     /// Links, since a flow leaves this round from anywhere when a packet comes.
@@ -45,7 +46,8 @@ pub(super) struct TinTally {
     pub(super) peak_delay: u64,
     pub(super) mean_delay: u64,
     pub(super) base_delay: u64,
-    /// Flows that found their queue elsewhere in their set, that found a new one, that had to share one.
+    /// Flows that found their queue elsewhere in their set, that found a new one, that had to share
+    /// one.
     pub(super) indirect_hits: u64,
     pub(super) misses: u64,
     pub(super) collisions: u64,
@@ -301,8 +303,8 @@ impl Tin {
         self.sparse > 0 || self.bulk > 0
     }
 
-    /// The flow that may send the oldest of its packets. `None` if there is none; or if flows turn out empty and the tin is
-    /// not to be served on then, unless `stays`.
+    /// The flow that may send the oldest of its packets. `None` if there is none; or if flows turn
+    /// out empty and the tin is not to be served on then, unless `stays`.
     #[inline(always)]
     pub(super) fn flow_to_serve(
         &mut self,
@@ -350,7 +352,8 @@ impl Tin {
         None
     }
 
-    /// The first of the decaying flows, which all are empty, is looked at: it goes behind the others, or is done.
+    /// The first of the decaying flows, which all are empty, is looked at: it goes behind the
+    /// others, or is done.
     #[inline]
     pub(super) fn visit_decaying(&mut self, now: Instant) {
         let Some(index) = self.decaying_flows.first() else { return };
@@ -393,7 +396,8 @@ impl Tin {
         self.count_hosts(index, isolation, true);
     }
 
-    /// Flow `index`, which was to send, is empty: it stays a flow of its queue until its COBALT is at rest.
+    /// Flow `index`, which was to send, is empty: it stays a flow of its queue until its COBALT is
+    /// at rest.
     #[inline]
     fn emptied(&mut self, index: u32, now: Instant, isolation: Isolation) {
         let flow = self.flows.at_mut(index);
@@ -414,7 +418,8 @@ impl Tin {
         }
     }
 
-    /// Flow `index`, whose turn it was, has used up its deficit: it gets a quantum and goes to the end of the old flows.
+    /// Flow `index`, whose turn it was, has used up its deficit: it gets a quantum and goes to the
+    /// end of the old flows.
     #[inline(always)]
     fn send_back(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
         self.old_flows.push(index);
@@ -432,7 +437,8 @@ impl Tin {
         served.deficit = served.deficit.wrapping_add(quantum);
     }
 
-    /// What flow `index` may send per round, with 16 binary places: less, the more bulk flows its busier host has.
+    /// What flow `index` may send per round, with 16 binary places: less, the more bulk flows its
+    /// busier host has.
     #[inline]
     fn fine_quantum(&self, index: u32, isolation: Isolation) -> u32 {
         // A division takes long, and most hosts have one bulk flow at most.
@@ -447,7 +453,8 @@ impl Tin {
         (dithered >> 16).cast_signed()
     }
 
-    /// All flows have a deficit that many rounds will not make up: all but the last of these rounds are done at once.
+    /// All flows have a deficit that many rounds will not make up: all but the last of these rounds
+    /// are done at once.
     #[cold]
     fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
         let mut rounds = u64::MAX;
@@ -467,8 +474,10 @@ impl Tin {
 /// Linux sch_cake: queues per tin.
 pub(super) const QUEUES: usize = 1024;
 pub(super) const QUEUES_32: u32 = 1024;
-/// Linux sch_cake: what a flow sends per round lies between these, a 4096th of the tin's rate per second.
+/// Linux sch_cake: what a flow sends per round lies between these, a 4096th of the tin's rate per
+/// second.
 const MIN_FLOW_QUANTUM: u32 = 300;
 const MAX_FLOW_QUANTUM: u32 = 1514;
-/// After so many visits without a packet, rounds are made up at once. No packet of a common size needs that many.
+/// After so many visits without a packet, rounds are made up at once. No packet of a common size
+/// needs that many.
 const FRUITLESS_VISITS: u32 = 16_384;

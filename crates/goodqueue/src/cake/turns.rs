@@ -12,8 +12,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if self.shaper.is_on() {
             return self.choose_by_schedule();
         }
-        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is passed over; most often
-        // that is all but one, which takes a round or two.
+        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is
+        // passed over; most often that is all but one, which takes a round or two.
         let last = self.current;
         let alone = self.served == bit(last) && self.spent & !self.served == 0;
         let own = &mut self.tins.get_mut(last)?.weight;
@@ -68,8 +68,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         best.map(|(_, index)| index)
     }
 
-    /// All tins that have flows have a deficit of many rounds: all but the last of these are done at once. `None` if none
-    /// has flows.
+    /// All tins that have flows have a deficit of many rounds: all but the last of these are done
+    /// at once. `None` if none has flows.
     #[cold]
     fn skip_fruitless_tins(&mut self) -> Option<()> {
         let missing = |weight: &Weight| weight.deficit.min(0).saturating_neg() / weight.quantum.max(1);

@@ -237,16 +237,16 @@ setters! {
     /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
     /// interval, and at least the time of one packet on the link, is sensible.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once. Default:
-    /// 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
     with_interval(time);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
     with_ecn(flag);
     /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
     /// Default: off. Range: any.
     with_ce_threshold(time);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: rfc8289, linux:
-    /// c; cacm2012: a; ns2: b. One of `a`, `b`, `c`.
+    /// Sets `recall`: where the count goes on from when dropping begins again. Default: rfc8289,
+    /// linux: c; cacm2012: a; ns2: b. One of `a`, `b`, `c`.
     with_recall(choice);
     /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
     /// `ns2`.

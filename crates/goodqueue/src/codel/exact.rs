@@ -3,8 +3,8 @@
 use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Source};
 use crate::time::{Duration, Instant};
 
-/// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval / sqrt(count)`
-/// (RFC 8289 §5.5), rounded down to the nanosecond. A count of 0 is taken as 1.
+/// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval /
+/// sqrt(count)` (RFC 8289 §5.5), rounded down to the nanosecond. A count of 0 is taken as 1.
 #[must_use]
 pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
     let square = u128::from(interval.as_nanos()) * u128::from(interval.as_nanos()) / u128::from(count.max(1));
@@ -96,7 +96,8 @@ fn judge_head<S: Source>(
     Some(Judged { sojourn, ok_to_drop })
 }
 
-/// Whether a packet of `bytes` may be dropped that was queued for `sojourn` and leaves `bytes_left` behind.
+/// Whether a packet of `bytes` may be dropped that was queued for `sojourn` and leaves `bytes_left`
+/// behind.
 #[inline]
 pub(crate) fn judge(
     vars: &mut CodelVars,
@@ -163,13 +164,15 @@ fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
     }
 }
 
-/// `count` at the beginning of an episode: an episode soon after another goes on near where that one had got.
+/// `count` at the beginning of an episode: an episode soon after another goes on near where that
+/// one had got.
 fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
     let recalled = super::recalled(vars, params, within);
     if params.variant == CodelVariant::Ns2 && params.recall.is_none() && recalled > 126 {
-        // ns-2 codel.cc, unlike sfqcodel.cc and rule B as the drafts have it: above 126 the count is scaled by 0.9844 instead.
+        // ns-2 codel.cc, unlike sfqcodel.cc and rule B as the drafts have it: above 126 the count
+        // is scaled by 0.9844 instead.
         return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(recalled);
     }
     recalled

@@ -1,12 +1,13 @@
-//! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square root of 16 bits.
+//! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square
+//! root of 16 bits.
 
 use super::{CodelParams, CodelVars, Mark, Source, out_of_range, recalled};
 use crate::config::ConfigError;
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
-/// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told apart by the sign
-/// of the difference).
+/// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told
+/// apart by the sign of the difference).
 type Ticks = u32;
 
 /// Times that the clock cannot hold are refused rather than silently cut, as the kernel would.
@@ -21,7 +22,8 @@ pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// A packet that has waited for less than this is below `target`, however its times are cut to ticks.
+/// A packet that has waited for less than this is below `target`, however its times are cut to
+/// ticks.
 pub(super) fn surely_below(target: Duration) -> Duration {
     span(ticks(target.as_nanos()).saturating_sub(1))
 }
@@ -142,7 +144,8 @@ fn judge_head<S: Source>(
     Some(Judged { delay, should_drop })
 }
 
-/// One step of Newton's iteration for 1/sqrt(count), in the kernel's fixed point; overflow wraps as it does there.
+/// One step of Newton's iteration for 1/sqrt(count), in the kernel's fixed point; overflow wraps as
+/// it does there.
 fn newton_step(vars: &mut CodelVars) {
     let root = u64::from(vars.rec_inv_sqrt) << 16;
     let square = (root * root) >> 32;

@@ -88,7 +88,8 @@ fn the_last_packet_is_never_dropped_whatever_its_age() {
     }
 }
 
-/// Drops until `horizon` after the first one, when every dequeue (each `gap`) finds an old packet and many behind it.
+/// Drops until `horizon` after the first one, when every dequeue (each `gap`) finds an old packet
+/// and many behind it.
 fn drops_under_overload(variant: CodelVariant, gap: u64, horizon: u64) -> Vec<u64> {
     let mut queue = codel(variant, false);
     let mut times: Vec<u64> = Vec::new();
@@ -229,7 +230,8 @@ fn a_limit_or_interval_of_zero_is_refused() {
 
 #[test]
 fn long_flows_at_ten_megabit_leave_the_queue_no_lower_than_the_target_for_long() {
-    // An open-loop source 10 % above the link rate: after CoDel has found its drop rate, the delay stays bounded.
+    // An open-loop source 10 % above the link rate: after CoDel has found its drop rate, the delay
+    // stays bounded.
     let link = Rate::from_bps(10_000_000);
     let mut queue = codel(CodelVariant::Rfc8289, false);
     let (mut arrival, mut departure, mut worst) = (0_u64, 0_u64, 0_u64);

@@ -1,5 +1,5 @@
-//! Changes of the classes of `htb` while packets are queued: as in Linux, what stays keeps its buckets, its turn and its
-//! packets.
+//! Changes of the classes of `htb` while packets are queued: as in Linux, what stays keeps its
+//! buckets, its turn and its packets.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -46,7 +46,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         self.beside = self.beside.plus(&leaf.stats());
     }
 
-    /// Puts the classes in the places that they have in the configuration now; `old` has those that they had.
+    /// Puts the classes in the places that they have in the configuration now; `old` has those that
+    /// they had.
     fn renumber(&mut self, old: &HtbConfig<Q::Config>) {
         let places: Vec<Option<Index>> =
             old.classes.iter().map(|class| self.config.index(class.minor)).collect();

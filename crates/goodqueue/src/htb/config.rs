@@ -25,7 +25,8 @@ impl<C: InnerConfig> HtbConfig<C> {
         Index::try_from(self.position(minor)?).ok()
     }
 
-    /// Leaves are at level 0, classes with children at the highest if they have no parent, and below that one by one.
+    /// Leaves are at level 0, classes with children at the highest if they have no parent, and
+    /// below that one by one.
     pub(super) fn level(&self, minor: u32) -> usize {
         let class = |number| self.classes.get(self.position(number)?);
         let Some(own) = class(minor).filter(|own| own.leaf.is_none()) else { return 0 };
@@ -195,11 +196,11 @@ setters! {
     [C: InnerConfig] HtbConfig<C>,
     /// Sets `default`: class of packets that choose none; 0: they go straight through. Default: 0.
     with_default(class);
-    /// Sets `r2q`: divides a class's rate in bytes per second into its quantum. Default: 10. Range: 1
-    /// to 4294967295.
+    /// Sets `r2q`: divides a class's rate in bytes per second into its quantum. Default: 10. Range:
+    /// 1 to 4294967295.
     with_r2q(integer);
-    /// Sets `direct_qlen`: packets that may wait to go straight through. Default: 1000p. Range: 1 to
-    /// 4294967295.
+    /// Sets `direct_qlen`: packets that may wait to go straight through. Default: 1000p. Range: 1
+    /// to 4294967295.
     with_direct_qlen(packets);
 }
 

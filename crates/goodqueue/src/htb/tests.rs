@@ -6,7 +6,8 @@ use crate::packet::Ecn;
 use crate::packet::story::Datagram;
 use crate::registry::{AnyConfig, AnyQdisc};
 
-/// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many bytes.
+/// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many
+/// bytes.
 fn config(quantum: u64) -> HtbConfig<AnyConfig> {
     let class = |class, parent, mbit: u64| Child {
         class,

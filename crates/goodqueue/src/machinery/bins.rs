@@ -1,7 +1,8 @@
 //! ns-2's round of bins, whatever the AQM in them: the scheduler of `sfq_codel` and `sfq_pie`.
 //!
-//! Packets are hashed to bins, which are served in turn, a packet or a quantum each. A bin that becomes active goes in front of
-//! the first that is not new (K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012).
+//! Packets are hashed to bins, which are served in turn, a packet or a quantum each. A bin that
+//! becomes active goes in front of the first that is not new (K. Nichols, ns-2 `queue/sfqcodel.cc`,
+//! 2012).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -46,7 +47,8 @@ pub(crate) enum Behind {
 }
 
 impl Behind {
-    /// Bytes behind a packet of `bytes` in a bin of `bin` bytes and `packets` packets, with `all` bytes in all bins.
+    /// Bytes behind a packet of `bytes` in a bin of `bin` bytes and `packets` packets, with `all`
+    /// bytes in all bins.
     #[inline]
     fn of(self, bytes: u32, (bin, packets): (u64, u32), all: u64) -> u64 {
         match self {
@@ -67,8 +69,8 @@ pub(crate) struct Bin<A> {
     place: Place,
 }
 
-/// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and which bin comes behind
-/// it, in the others. In the round exactly if not 0.
+/// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and
+/// which bin comes behind it, in the others. In the round exactly if not 0.
 #[derive(Clone, Copy, Debug)]
 struct Place(u32);
 
@@ -239,7 +241,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.turn = next;
     }
 
-    /// The next packet to send. A `quantum` of 0 serves packet by packet; `behind` is what the AQM is told of.
+    /// The next packet to send. A `quantum` of 0 serves packet by packet; `behind` is what the AQM
+    /// is told of.
     #[inline]
     pub(crate) fn pop(
         &mut self,
@@ -251,7 +254,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     ) -> Option<P> {
         // A bin was denied by its deficit: from then on empty ones are passed over.
         let mut denied = false;
-        // The bin that was the first to be denied: when its turn comes again, a whole round was in vain.
+        // The bin that was the first to be denied: when its turn comes again, a whole round was in
+        // vain.
         let mut first_denied = NIL;
         loop {
             let index = self.turn;
@@ -262,7 +266,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 if denied {
                     (self.last, self.turn) = (index, next);
                 } else {
-                    // Packet by packet an emptied bin stays for a round, so that its flow is not new again at once.
+                    // Packet by packet an emptied bin stays for a round, so that its flow is not
+                    // new again at once.
                     self.leave(params);
                 }
                 continue;
@@ -329,8 +334,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
-    /// A packet many quanta long would be waited for round by round; the rounds in which no bin gets to send are done at
-    /// once. Empty bins have no part in them.
+    /// A packet many quanta long would be waited for round by round; the rounds in which no bin
+    /// gets to send are done at once. Empty bins have no part in them.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));

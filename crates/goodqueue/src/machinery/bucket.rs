@@ -1,5 +1,5 @@
-//! Token-bucket arithmetic as Linux does it: tokens are nanoseconds, and a packet costs the time that it takes at the
-//! rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
+//! Token-bucket arithmetic as Linux does it: tokens are nanoseconds, and a packet costs the time
+//! that it takes at the rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
 
 use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
 use crate::time::Rate;
@@ -110,8 +110,8 @@ impl ByteCost {
         i64::try_from(wide).unwrap_or(i64::MAX)
     }
 
-    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: whole microseconds, then whole steps of 64 ns, both
-    /// rounded down.
+    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: whole microseconds, then
+    /// whole steps of 64 ns, both rounded down.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

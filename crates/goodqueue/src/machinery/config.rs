@@ -1,8 +1,9 @@
-//! Parameters by name: what `tc` accepts, `list qdiscs` prints, and a discipline's configuration is made from.
+//! Parameters by name: what `tc` accepts, `list qdiscs` prints, and a discipline's configuration is
+//! made from.
 //!
-//! Each discipline describes itself in one [`Kind`] table and turns [`Settings`] (names and values, units already
-//! resolved) into its own configuration type, which is valid by construction. Text and units are not this crate's
-//! business: the tc grammar lives in `goodqueue-tc`.
+//! Each discipline describes itself in one [`Kind`] table and turns [`Settings`] (names and values,
+//! units already resolved) into its own configuration type, which is valid by construction. Text
+//! and units are not this crate's business: the tc grammar lives in `goodqueue-tc`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -55,8 +56,8 @@ pub struct Variant {
 /// One parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
-    /// The word in tc's grammar. A name `a.b` is one that tc writes without a name, behind the value of `a` and the
-    /// parameters `a.…` that come before it in the table: `delay 100ms 10ms`.
+    /// The word in tc's grammar. A name `a.b` is one that tc writes without a name, behind the
+    /// value of `a` and the parameters `a.…` that come before it in the table: `delay 100ms 10ms`.
     pub name: &'static str,
     /// What values it takes.
     pub unit: Unit,
@@ -70,8 +71,8 @@ pub struct Parameter {
     pub doc: &'static str,
 }
 
-/// A word that stands for settings of other parameters, as `docsis` of cake does for `mpu 64 noatm` and 18 bytes of
-/// overhead.
+/// A word that stands for settings of other parameters, as `docsis` of cake does for `mpu 64 noatm`
+/// and 18 bytes of overhead.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Keyword {
     /// The word.
@@ -361,7 +362,8 @@ impl Settings {
         Ok(given.and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// `bandwidth`, or the rate of the link; where nobody knows it, 10 Mbit/s as tc assumes (tc-red(8)).
+    /// `bandwidth`, or the rate of the link; where nobody knows it, 10 Mbit/s as tc assumes
+    /// (tc-red(8)).
     ///
     /// # Errors
     /// Less than one byte per second.
@@ -421,7 +423,8 @@ impl core::error::Error for ConfigError {}
 pub struct Link {
     /// Rate of the link.
     pub rate: Rate,
-    /// Largest packet as the queue counts it, link header included: 1514 for Ethernet (Linux `psched_mtu`).
+    /// Largest packet as the queue counts it, link header included: 1514 for Ethernet (Linux
+    /// `psched_mtu`).
     pub mtu: u32,
     /// How long a bit is on its way to the other end, from which ns-2's RED derives its filter.
     pub delay: Duration,

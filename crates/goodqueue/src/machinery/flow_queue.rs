@@ -1,12 +1,12 @@
 //! Flow queueing, whatever the AQM: the scheduler of `fq_codel` and `fq_pie`.
 //!
-//! [`FlowQueues`] holds a queue per flow and serves them by deficit round robin, flows that have just become active first
-//! (RFC 8290 §4). What happens to a packet inside its flow's queue is the business of a [`FlowAqm`], of which each flow
-//! has its own.
+//! [`FlowQueues`] holds a queue per flow and serves them by deficit round robin, flows that have
+//! just become active first (RFC 8290 §4). What happens to a packet inside its flow's queue is the
+//! business of a [`FlowAqm`], of which each flow has its own.
 //!
-//! An overflow takes packets from the flow with the most bytes. That flow is known without a scan: a tree of pairwise
-//! comparisons over all flows is built at an overflow and kept up to date for as long as overflows go on, so that a
-//! queue that never overflows pays nothing for it.
+//! An overflow takes packets from the flow with the most bytes. That flow is known without a scan:
+//! a tree of pairwise comparisons over all flows is built at an overflow and kept up to date for as
+//! long as overflows go on, so that a queue that never overflows pays nothing for it.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -23,8 +23,8 @@ pub trait FlowAqm: Clone {
     /// What all flows share.
     type Params;
 
-    /// True if the packet at the `head` of the flow may be sent, and that is all there is to it; false (the default): see
-    /// [`Self::decide`].
+    /// True if the packet at the `head` of the flow may be sent, and that is all there is to it;
+    /// false (the default): see [`Self::decide`].
     fn passes(&mut self, now: Instant, params: &Self::Params, head: Head) -> bool {
         let _ = (now, params, head);
         false
@@ -35,13 +35,14 @@ pub trait FlowAqm: Clone {
         let _ = params;
     }
 
-    /// The largest packet that any flow has sent so far, said before [`Self::decide`] in [`crate::sfq_codel`]'s round.
+    /// The largest packet that any flow has sent so far, said before [`Self::decide`] in
+    /// [`crate::sfq_codel`]'s round.
     fn know_largest(&mut self, bytes: u32) {
         let _ = bytes;
     }
 
-    /// Drops and marks at the head of `source`, which there is, until a packet may be sent: it is then at the head, and is
-    /// sent. False if none is left.
+    /// Drops and marks at the head of `source`, which there is, until a packet may be sent: it is
+    /// then at the head, and is sent. False if none is left.
     fn decide<S: Source>(&mut self, now: Instant, params: &Self::Params, source: &mut S) -> bool;
 
     /// An overflow took `drops` packets from this flow.
@@ -60,8 +61,8 @@ pub struct FlowQueues<P, A> {
     pool: Pool<P>,
     /// Packets of one overflow on their way out; empty between calls.
     victims: Vec<P>,
-    /// The flows to be served, by number. Rings and not links from flow to flow: so the processor knows which flow comes
-    /// next before it has the one at hand in its cache.
+    /// The flows to be served, by number. Rings and not links from flow to flow: so the processor
+    /// knows which flow comes next before it has the one at hand in its cache.
     new_flows: Turns,
     old_flows: Turns,
     passage: Passage,
@@ -74,8 +75,8 @@ pub struct FlowQueues<P, A> {
     pub tally: CodelTally,
 }
 
-/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each. The two sums that change together
-/// are no neighbours, as in `Passage`.
+/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each. The two
+/// sums that change together are no neighbours, as in `Passage`.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowState<A> {
@@ -158,8 +159,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.pool.stranger(&flow.packets, packet)
     }
 
-    /// True if [`Self::push`] will call nothing: there is memory, and nobody has to know of the fattest flow. What comes then
-    /// has no registers to save.
+    /// True if [`Self::push`] will call nothing: there is memory, and nobody has to know of the
+    /// fattest flow. What comes then has no registers to save.
     #[must_use]
     #[inline]
     pub const fn is_ready(&self) -> bool {
@@ -188,7 +189,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.memory.enters(size);
     }
 
-    /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else those in its own.
+    /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else
+    /// those in its own.
     #[inline]
     pub fn pop(
         &mut self,
@@ -214,8 +216,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.serve::<true, _>(now, quantum, params, whole, drops)
     }
 
-    /// [`Self::pop`]. Without `DECIDES` whatever takes a call is left to [`Self::pop_deciding`], which goes on from there: so
-    /// the usual case has no registers to save.
+    /// [`Self::pop`]. Without `DECIDES` whatever takes a call is left to [`Self::pop_deciding`],
+    /// which goes on from there: so the usual case has no registers to save.
     #[inline(always)]
     fn serve<const DECIDES: bool, D: Drops<P>>(
         &mut self,
@@ -240,8 +242,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                     self.new_flows.advance();
                     continue;
                 }
-                // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could starve them by
-                // becoming new again and again.
+                // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could
+                // starve them by becoming new again and again.
             }
             self.new_flows.advance();
             self.old_flows.push(index);
@@ -330,8 +332,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         oldest.take().map_or(Turn::Empty, Turn::Sends)
     }
 
-    /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is dropped; takes the one that
-    /// is sent.
+    /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is
+    /// dropped; takes the one that is sent.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -370,9 +372,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         Some(sent)
     }
 
-    /// A packet many quanta long would be waited for round by round; the rounds in which no flow with packets can get to
-    /// send are done at once. An empty flow that gets beyond its debt in them leaves at its next turn, still before
-    /// anyone sends: nobody can tell.
+    /// A packet many quanta long would be waited for round by round; the rounds in which no flow
+    /// with packets can get to send are done at once. An empty flow that gets beyond its debt in
+    /// them leaves at its next turn, still before anyone sends: nobody can tell.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));
@@ -390,14 +392,16 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
-    /// The flow with the most bytes, the first of equals, and its bytes as [`Self::backlog`] counts them.
+    /// The flow with the most bytes, the first of equals, and its bytes as [`Self::backlog`] counts
+    /// them.
     pub fn fattest(&mut self) -> (u32, u64) {
         let index = self.fattest.find(self.flows.iter().map(|flow| flow.backlog));
         (index, self.backlog(index))
     }
 
-    /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`, until half of its bytes
-    /// are gone. With `last_first` they are reported in the reverse order. Returns the flow and how many it lost.
+    /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`,
+    /// until half of its bytes are gone. With `last_first` they are reported in the reverse order.
+    /// Returns the flow and how many it lost.
     pub fn drop_from_fattest(
         &mut self,
         batch: u32,
@@ -538,8 +542,8 @@ impl<P, A> FlowQueues<P, A> {
     }
 }
 
-/// What a packet adds to the backlog of its flow: never nothing, or a flow of empty packets could not be told from an
-/// empty flow when packets must go.
+/// What a packet adds to the backlog of its flow: never nothing, or a flow of empty packets could
+/// not be told from an empty flow when packets must go.
 #[inline]
 fn charge(bytes: u32) -> u64 {
     u64::from(bytes.max(1))
@@ -595,12 +599,12 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     }
 }
 
-/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes. Sizes beyond 2^47 - 1
-/// count as that, and there may be 2^17 of them.
+/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes.
+/// Sizes beyond 2^47 - 1 count as that, and there may be 2^17 of them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Largest {
-    /// A binary tree: 1 is the root, the children of `n` are `2n` and `2n + 1`, the sizes are the leaves, and each inner
-    /// node is the larger one below it. Means nothing while `kept` is 0.
+    /// A binary tree: 1 is the root, the children of `n` are `2n` and `2n + 1`, the sizes are the
+    /// leaves, and each inner node is the larger one below it. Means nothing while `kept` is 0.
     nodes: Vec<Ranked>,
     sizes: u32,
     /// So many changes more the tree is kept up to date; an overflow sets it anew.
@@ -641,12 +645,14 @@ impl Largest {
         }
     }
 
-    /// The largest of `sizes`, the first of equals; `sizes` is looked at only if the tree is not up to date.
+    /// The largest of `sizes`, the first of equals; `sizes` is looked at only if the tree is not up
+    /// to date.
     pub(crate) fn find(&mut self, sizes: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
             self.build(sizes);
         }
-        // A tree costs about one comparison per size: it is kept until that is spread over as many changes.
+        // A tree costs about one comparison per size: it is kept until that is spread over as many
+        // changes.
         self.kept = self.sizes.saturating_mul(2).max(16);
         self.nodes.get(1).map_or(0, |winner| winner.index())
     }
@@ -655,7 +661,8 @@ impl Largest {
         self.nodes.clear();
         self.nodes.extend((0..).zip(sizes).map(|(index, size)| Ranked::of(index, size)));
         self.sizes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        // The leaves' places are the upper half; one size alone has a leaf beside it, so that it is not the root.
+        // The leaves' places are the upper half; one size alone has a leaf beside it, so that it is
+        // not the root.
         let leaves = self.nodes.len().next_power_of_two().max(2);
         self.nodes.resize(leaves, Ranked::default());
         self.nodes.extend_from_within(..);

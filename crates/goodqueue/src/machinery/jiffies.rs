@@ -1,8 +1,9 @@
 //! The clock by which Linux runs periodic work, for the variants that behave as Linux does.
 //!
-//! A jiffy is 1 ms (HZ = 1000). A kernel timer never fires early: one for less than 63 jiffies ahead fires a jiffy late,
-//! a longer one at the next multiple of 8, 64, ... jiffies, since the wheel that holds it has eight times coarser cogs
-//! from level to level (Linux `kernel/time/timer.c` since 4.8).
+//! A jiffy is 1 ms (HZ = 1000). A kernel timer never fires early: one for less than 63 jiffies
+//! ahead fires a jiffy late, a longer one at the next multiple of 8, 64, ... jiffies, since the
+//! wheel that holds it has eight times coarser cogs from level to level (Linux
+//! `kernel/time/timer.c` since 4.8).
 
 use crate::time::{Duration, Instant};
 
@@ -26,8 +27,8 @@ pub(crate) fn fires_on_time(now: Instant, span: Duration) -> Instant {
     Instant::from_nanos((now.as_nanos() / NANOS).saturating_add(ahead).saturating_mul(NANOS))
 }
 
-/// What the kernel's count of jiffies starts with: five minutes before 32 bits wrap. No multiple of 64, so that the coarser
-/// cogs do not begin with the clock.
+/// What the kernel's count of jiffies starts with: five minutes before 32 bits wrap. No multiple of
+/// 64, so that the coarser cogs do not begin with the clock.
 const AT_BOOT: u64 = u32::MAX as u64 + 1 - 300_000;
 /// The coarsest of the nine levels.
 const MAX_SHIFT: u32 = 24;

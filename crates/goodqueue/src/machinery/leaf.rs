@@ -1,9 +1,10 @@
 //! A discipline inside another one, and what every discipline with children needs.
 //!
-//! A parent passes its own sink for drops to its children and asks them for their counters. Some parents must know the
-//! length of the next packet before they may take it (a token bucket, a deficit): [`Leaf::peek_len`] leaves the packet
-//! where it is if the child can tell, and takes it ahead of time otherwise, as Linux does (`qdisc_peek_dequeued`). So an
-//! AQM below such a parent decides when a packet reaches the head, not when it is sent.
+//! A parent passes its own sink for drops to its children and asks them for their counters. Some
+//! parents must know the length of the next packet before they may take it (a token bucket, a
+//! deficit): [`Leaf::peek_len`] leaves the packet where it is if the child can tell, and takes it
+//! ahead of time otherwise, as Linux does (`qdisc_peek_dequeued`). So an AQM below such a parent
+//! decides when a packet reaches the head, not when it is sent.
 
 use alloc::boxed::Box;
 
@@ -195,8 +196,9 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
     }
 }
 
-/// A discipline in a class among very many. A `pfifo`, the usual one, has its packets in a pool that
-/// all classes share, so that a thousand classes with a few packets cost a thousand small entries.
+/// A discipline in a class among very many. A `pfifo`, the usual one, has its packets in a pool
+/// that all classes share, so that a thousand classes with a few packets cost a thousand small
+/// entries.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassLeaf<P, Q> {
     /// Packets of a `pfifo`.

@@ -1,10 +1,11 @@
-//! The memory that queued packets take, as Linux's limits count it (`skb->truesize`): that of their buffers and descriptions, not
-//! that of their bytes alone.
+//! The memory that queued packets take, as Linux's limits count it (`skb->truesize`): that of their
+//! buffers and descriptions, not that of their bytes alone.
 //!
-//! Linux 6.1 allocates a packet of its own host with the shared description of its fragments (320 bytes) and room in front
-//! (64), rounded up to a power of two, and 256 bytes for the description of the packet: 768 bytes for a packet of 90, 2,304
-//! for a full frame (`SKB_TRUESIZE`, `kmalloc_reserve`; so the recordings have it). A network card's driver often gives every
-//! packet a buffer of the same size.
+//! Linux 6.1 allocates a packet of its own host with the shared description of its fragments (320
+//! bytes) and room in front (64), rounded up to a power of two, and 256 bytes for the description
+//! of the packet: 768 bytes for a packet of 90, 2,304 for a full frame (`SKB_TRUESIZE`,
+//! `kmalloc_reserve`; so the recordings have it). A network card's driver often gives every packet
+//! a buffer of the same size.
 
 use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
 use crate::packet::Packet;

@@ -1,4 +1,5 @@
-//! What a discipline needs to know of a packet: its length, its ECN field and, for flow queueing, its flow.
+//! What a discipline needs to know of a packet: its length, its ECN field and, for flow queueing,
+//! its flow.
 
 pub use crate::hash::scale_hash;
 
@@ -48,7 +49,8 @@ impl Ecn {
         !matches!(self, Self::NotEct)
     }
 
-    /// Sets CE if the transport is ECN-capable, and tells whether it is: what [`Packet::set_ce`] is asked for.
+    /// Sets CE if the transport is ECN-capable, and tells whether it is: what [`Packet::set_ce`] is
+    /// asked for.
     #[inline]
     pub const fn mark(&mut self) -> bool {
         if self.is_capable() {
@@ -60,7 +62,8 @@ impl Ecn {
 
 /// A packet, as far as a queue cares.
 pub trait Packet {
-    /// Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a 1500-byte IP packet.
+    /// Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a
+    /// 1500-byte IP packet.
     fn len(&self) -> u32;
 
     /// True for a packet of no bytes.
@@ -71,18 +74,19 @@ pub trait Packet {
     /// The ECN field now.
     fn ecn(&self) -> Ecn;
 
-    /// Sets CE (RFC 3168 §5). Returns true if the packet now carries CE, also when it did before; returns false and
-    /// changes nothing if it is Not-ECT.
+    /// Sets CE (RFC 3168 §5). Returns true if the packet now carries CE, also when it did before;
+    /// returns false and changes nothing if it is Not-ECT.
     fn set_ce(&mut self) -> bool;
 
-    /// Bytes of memory that the packet's buffers take (Linux: `skb->truesize`), which the memory limits of Linux's
-    /// disciplines count. `None` (the default): they follow from the length, as the discipline's `truesize` says.
+    /// Bytes of memory that the packet's buffers take (Linux: `skb->truesize`), which the memory
+    /// limits of Linux's disciplines count. `None` (the default): they follow from the length, as
+    /// the discipline's `truesize` says.
     fn truesize(&self) -> Option<u32> {
         None
     }
 
-    /// A second packet of the same content, for an emulated network that duplicates. `None` (the default): such a network
-    /// leaves this packet single.
+    /// A second packet of the same content, for an emulated network that duplicates. `None` (the
+    /// default): such a network leaves this packet single.
     fn duplicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -90,8 +94,9 @@ pub trait Packet {
         None
     }
 
-    /// Flips bit `bit` of byte `byte`, for an emulated network that corrupts. False (the default): there are no bytes to
-    /// flip bits in; such a network loses the packet, as a checksum would make the receiver do.
+    /// Flips bit `bit` of byte `byte`, for an emulated network that corrupts. False (the default):
+    /// there are no bytes to flip bits in; such a network loses the packet, as a checksum would
+    /// make the receiver do.
     fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
         let _ = (byte, bit);
         false
@@ -103,8 +108,8 @@ pub trait Flow {
     /// A hash of whatever identifies the flow (the 5-tuple), well mixed with `salt`.
     fn flow_hash(&self, salt: u32) -> u32;
 
-    /// The class that somebody chose for this packet before it came here, counted from 1, as tc does with
-    /// `skb->priority`; it overrides the hash. `None` (the default): classify by hash.
+    /// The class that somebody chose for this packet before it came here, counted from 1, as tc
+    /// does with `skb->priority`; it overrides the hash. `None` (the default): classify by hash.
     fn class(&self) -> Option<u32> {
         None
     }
@@ -114,18 +119,20 @@ pub trait Flow {
         0
     }
 
-    /// A hash of the host that sent the packet, well mixed with `salt`. The default: each flow has a host of its own.
+    /// A hash of the host that sent the packet, well mixed with `salt`. The default: each flow has
+    /// a host of its own.
     fn source_hash(&self, salt: u32) -> u32 {
         self.flow_hash(salt)
     }
 
-    /// A hash of the host that the packet goes to, well mixed with `salt`. The default: each flow has a host of its own.
+    /// A hash of the host that the packet goes to, well mixed with `salt`. The default: each flow
+    /// has a host of its own.
     fn destination_hash(&self, salt: u32) -> u32 {
         self.flow_hash(salt)
     }
 
-    /// The numbers of the two nodes that the packet travels between, in a simulator that numbers them one after the other;
-    /// what ns-2's SFQ hashes. `None` (the default): there are none.
+    /// The numbers of the two nodes that the packet travels between, in a simulator that numbers
+    /// them one after the other; what ns-2's SFQ hashes. `None` (the default): there are none.
     fn nodes(&self) -> Option<(u32, u32)> {
         None
     }
@@ -135,11 +142,13 @@ pub trait Flow {
         0
     }
 
-    /// Clears the Differentiated Services code point, as a border of a domain does (RFC 2475 §2.3.3). The default leaves it.
+    /// Clears the Differentiated Services code point, as a border of a domain does (RFC 2475
+    /// §2.3.3). The default leaves it.
     fn clear_dscp(&mut self) {}
 
-    /// The priority that a classless scheduler of bands goes by, from 0 to 15, as Linux's `skb->priority`. The default
-    /// follows the TOS byte as Linux's routers have it (tc-prio(8)): bulk 2, interactive 6, both 4, else 0.
+    /// The priority that a classless scheduler of bands goes by, from 0 to 15, as Linux's
+    /// `skb->priority`. The default follows the TOS byte as Linux's routers have it (tc-prio(8)):
+    /// bulk 2, interactive 6, both 4, else 0.
     fn priority(&self) -> u8 {
         match self.dscp() >> 1 & 3 {
             1 => 2,
@@ -154,7 +163,8 @@ pub trait Flow {
         None
     }
 
-    /// True if both packets belong to one flow, whatever class was chosen for them. The default compares 64 bits of hash.
+    /// True if both packets belong to one flow, whatever class was chosen for them. The default
+    /// compares 64 bits of hash.
     fn same_flow(&self, other: &Self) -> bool
     where
         Self: Sized,
@@ -170,12 +180,13 @@ pub struct TcpAck {
     pub number: u32,
     /// The flags ECE (2) and CWR (1).
     pub ecn: u8,
-    /// Bytes acknowledged by SACK blocks; `u32::MAX` for a duplicate SACK, which is never superfluous and makes nothing
-    /// superfluous that has SACK blocks.
+    /// Bytes acknowledged by SACK blocks; `u32::MAX` for a duplicate SACK, which is never
+    /// superfluous and makes nothing superfluous that has SACK blocks.
     pub sacked: u32,
     /// TSval and TSecr of the timestamps option; 0 without.
     pub timestamps: (u32, u32),
-    /// Nothing would be lost with this segment but what its other fields say: no data, no other flag, no other option.
+    /// Nothing would be lost with this segment but what its other fields say: no data, no other
+    /// flag, no other option.
     pub pure: bool,
 }
 

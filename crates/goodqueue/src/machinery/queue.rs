@@ -1,5 +1,5 @@
-//! Storage that the disciplines share: a FIFO of packets with their enqueue times, a pool of such FIFOs, and the order in
-//! which flows take their turns.
+//! Storage that the disciplines share: a FIFO of packets with their enqueue times, a pool of such
+//! FIFOs, and the order in which flows take their turns.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -20,11 +20,12 @@ pub struct Queued<P> {
     pub packet: P,
 }
 
-/// What came into a queue and what has gone again. What is queued is the difference: with a sum of its own, each call
-/// would wait for the one before to have written it.
+/// What came into a queue and what has gone again. What is queued is the difference: with a sum of
+/// its own, each call would wait for the one before to have written it.
 ///
-/// The four numbers lie in this order so that the two which change together are not neighbours: of neighbours the compiler
-/// makes one vector, and takes three times as many instructions to add to it.
+/// The four numbers lie in this order so that the two which change together are not neighbours: of
+/// neighbours the compiler makes one vector, and takes three times as many instructions to add to
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(C)]
 pub(crate) struct Passage {
@@ -77,7 +78,8 @@ impl Passage {
         self.entered_bytes.wrapping_sub(self.left_bytes)
     }
 
-    /// The statistics of a discipline whose packets all went this way, from those that it keeps itself.
+    /// The statistics of a discipline whose packets all went this way, from those that it keeps
+    /// itself.
     pub(crate) const fn complete(&self, stats: Stats) -> Stats {
         stats.with_queue(self.entered(), Count { packets: self.packets(), bytes: self.bytes() })
     }
@@ -164,14 +166,16 @@ impl<P: Packet> Fifo<P> {
         self.passage.bytes()
     }
 
-    /// The statistics of a discipline whose packets all are in this queue, from those that it keeps itself.
+    /// The statistics of a discipline whose packets all are in this queue, from those that it keeps
+    /// itself.
     #[must_use]
     pub fn complete(&self, stats: Stats) -> Stats {
         self.passage.complete(stats)
     }
 }
 
-/// The nodes of many FIFOs in one allocation, so that a thousand mostly empty flows cost a thousand small headers.
+/// The nodes of many FIFOs in one allocation, so that a thousand mostly empty flows cost a thousand
+/// small headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pool<P> {
     nodes: Vec<Node<P>>,
@@ -291,7 +295,8 @@ impl<P> Pool<P> {
         self.link(chain, index);
     }
 
-    /// Puts a packet into a free node, of no FIFO yet: see [`Self::link`]. Returns the node's number.
+    /// Puts a packet into a free node, of no FIFO yet: see [`Self::link`]. Returns the node's
+    /// number.
     #[inline]
     pub fn put(&mut self, at: Instant, packet: P) -> u32 {
         match self.nodes.get_mut(self.free as usize) {

@@ -1,7 +1,8 @@
 //! Random numbers as an argument: a discipline that draws is generic over its source.
 //!
-//! [`Xoshiro256PlusPlus`] (Blackman & Vigna 2019) is the named generator of all simulations; [`Recorded`] plays back
-//! numbers that somebody else drew, so that a random discipline can be compared with a recording decision by decision.
+//! [`Xoshiro256PlusPlus`] (Blackman & Vigna 2019) is the named generator of all simulations;
+//! [`Recorded`] plays back numbers that somebody else drew, so that a random discipline can be
+//! compared with a recording decision by decision.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,8 +20,8 @@ pub trait Random {
     /// Uniform over all 64-bit values.
     fn next_u64(&mut self) -> u64;
 
-    /// Uniform over `0..bound` by multiply-shift (bias below `bound / 2^32`), the rule of Linux's `reciprocal_scale`;
-    /// 0 if `bound` is 0.
+    /// Uniform over `0..bound` by multiply-shift (bias below `bound / 2^32`), the rule of Linux's
+    /// `reciprocal_scale`; 0 if `bound` is 0.
     fn below(&mut self, bound: u32) -> u32 {
         scale_hash(self.next_u32(), bound)
     }
@@ -44,7 +45,8 @@ impl Xoshiro256PlusPlus {
         Self { state }
     }
 
-    /// A generator for part number `stream` of the run with this `seed`: parts draw independently of each other.
+    /// A generator for part number `stream` of the run with this `seed`: parts draw independently
+    /// of each other.
     #[must_use]
     pub fn stream(seed: u64, stream: u64) -> Self {
         Self::new(mix_64(seed ^ mix_64(stream.wrapping_add(0x9E37_79B9_7F4A_7C15))))
@@ -66,8 +68,9 @@ impl Random for Xoshiro256PlusPlus {
     }
 }
 
-/// Numbers drawn elsewhere, given out in order. When they run out it gives zeros and says so. The disciplines of a tree that
-/// is made with it draw from it in turn; a clone gives out on its own account what is left.
+/// Numbers drawn elsewhere, given out in order. When they run out it gives zeros and says so. The
+/// disciplines of a tree that is made with it draw from it in turn; a clone gives out on its own
+/// account what is left.
 #[derive(Default, Debug)]
 pub struct Recorded {
     draws: Arc<Vec<u64>>,
@@ -154,7 +157,8 @@ impl Source {
         }
     }
 
-    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of recorded draws, the same.
+    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of
+    /// recorded draws, the same.
     pub(crate) fn fork(&mut self, part: u64) -> Self {
         match self {
             Self::Seeded(generator) => Self::Seeded(Xoshiro256PlusPlus::stream(generator.next_u64(), part)),
@@ -185,7 +189,8 @@ mod tests {
 
     #[test]
     fn xoshiro_follows_its_published_recurrence() {
-        // From state (1, 2, 3, 4) the first outputs are known: they follow from the definition by hand.
+        // From state (1, 2, 3, 4) the first outputs are known: they follow from the definition by
+        // hand.
         let mut generator = Xoshiro256PlusPlus { state: [1, 2, 3, 4] };
         assert_eq!(generator.next_u64(), 41_943_041);
         assert_eq!(generator.next_u64(), 58_720_359);

@@ -1,7 +1,8 @@
 //! Time and rate: integer nanoseconds and bits per second.
 //!
-//! Nothing in this crate reads a clock. Every call is told the time as an [`Instant`], whose origin is the
-//! caller's business (start of the run, boot of the machine). All arithmetic saturates: no time panics.
+//! Nothing in this crate reads a clock. Every call is told the time as an [`Instant`], whose origin
+//! is the caller's business (start of the run, boot of the machine). All arithmetic saturates: no
+//! time panics.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -118,8 +119,8 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // 2^32 bytes are less than 2^65 bit-nanoseconds, hence the wide product; but for packets it fits in 64 bits
-        // and the narrow division is several times faster.
+        // 2^32 bytes are less than 2^65 bit-nanoseconds, hence the wide product; but for packets it
+        // fits in 64 bits and the narrow division is several times faster.
         if bytes < (1 << 30) {
             Duration(bytes as u64 * 8_000_000_000 / self.0)
         } else {
@@ -187,7 +188,8 @@ impl AddAssign for Duration {
     }
 }
 
-/// Written as tc writes times: the largest unit that needs no fraction (`5ms`, `100ms`, `1s`, `17ns`).
+/// Written as tc writes times: the largest unit that needs no fraction (`5ms`, `100ms`, `1s`,
+/// `17ns`).
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -200,7 +202,8 @@ impl fmt::Display for Duration {
     }
 }
 
-/// Written as tc writes rates: the largest SI unit that needs no fraction (`10mbit`, `1gbit`, `64kbit`).
+/// Written as tc writes rates: the largest SI unit that needs no fraction (`10mbit`, `1gbit`,
+/// `64kbit`).
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

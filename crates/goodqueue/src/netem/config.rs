@@ -266,7 +266,8 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         }
     }
 
-    /// Linux sch_netem takes some anew whenever anything changes, and others with those that tc sends together.
+    /// Linux sch_netem takes some anew whenever anything changes, and others with those that tc
+    /// sends together.
     fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
         let own = sent_with(parameter);
         own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)
@@ -275,8 +276,8 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
 
 setters! {
     [C: InnerConfig] NetemConfig<C>,
-    /// Sets `limit`: packets held, those being delayed included; must exceed what is under way in one
-    /// delay. Default: 1000p. Range: 1 to 4294967295.
+    /// Sets `limit`: packets held, those being delayed included; must exceed what is under way in
+    /// one delay. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
     /// Sets `delay`: delay of every packet. Default: 0s. Range: 0 to 1000000s.
     with_delay(time);
@@ -284,8 +285,8 @@ setters! {
     with_delay_jitter(time) = "delay.jitter";
     /// Sets `delay.correlation`: how much each depends on the last one. Default: 0.
     with_delay_correlation(probability) = "delay.correlation";
-    /// Sets `distribution`: how random delays are distributed; jitter is the standard deviation of all
-    /// but uniform. Default: uniform. One of `uniform`, `normal`, `pareto`, `paretonormal`.
+    /// Sets `distribution`: how random delays are distributed; jitter is the standard deviation of
+    /// all but uniform. Default: uniform. One of `uniform`, `normal`, `pareto`, `paretonormal`.
     with_distribution(choice);
     /// Sets `loss`: probability that a packet is lost. Default: 0.
     with_loss(probability);
@@ -299,8 +300,8 @@ setters! {
     with_loss_gemodel_1_h(probability) = "loss gemodel.1-h";
     /// Sets `loss gemodel.1-k`: probability of a loss in the good state. Default: 0.
     with_loss_gemodel_1_k(probability) = "loss gemodel.1-k";
-    /// Sets `loss state`: losses of a Markov chain with four states: from a gap to a loss in a burst.
-    /// Default: none.
+    /// Sets `loss state`: losses of a Markov chain with four states: from a gap to a loss in a
+    /// burst. Default: none.
     with_loss_state(probability) = "loss state";
     /// Sets `loss state.p31`: from a loss in a burst to a gap. Default: 1 - P13.
     with_loss_state_p31(probability) = "loss state.p31";
@@ -322,11 +323,11 @@ setters! {
     with_reorder(probability);
     /// Sets `reorder.correlation`: how much each depends on the last one. Default: 0.
     with_reorder_correlation(probability) = "reorder.correlation";
-    /// Sets `gap`: only one packet of so many may be sent at once. Default: 1 with reorder. Range: 1 to
-    /// 4294967295.
+    /// Sets `gap`: only one packet of so many may be sent at once. Default: 1 with reorder. Range:
+    /// 1 to 4294967295.
     with_gap(packets);
-    /// Sets `rate`: packets follow each other no closer than at this rate. Default: none. Range: 8bit
-    /// or more.
+    /// Sets `rate`: packets follow each other no closer than at this rate. Default: none. Range:
+    /// 8bit or more.
     with_rate(rate);
     /// Sets `rate.packetoverhead`: bytes that each packet takes beside its own. Default: 0.
     with_rate_packetoverhead(signed) = "rate.packetoverhead";

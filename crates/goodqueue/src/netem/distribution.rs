@@ -1,7 +1,8 @@
-//! Tables of distributions, in 8192nds of the deviation from the mean: entry by entry those that tc hands to Linux.
+//! Tables of distributions, in 8192nds of the deviation from the mean: entry by entry those that tc
+//! hands to Linux.
 //!
-//! They are computed when this is compiled, by additions, multiplications and divisions alone, so that they are the same
-//! everywhere.
+//! They are computed when this is compiled, by additions, multiplications and divisions alone, so
+//! that they are the same everywhere.
 
 /// One standard deviation.
 pub(super) const ONE: i64 = 8192;
@@ -35,8 +36,8 @@ const fn narrow(wide: [i32; SIZE]) -> [i16; SIZE] {
     table
 }
 
-/// Entry `i` is the quantile at `(i + 1/8) / 4096`, an eighth of the way into its share of the probability, rounded down to a
-/// whole number of 20,000ths of a deviation.
+/// Entry `i` is the quantile at `(i + 1/8) / 4096`, an eighth of the way into its share of the
+/// probability, rounded down to a whole number of 20,000ths of a deviation.
 const fn normal() -> [i32; SIZE] {
     let mut table = [0; SIZE];
     let (mut above, mut below) = (Walk::new(), Walk::new());
@@ -76,7 +77,8 @@ impl Walk {
         self.density * t * (1.0 + t * (-x / 2.0 + t * (cubic + t * (quartic + t * quintic))))
     }
 
-    /// Where `probability` lies between the middle and that place; not less than at the call before.
+    /// Where `probability` lies between the middle and that place; not less than at the call
+    /// before.
     const fn to(&mut self, probability: f64) -> f64 {
         loop {
             let step = self.ahead(Self::STEP);
@@ -99,8 +101,8 @@ impl Walk {
     }
 }
 
-/// Entry `i` is the quantile at `i / 4096`, less the mean of 3/2, over 3/4, which is the variance: tc divides by that, so
-/// that the deviation is .87 of what it is called.
+/// Entry `i` is the quantile at `i / 4096`, less the mean of 3/2, over 3/4, which is the variance:
+/// tc divides by that, so that the deviation is .87 of what it is called.
 const fn pareto() -> [i32; SIZE] {
     let mut table = [0; SIZE];
     let mut root = 1.0;

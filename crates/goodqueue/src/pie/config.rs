@@ -119,17 +119,17 @@ setters! {
     /// Sets `target`: queue delay aimed at. Default: 15ms; draft00, linux314, ns2, ns2_2014: 20ms;
     /// docsis: 10ms. Range: 1ns to 4294s.
     with_target(time);
-    /// Sets `tupdate`: time between updates of the drop probability. Default: 15ms; draft00, linux314,
-    /// ns2, ns2_2014: 30ms; docsis: 16ms. Range: 1us to 4294s.
+    /// Sets `tupdate`: time between updates of the drop probability. Default: 15ms; draft00,
+    /// linux314, ns2, ns2_2014: 30ms; docsis: 16ms. Range: 1us to 4294s.
     with_tupdate(time);
     /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2;
     /// docsis: 4. Range: 0 to 32; docsis: 0 to 64.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20; docsis: 40.
-    /// Range: 0 to 32; docsis: 0 to 64.
+    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20;
+    /// docsis: 40. Range: 0 to 32; docsis: 0 to 64.
     with_beta(integer);
-    /// Sets `max_burst`: burst that passes before the first drop. Default: 150ms; draft00, linux314,
-    /// ns2, ns2_2014: 100ms; docsis: 142ms. Range: 0 to 4294s.
+    /// Sets `max_burst`: burst that passes before the first drop. Default: 150ms; draft00,
+    /// linux314, ns2, ns2_2014: 100ms; docsis: 142ms. Range: 0 to 4294s.
     with_max_burst(time);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to a probability of 10 %.
     /// Default: noecn.
@@ -141,14 +141,14 @@ setters! {
     /// Default: no_dq_rate_estimator; draft00, linux314, ns2, ns2_2014: dq_rate_estimator. Range:
     /// draft00, linux314, ns2, ns2_2014: always on; docsis: always off.
     with_dq_rate_estimator(flag);
-    /// Sets `onoff`: control only after a third of the buffer was in use. Default: noonoff. Range: with
-    /// variant rfc8033 only.
+    /// Sets `onoff`: control only after a third of the buffer was in use. Default: noonoff. Range:
+    /// with variant rfc8033 only.
     with_onoff(flag);
-    /// Sets `dq_threshold`: bytes over which the departure rate is measured. Default: 16384; draft00,
-    /// linux314: 10000; ns2, ns2_2014: 15000. Range: 1 to 4294967295.
+    /// Sets `dq_threshold`: bytes over which the departure rate is measured. Default: 16384;
+    /// draft00, linux314: 10000; ns2, ns2_2014: 15000. Range: 1 to 4294967295.
     with_dq_threshold(bytes);
-    /// Sets `bandwidth`: rate from which variant docsis derives the delay; others ignore it. Default:
-    /// the link rate. Range: 8bit and more.
+    /// Sets `bandwidth`: rate from which variant docsis derives the delay; others ignore it.
+    /// Default: the link rate. Range: 8bit and more.
     with_bandwidth(rate);
 }
 

@@ -148,7 +148,8 @@ impl Vars {
         self.active && self.burst == 0
     }
 
-    /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind `backlog` bytes.
+    /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind
+    /// `backlog` bytes.
     #[inline]
     pub(crate) fn congested(
         &mut self,
@@ -211,7 +212,8 @@ impl Vars {
         hit
     }
 
-    /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves `backlog` bytes behind.
+    /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves
+    /// `backlog` bytes behind.
     #[inline]
     pub(crate) fn departed(
         &mut self,
@@ -437,7 +439,8 @@ impl PieConfig {
         if due > now {
             return due;
         }
-        // A kernel timer's first period may be another than those that follow, which begin where its coarser cogs do.
+        // A kernel timer's first period may be another than those that follow, which begin where
+        // its coarser cogs do.
         let second = self.next_update(due);
         if second > now {
             return second;
@@ -451,7 +454,8 @@ impl PieConfig {
     pub(super) fn increment(&self, probability: u64, delay: u64, old: u64) -> i128 {
         let rules = self.rules();
         let target = self.ticks(self.target);
-        // RFC 8033 §4.2: the smaller the probability, the smaller the steps: /2, then /4 more for every power of ten.
+        // RFC 8033 §4.2: the smaller the probability, the smaller the steps: /2, then /4 more for
+        // every power of ten.
         let mut shift = 0;
         let mut bound = 10;
         for _ in 0..rules.levels {

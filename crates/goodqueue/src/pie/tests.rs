@@ -268,7 +268,8 @@ fn variant(name: &'static str) -> Settings {
     Settings::new().with("variant", Value::Choice(name))
 }
 
-/// The probability after each of `updates` updates at a departure rate and backlog that mean this delay.
+/// The probability after each of `updates` updates at a departure rate and backlog that mean this
+/// delay.
 fn estimated(queue: &mut Queue<Xoshiro256PlusPlus>, delay_ms: u64, updates: usize) -> Vec<u64> {
     // 250 kB/s.
     queue.vars.estimate = queue.config.averaged(0, 250_000, queue.config.ticks(Duration::from_secs(1)));
@@ -303,7 +304,8 @@ fn what_the_parent_took_ahead_counts_as_a_packet_but_in_linux_of_2014_not_its_by
 #[test]
 fn linux_of_2014_counts_in_32_bits() {
     let p = estimated(&mut pie(variant("linux314")), 40, 20);
-    // Gains 2 * 274 >> 7 = 4 and 20 * 274 >> 7 = 42. The rate is 4 / 256 bytes per tick: 40 ms appear as 640000 ticks.
+    // Gains 2 * 274 >> 7 = 4 and 20 * 274 >> 7 = 42. The rate is 4 / 256 bytes per tick: 40 ms
+    // appear as 640000 ticks.
     assert_eq!((p[0], p[1] - p[0]), (4 * (640_000 - 312_500) + 42 * 640_000, 4 * (640_000 - 312_500)));
     let mut fading = pie(variant("linux314"));
     let config = fading.config;

@@ -96,8 +96,8 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
 
 setters! {
     [C: InnerConfig] QfqConfig<C>,
-    /// Sets `flows`: classes that are made if none is given; flows are hashed into them. Default: 1024.
-    /// Range: 1 to 65536.
+    /// Sets `flows`: classes that are made if none is given; flows are hashed into them.
+    /// Default: 1024. Range: 1 to 65536.
     with_flows(integer);
 }
 

@@ -76,8 +76,8 @@ impl RedConfig {
         let mtu = link.mtu.max(SMALLEST_MTU);
         let [limit, min, max] = given;
         (self.min, self.max) = match (self.variant, limit, min, max) {
-            // Høiland-Jørgensen et al. 2015, table 1: 10 ms of the rate and three times that, but one and two packets
-            // where 10 ms are less than one.
+            // Høiland-Jørgensen et al. 2015, table 1: 10 ms of the rate and three times that, but
+            // one and two packets where 10 ms are less than one.
             (RedVariant::Linux, None, None, None) => {
                 let part = u32::try_from(link.rate.bytes_in(Duration::from_millis(10))).unwrap_or(u32::MAX);
                 if part < mtu { (mtu, mtu.saturating_mul(2)) } else { (part.min(u32::MAX / 12), 0) }
@@ -89,7 +89,8 @@ impl RedConfig {
                     if self.adaptive { self.bandwidth.bytes_in(Duration::from_millis(5)) / 2 } else { 0 };
                 (packets.max(u32::try_from(part).unwrap_or(u32::MAX)).min(u32::MAX / 12), 0)
             }
-            // ns-2: half of what the link carries in 5 ms, at least five packets, and three times that.
+            // ns-2: half of what the link carries in 5 ms, at least five packets, and three times
+            // that.
             (RedVariant::Ns2, _, None, None) => {
                 let part = self.bandwidth.bytes_in(Duration::from_millis(5));
                 let part = part.max(u64::from(self.avpkt).saturating_mul(10)).min(u64::from(u32::MAX / 12));
@@ -232,26 +233,26 @@ setters! {
     /// Sets `limit`: bytes that the queue holds. Default: 4 x max, at least 127 MTU; ns2: 50 avpkt.
     /// Range: 1 to 4294967295.
     with_limit(bytes);
-    /// Sets `min`: average queue below which nothing is dropped. Default: max / 3; 10 ms of the link
-    /// rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
+    /// Sets `min`: average queue below which nothing is dropped. Default: max / 3; 10 ms of the
+    /// link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
     with_min(bytes);
-    /// Sets `max`: average queue above which everything is dropped. Default: 3 x min, or limit / 4; 2
-    /// MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
+    /// Sets `max`: average queue above which everything is dropped. Default: 3 x min, or limit / 4;
+    /// 2 MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
     with_max(bytes);
     /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000, at
     /// most 2/3 MTU; ns2: 500. Range: 1 to 4294967295; linux: below min.
     with_avpkt(bytes);
-    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / (3 avpkt).
-    /// Range: at least min / avpkt.
+    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / (3
+    /// avpkt). Range: at least min / avpkt.
     with_burst(packets);
-    /// Sets `probability`: largest probability of an early drop. Default: 0.02; floyd1993 adaptive and
-    /// ns2: 0.1. Range: above 0 (at least 2^-32), to 1.
+    /// Sets `probability`: largest probability of an early drop. Default: 0.02; floyd1993 adaptive
+    /// and ns2: 0.1. Range: above 0 (at least 2^-32), to 1.
     with_probability(probability);
     /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
     /// Range: 8bit and more.
     with_bandwidth(rate);
-    /// Sets `adaptive`: move the probability so that the average stays half way between min and max.
-    /// Default: off.
+    /// Sets `adaptive`: move the probability so that the average stays half way between min and
+    /// max. Default: off.
     with_adaptive(flag);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: off.
     with_ecn(flag);
@@ -259,20 +260,21 @@ setters! {
     with_harddrop(flag);
     /// Sets `nodrop`: queue what cannot be marked. Default: off. Range: with ecn.
     with_nodrop(flag);
-    /// Sets `gentle`: let the probability rise to 1 between max and 2 max. Default: off; with adaptive
-    /// on; ns2: on. Range: with variants floyd1993 and ns2.
+    /// Sets `gentle`: let the probability rise to 1 between max and 2 max. Default: off; with
+    /// adaptive on; ns2: on. Range: with variants floyd1993 and ns2.
     with_gentle(flag);
-    /// Sets `bytemode`: measure the queue in bytes, drop in proportion to a packet's length. Default:
-    /// off; ns2: on. Range: with variants floyd1993 and ns2.
+    /// Sets `bytemode`: measure the queue in bytes, drop in proportion to a packet's length.
+    /// Default: off; ns2: on. Range: with variants floyd1993 and ns2.
     with_bytemode(flag);
-    /// Sets `weight`: weight of a sample in the average. Default: 0.002; with adaptive 1 - e^(-1/C), C
-    /// in packets/s; ns2: see autoweight. Range: with variants floyd1993 and ns2: above 0, to 1.
+    /// Sets `weight`: weight of a sample in the average. Default: 0.002; with adaptive 1 -
+    /// e^(-1/C), C in packets/s; ns2: see autoweight. Range: with variants floyd1993 and ns2: above
+    /// 0, to 1.
     with_weight(probability);
-    /// Sets `wait`: let 1/p packets pass after each drop before the next is possible. Default: ns2: on.
-    /// Range: with variant ns2.
+    /// Sets `wait`: let 1/p packets pass after each drop before the next is possible. Default: ns2:
+    /// on. Range: with variant ns2.
     with_wait(flag);
-    /// Sets `autoweight`: weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay + 1/C));
-    /// 1 - e^(-1/C); 1 - e^(-10/C). Default: delay. One of `delay`, `rate`, `fast`.
+    /// Sets `autoweight`: weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay +
+    /// 1/C)); 1 - e^(-1/C); 1 - e^(-10/C). Default: delay. One of `delay`, `rate`, `fast`.
     with_autoweight(choice);
 }
 

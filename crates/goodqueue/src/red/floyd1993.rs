@@ -1,4 +1,5 @@
-//! Averaging and decision as published, in real numbers; only sums, products and quotients, so that every platform agrees.
+//! Averaging and decision as published, in real numbers; only sums, products and quotients, so that
+//! every platform agrees.
 
 use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
 use crate::random::Random;
@@ -44,7 +45,8 @@ impl Floyd1993 {
         }
     }
 
-    /// RED that counts packets: thresholds, weight, largest probability, transmission time of a typical packet.
+    /// RED that counts packets: thresholds, weight, largest probability, transmission time of a
+    /// typical packet.
     pub(crate) fn of_packets(thresholds: [u32; 2], weight: f64, max_p: f64, packet_time: Duration) -> Self {
         let [min, max] = thresholds.map(f64::from);
         Self {

@@ -95,8 +95,8 @@ impl Linux {
         }
     }
 
-    /// True if an arrival that finds a queue of so many bytes leaves the average below `min`: that is all there is to it.
-    /// False: nothing has happened yet.
+    /// True if an arrival that finds a queue of so many bytes leaves the average below `min`: that
+    /// is all there is to it. False: nothing has happened yet.
     #[inline]
     pub(super) fn spares(&mut self, queue: u64) -> bool {
         let next = self.queue.next(&self.terms, queue);
@@ -191,8 +191,9 @@ impl Terms {
 }
 
 impl Law {
-    /// The probability at `max`, 1 = 2^32. That of tc's 1 does not fit in 32 bits and arrives as 0, "not given": then the
-    /// kernel takes the largest one for which the slope is a power of two below 1 / (max - min).
+    /// The probability at `max`, 1 = 2^32. That of tc's 1 does not fit in 32 bits and arrives as 0,
+    /// "not given": then the kernel takes the largest one for which the slope is a power of two
+    /// below 1 / (max - min).
     fn max_p(&self) -> u32 {
         if let Ok(fits) = u32::try_from(truncated(self.probability * TWO_TO_32)) {
             return fits;
@@ -252,8 +253,8 @@ impl Average {
 }
 
 impl IdleDecay {
-    /// The table that tc hands to the kernel. tc counts in ticks of 64 ns but the kernel looks it up in microseconds:
-    /// an idle average falls more slowly than tc means it to.
+    /// The table that tc hands to the kernel. tc counts in ticks of 64 ns but the kernel looks it
+    /// up in microseconds: an idle average falls more slowly than tc means it to.
     fn new(packet_time: Duration, shift: u32) -> Self {
         let micros = packet_time.as_nanos() / 1_000;
         let ticks = truncated(micros as f64 * TICKS_PER_MICROSECOND).max(1) as f64;
@@ -286,8 +287,8 @@ impl IdleDecay {
     }
 }
 
-/// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets into an empty queue stays
-/// below `min`. `None` if there is none.
+/// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets
+/// into an empty queue stays below `min`. `None` if there is none.
 pub(crate) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
     let excess = f64::from(burst) + 1.0 - f64::from(min) / f64::from(avpkt.max(1));
     if excess < 1.0 {

@@ -12,7 +12,8 @@ pub(super) struct Ns2 {
     max_p: f64,
     /// `max_p` lies between these.
     bounds: (f64, f64),
-    /// From `max` on the probability is `rise * average + offset`: made once, not when `max_p` moves.
+    /// From `max` on the probability is `rise * average + offset`: made once, not when `max_p`
+    /// moves.
     rise: f64,
     offset: f64,
     weight: f64,
@@ -160,7 +161,8 @@ impl Ns2 {
     }
 }
 
-/// The weight that ns-2 derives from the link: from rate and delay, from the rate, or ten times that.
+/// The weight that ns-2 derives from the link: from rate and delay, from the rate, or ten times
+/// that.
 pub(super) fn automatic_weight(rule: &str, packets_per_second: f64, delay: Duration) -> f64 {
     super::floyd1993::one_minus_exp(match rule {
         "rate" => 1.0 / packets_per_second,

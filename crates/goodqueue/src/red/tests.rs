@@ -1,4 +1,5 @@
-//! Configurations of `red` and what an operator sees of it. The algorithms' own stories stand beside them.
+//! Configurations of `red` and what an operator sees of it. The algorithms' own stories stand
+//! beside them.
 
 use alloc::vec::Vec;
 

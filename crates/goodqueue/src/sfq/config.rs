@@ -42,7 +42,8 @@ impl SfqConfig {
         self.quantum
     }
 
-    /// Brings the limits that depend on each other into agreement, as Linux does. Every minimum is 1.
+    /// Brings the limits that depend on each other into agreement, as Linux does. Every minimum
+    /// is 1.
     fn consistent(mut self) -> Self {
         self.flows = self.flows.min(self.divisor);
         self.limit = self.limit.min(self.depth.saturating_mul(self.flows));
@@ -119,34 +120,37 @@ setters! {
     /// Sets `flows`: flows that may be queued at once. Default: 128. Range: 1 to 65408; more than
     /// divisor or limit counts as that.
     with_flows(integer);
-    /// Sets `divisor`: buckets of the hash table. Default: 1024. Range: a power of 2 from 1 to 65536.
+    /// Sets `divisor`: buckets of the hash table. Default: 1024. Range: a power of 2 from 1
+    /// to 65536.
     with_divisor(integer);
-    /// Sets `quantum`: bytes that a flow sends before the next one's turn. Default: MTU. Range: 1 to
-    /// 2147483647.
+    /// Sets `quantum`: bytes that a flow sends before the next one's turn. Default: MTU. Range: 1
+    /// to 2147483647.
     with_quantum(bytes);
     /// Sets `perturb`: time between changes of the hash function; 0: never. Default: 0. Range: 0 to
     /// 1000000s.
     with_perturb(time);
     /// Sets `headdrop`: drop the oldest packet of a flow, not the youngest. Default: off.
     with_headdrop(flag);
-    /// Sets `redflowlimit`: turns on RED in each flow; `max` is a quarter of it. Default: none. Range:
-    /// with redflowlimit.
-    with_redflowlimit(bytes);
-    /// Sets `min`: average of a flow's bytes from which on it is signalled. Default: max / 3. Range:
-    /// with redflowlimit.
-    with_min(bytes);
-    /// Sets `max`: average from which on every packet is signalled. Default: redflowlimit / 4. Range:
-    /// with redflowlimit.
-    with_max(bytes);
-    /// Sets `avpkt`: a typical packet, with which the filter is computed. Default: 1000. Range: with
-    /// redflowlimit.
-    with_avpkt(bytes);
-    /// Sets `burst`: packets of a burst that the filter lets pass. Default: (2 min + max) / (3 avpkt).
+    /// Sets `redflowlimit`: turns on RED in each flow; `max` is a quarter of it. Default: none.
     /// Range: with redflowlimit.
+    with_redflowlimit(bytes);
+    /// Sets `min`: average of a flow's bytes from which on it is signalled. Default: max / 3.
+    /// Range: with redflowlimit.
+    with_min(bytes);
+    /// Sets `max`: average from which on every packet is signalled. Default: redflowlimit / 4.
+    /// Range: with redflowlimit.
+    with_max(bytes);
+    /// Sets `avpkt`: a typical packet, with which the filter is computed. Default: 1000. Range:
+    /// with redflowlimit.
+    with_avpkt(bytes);
+    /// Sets `burst`: packets of a burst that the filter lets pass. Default: (2 min + max) / (3
+    /// avpkt). Range: with redflowlimit.
     with_burst(packets);
-    /// Sets `probability`: probability of a signal at `max`. Default: 0.02. Range: with redflowlimit.
+    /// Sets `probability`: probability of a signal at `max`. Default: 0.02. Range: with
+    /// redflowlimit.
     with_probability(probability);
-    /// Sets `ecn`: mark CE where possible instead of dropping. Default: off. Range: with redflowlimit.
+    /// Sets `ecn`: mark CE where possible instead of dropping. Default: off. Range: with
+    /// redflowlimit.
     with_ecn(flag);
     /// Sets `harddrop`: above `max` drop, even with `ecn`. Default: off. Range: with redflowlimit.
     with_harddrop(flag);

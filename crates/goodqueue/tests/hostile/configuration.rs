@@ -116,7 +116,8 @@ fn every_mtu_and_every_rate_of_the_link_gives_valid_defaults() {
                         story.sends();
                         story.empties();
                     }
-                    // A shaper may need a rate, and a packet some length; the rest is its own business.
+                    // A shaper may need a rate, and a packet some length; the rest is its own
+                    // business.
                     Err(error) => assert!(
                         rate.as_bps() < 1_000 || mtu < 64 || rate.as_bps() == u64::MAX || mtu == u32::MAX,
                         "{name}: {error}"

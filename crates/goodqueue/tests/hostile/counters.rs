@@ -8,7 +8,8 @@ use goodqueue_testkit::edge::{accepted, only};
 use crate::story::{Story, everywhere, ms, roomy, with_each};
 use crate::time::{balanced, bare, packet};
 
-// H31: drops at an overflow push CoDel's count by up to `drop_batch`; the law must recover from every jump.
+// H31: drops at an overflow push CoDel's count by up to `drop_batch`; the law must recover from
+// every jump.
 #[test]
 fn jumps_of_the_drop_count_by_1_3_64_and_a_million_leave_a_working_queue() {
     for jump in [1, 3, 64, 1_000_000] {
@@ -85,8 +86,8 @@ fn a_flow_of_empty_packets_does_not_keep_another_flow_waiting_for_ever() {
     }
 }
 
-// H34 H35: with a quantum of one byte a packet of 4 GiB is four thousand million rounds away; who goes through them one
-// by one does not finish this test in a lifetime.
+// H34 H35: with a quantum of one byte a packet of 4 GiB is four thousand million rounds away; who
+// goes through them one by one does not finish this test in a lifetime.
 #[test]
 fn no_dequeue_goes_round_by_round_to_a_packet_of_many_quanta() {
     let mut told = 0;

@@ -124,7 +124,8 @@ fn any_discipline_may_take_the_place_of_any_other_with_packets_queued() {
     }
 }
 
-// H55 H56: a child that drops all it has when asked, or has packets but not now, below every parent.
+// H55 H56: a child that drops all it has when asked, or has packets but not now, below every
+// parent.
 #[test]
 fn every_discipline_works_inside_every_other() {
     for tree in trees(4) {

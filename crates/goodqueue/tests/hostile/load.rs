@@ -116,7 +116,8 @@ fn flows_just_below_a_quantum_and_flows_in_turns_leave_room_for_a_bulk_flow() {
                 number += 1;
             }
             for round in 0..40 {
-                // Each of the others comes with a little less than it may send in a round, and empties again.
+                // Each of the others comes with a little less than it may send in a round, and
+                // empties again.
                 for flow in 1..=sparse {
                     queue.enqueue(now, of_flow(number, flow, 1_400 + round), &mut |_, _| drops += 1);
                     number += 1;

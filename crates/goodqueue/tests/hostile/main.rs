@@ -1,7 +1,8 @@
-//! Hostile inputs, told as tests. They are tried on every discipline that is registered, with configurations found at the
-//! edges of its parameter table, under the supervision of `goodqueue_testkit::check`: a new discipline is covered as soon
-//! as it is registered. What holds for a discipline of some kind (one with a quantum, with a target and an interval, with
-//! classes) is tried on those that have the parameter.
+//! Hostile inputs, told as tests. They are tried on every discipline that is registered, with
+//! configurations found at the edges of its parameter table, under the supervision of
+//! `goodqueue_testkit::check`: a new discipline is covered as soon as it is registered. What holds
+//! for a discipline of some kind (one with a quantum, with a target and an interval, with classes)
+//! is tried on those that have the parameter.
 //!
 //! | id | hostile input | test |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! What the tests are told with: a queue under supervision that says who it is when something is wrong.
+//! What the tests are told with: a queue under supervision that says who it is when something is
+//! wrong.
 
 use goodqueue::config::{Kind, Value};
 use goodqueue::registry::KINDS;
@@ -97,8 +98,8 @@ impl Story {
         self.queue.qdisc().stats().dropped().packets
     }
 
-    /// A bit of everything that happens to a queue: light load, overload, silence, a link that stands still; packets of
-    /// every length and codepoint; then it empties.
+    /// A bit of everything that happens to a queue: light load, overload, silence, a link that
+    /// stands still; packets of every length and codepoint; then it empties.
     pub(crate) fn ordeal(&mut self) {
         const LENGTHS: [u32; 10] = [1514, 64, 1514, 0, 1, 65_535, 1513, 1515, 262_144, 1514];
         const ECN: [Ecn; 5] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ect0];
@@ -108,7 +109,8 @@ impl Story {
             let class = (number % 3 == 0).then_some(number % 5);
             self.does(&Operation::Enqueue { len, flow: number % 7, class, ecn });
             match number {
-                // Faster than it comes; then three arrivals for each departure; then the link stands still.
+                // Faster than it comes; then three arrivals for each departure; then the link
+                // stands still.
                 0..20 => {
                     self.sends();
                     self.waits(nanos(1_211_200));
@@ -164,7 +166,8 @@ pub(crate) fn everywhere(mut story: impl FnMut(&Kind, &Case)) {
     }
 }
 
-/// The same for every variant of every discipline: with its defaults, and with everything at its least and greatest.
+/// The same for every variant of every discipline: with its defaults, and with everything at its
+/// least and greatest.
 pub(crate) fn in_every_variant(mut story: impl FnMut(&Kind, &Case)) {
     everywhere(|kind, case| {
         if case.name.contains(" variant ") {

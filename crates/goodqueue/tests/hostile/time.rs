@@ -81,8 +81,8 @@ fn the_first_call_may_come_at_the_beginning_at_the_end_and_just_before_it() {
     });
 }
 
-// H23: whatever was to be done in the meantime is caught up with boundedly, else this test does not end: 585 years are
-// 10^12 updates of PIE's probability.
+// H23: whatever was to be done in the meantime is caught up with boundedly, else this test does not
+// end: 585 years are 10^12 updates of PIE's probability.
 #[test]
 fn after_585_years_a_full_queue_empties_and_every_call_ends() {
     let packets: u64 = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
@@ -106,7 +106,8 @@ fn after_585_years_a_full_queue_empties_and_every_call_ends() {
                     }
                 }
             }
-            // A shaper may be asked before and after each wait; all others send or drop at every call.
+            // A shaper may be asked before and after each wait; all others send or drop at every
+            // call.
             assert!(calls <= 2 * held, "{}: {} of {held} packets left after {gap}", kind.name, queue.len());
             balanced(kind.name, &queue, packets, dropped);
         }
@@ -144,7 +145,8 @@ fn packets_that_all_came_at_once_and_left_a_nanosecond_below_the_target_are_not_
     assert!(told > 1);
 }
 
-// H25: Linux's CoDel counts in units of 1024 ns in 32 bits, PIE and RED in jiffies, tc in microseconds.
+// H25: Linux's CoDel counts in units of 1024 ns in 32 bits, PIE and RED in jiffies, tc in
+// microseconds.
 #[test]
 fn clocks_of_32_bits_may_wrap() {
     let wraps = [1_u64 << 32, 1 << 42, (1 << 32) * 1_000, 4_000_000 << 32, 1 << 63];
@@ -240,7 +242,8 @@ pub(crate) fn packet(id: u64, len: u32) -> TestPacket {
     TestPacket { id, len, flow, class: None, came_with: Ecn::NotEct, ecn: Ecn::NotEct, at: Instant::ZERO }
 }
 
-/// The identities of the counters, for queues that are not supervised because they are too long for it.
+/// The identities of the counters, for queues that are not supervised because they are too long for
+/// it.
 pub(crate) fn balanced(name: &str, queue: &AnyQdisc<TestPacket>, offered: u64, dropped: u64) {
     let stats = queue.stats();
     assert_eq!(stats.offered.packets, offered, "{name}");

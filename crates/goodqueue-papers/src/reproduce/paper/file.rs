@@ -225,8 +225,8 @@ impl std::fmt::Display for Part {
 }
 
 impl Paper {
-    /// Reads the text of the `claims.toml` of `folder`; `given` are disciplines asked for in place of those for which `{aqm}`
-    /// stands.
+    /// Reads the text of the `claims.toml` of `folder`; `given` are disciplines asked for in place
+    /// of those for which `{aqm}` stands.
     pub(super) fn read(
         folder: &str,
         text: &str,

@@ -1,5 +1,5 @@
-//! Packets as a Parquet file: the table of [`csv`](super::csv), a row group for every 65,536 packets; version, discipline and seed
-//! in the metadata.
+//! Packets as a Parquet file: the table of [`csv`](super::csv), a row group for every 65,536
+//! packets; version, discipline and seed in the metadata.
 
 use std::io;
 use std::path::Path;

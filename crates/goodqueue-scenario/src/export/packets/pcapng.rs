@@ -1,8 +1,10 @@
-//! Packets as Wireshark reads them: pcapng with the interfaces `down ingress`, `down egress`, `down drops` and the same `up`.
+//! Packets as Wireshark reads them: pcapng with the interfaces `down ingress`, `down egress`, `down
+//! drops` and the same `up`.
 //!
-//! A simulated packet is a length and the fields that matter. Its headers are made of them: IPv4, and TCP with sequence numbers,
-//! windows, SACK blocks, timestamps and ECN as they were, or UDP. The payload, all zeros, is cut off. A SYN is eight bytes longer
-//! here than the queue counts: the simulator knows no options that only a SYN carries, but their reader needs them.
+//! A simulated packet is a length and the fields that matter. Its headers are made of them: IPv4,
+//! and TCP with sequence numbers, windows, SACK blocks, timestamps and ECN as they were, or UDP.
+//! The payload, all zeros, is cut off. A SYN is eight bytes longer here than the queue counts: the
+//! simulator knows no options that only a SYN carries, but their reader needs them.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +25,8 @@ use super::PacketWriter;
 use crate::files::Growing;
 use crate::run::Job;
 
-/// Every packet as it comes to a queue, and again as it leaves or is dropped. Time 0 of the run is that of Unix.
+/// Every packet as it comes to a queue, and again as it leaves or is dropped. Time 0 of the run is
+/// that of Unix.
 pub(super) struct Capture {
     writer: PcapNgWriter<Growing>,
     framing: u32,
@@ -166,7 +169,8 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
             set_checksum(to, IPV4 as usize, IPV4 as usize + 16, pseudo.iter().sum::<u32>() + hosts);
         }
         Payload::Datagram { sent_at, number, .. } => {
-            // RFC 768; without a checksum. Of the payload the number and the time of sending, if they fit.
+            // RFC 768; without a checksum. Of the payload the number and the time of sending, if
+            // they fit.
             to.extend(total.saturating_sub(20).to_be_bytes());
             to.extend([0, 0]);
             if bytes >= IPV4 + 8 + 16 {
@@ -210,8 +214,9 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     to.resize(end, NOP);
 }
 
-/// Addresses and ports of sender and receiver: clients from 198.18.0.1, servers from 198.19.0.1 on (RFC 2544 appendix C.2.2),
-/// a flow's number in the server's port, its connection's in the client's.
+/// Addresses and ports of sender and receiver: clients from 198.18.0.1, servers from 198.19.0.1 on
+/// (RFC 2544 appendix C.2.2), a flow's number in the server's port, its connection's in the
+/// client's.
 fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
     let address = |net: u32, host: u32| (net + 1 + host).to_be_bytes();
     let port = |from: u32, number: u32| u16::try_from(from + number % PORTS).unwrap_or(u16::MAX);
@@ -259,6 +264,7 @@ const PORTS: u32 = 60_000;
 const ENHANCED_PACKET: u32 = 6;
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
-/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT` little-endian as the file is.
+/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT`
+/// little-endian as the file is.
 const VERDICT: u16 = 7;
 const DROPPED: [u8; 9] = [1, 2, 0, 0, 0, 0, 0, 0, 0];

@@ -94,7 +94,8 @@ impl PacketWriter for Recordings {
     }
 
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()> {
-        // A copy bears the number of the packet that it is a copy of, as in recordings of the kernel.
+        // A copy bears the number of the packet that it is a copy of, as in recordings of the
+        // kernel.
         let (seq, packet) = (visit.copy_of.unwrap_or(visit.number), &visit.packet);
         let row = match fate {
             Fate::Sent => Row::Exit { t: at, seq, bytes: packet.len, tos: packet.tos() },

@@ -23,7 +23,8 @@ fn ms(seconds: Option<f64>) -> i64 {
 
 #[test]
 fn the_response_time_of_a_group_is_from_its_first_syn_to_its_last_ack() {
-    // A window of 10 segments each, in a handshake and a round trip; the FIN is acknowledged with the data.
+    // A window of 10 segments each, in a handshake and a round trip; the FIN is acknowledged with
+    // the data.
     let run = run("[[flows]]\n[[flows]]\ncount = 3\ntotal = 42_000\nstart = \"1s\"\n\
                    [[flows]]\ncount = 2\nsize = 14_000\nstart = \"2s\"\n[[flows]]\nsize = 5\n\
                    [[flows]]\ncount = 2\nsize = \"900mb\"");
@@ -48,7 +49,8 @@ fn pages_stand_under_the_probes_and_transfers_by_flow() {
     assert!((500..505).contains(&ms(web.page_fetch_s.p50)) && (500..505).contains(&ms(web.page_fetch_s.max)));
     let completion = run.completion.as_ref().expect("a user");
     assert!((200..205).contains(&ms(completion.time_s.p99)), "{completion:?}");
-    // 200 ms of handshake, request and answer, and 700 ms of thinking: one each 900 ms, and the twelfth is not complete.
+    // 200 ms of handshake, request and answer, and 700 ms of thinking: one each 900 ms, and the
+    // twelfth is not complete.
     assert_eq!((completion.begun, completion.completed), (12, 11));
     assert_eq!(run.flows[1].transfers.as_ref(), Some(completion));
     assert_eq!(run.flows[2].transfers, None);

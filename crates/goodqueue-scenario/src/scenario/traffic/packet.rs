@@ -1,4 +1,5 @@
-//! `packet` and `rate`: the length of the packets of traffic over UDP and ICMP, and how fast they follow each other.
+//! `packet` and `rate`: the length of the packets of traffic over UDP and ICMP, and how fast they
+//! follow each other.
 
 use goodqueue::Rate;
 use goodqueue_tc::diagnostic::Diagnostic;

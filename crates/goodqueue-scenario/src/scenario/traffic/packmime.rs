@@ -66,8 +66,8 @@ impl Kind for PackMime {
     }
 }
 
-/// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections per second
-/// (Cao et al. 2004); beyond, they approach those of a Poisson process.
+/// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections
+/// per second (Cao et al. 2004); beyond, they approach those of a Poisson process.
 const LEAST_RATE: f64 = 0.01;
 const MAX_RATE: f64 = 100_000.0;
 /// 5 kB each: a load far above the link's capacity stays at 50 MB.

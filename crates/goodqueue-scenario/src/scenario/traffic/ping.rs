@@ -1,4 +1,5 @@
-//! `kind = "ping"`: requests at fixed intervals that are answered at once with a packet of the same length.
+//! `kind = "ping"`: requests at fixed intervals that are answered at once with a packet of the same
+//! length.
 
 use goodqueue::Duration;
 use goodqueue_sim as sim;

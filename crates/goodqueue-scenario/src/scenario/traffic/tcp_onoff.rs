@@ -1,4 +1,5 @@
-//! `kind = "tcp_onoff"`: a TCP sender that has data without end for some time, and none for some time.
+//! `kind = "tcp_onoff"`: a TCP sender that has data without end for some time, and none for some
+//! time.
 
 use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;

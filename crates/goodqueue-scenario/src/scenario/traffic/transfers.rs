@@ -93,6 +93,7 @@ pub(super) fn read_request(table: &Reader<'_>) -> Result<u64, Diagnostic> {
     Ok(request)
 }
 
-/// Some hundreds of bytes are usual on the web: half of the requests in the PackMime model are below 422.
+/// Some hundreds of bytes are usual on the web: half of the requests in the PackMime model are
+/// below 422.
 const DEFAULT_REQUEST: u64 = 300;
 const MAX_REQUEST: u64 = 1 << 20;

@@ -23,11 +23,12 @@ pub struct Voip {
     pub hearing: Hearing,
 }
 
-/// What the receiver of a call does; it says what a delay and a loss mean, and changes nothing on the path.
+/// What the receiver of a call does; it says what a delay and a loss mean, and changes nothing on
+/// the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hearing {
-    /// A de-jitter buffer plays each packet so much later than the fastest one would allow, and none that comes after
-    /// that; `None`: every packet that arrives is played, at the mean delay.
+    /// A de-jitter buffer plays each packet so much later than the fastest one would allow, and
+    /// none that comes after that; `None`: every packet that arrives is played, at the mean delay.
     pub playout: Option<Duration>,
     /// Lost packets are concealed (G.711 Appendix I).
     pub concealment: bool,

@@ -4,14 +4,15 @@ use goodqueue::Instant;
 
 use crate::congestion::whole::whole;
 
-/// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring (Linux from 5.1 on).
+/// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring
+/// (Linux from 5.1 on).
 const AGGREGATION_ROUNDS: u32 = 5;
 const AGGREGATION_TIME: f64 = 0.1;
 /// Segments after which the counting begins anew.
 const LONGEST_EPOCH: u64 = 1 << 20;
 
-/// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and let many go at once
-/// (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.2.3).
+/// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and
+/// let many go at once (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.2.3).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Aggregation {
     /// Counted since.

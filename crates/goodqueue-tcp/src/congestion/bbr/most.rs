@@ -3,8 +3,9 @@
 /// The bandwidth is the most of so many rounds.
 const BANDWIDTH_ROUNDS: u64 = 10;
 
-/// The most of the last rounds, as Linux estimates it from three samples (Nichols' windowed filter): the best, the best of those
-/// that came a quarter of the window later, and of those half a window later.
+/// The most of the last rounds, as Linux estimates it from three samples (Nichols' windowed
+/// filter): the best, the best of those that came a quarter of the window later, and of those half
+/// a window later.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Most {
     /// Round and value; the best first.

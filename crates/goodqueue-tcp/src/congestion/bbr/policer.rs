@@ -1,8 +1,9 @@
 //! Detection of policers (Linux `lt_bw`).
 //!
-//! A policer drops everything above its rate, so a sender that probes for bandwidth loses a large share of its packets and
-//! still gets that rate. Two intervals in a row with many losses and the same delivery rate are taken for a policer. BBR then
-//! sends at that rate and does not probe for some time.
+//! A policer drops everything above its rate, so a sender that probes for bandwidth loses a large
+//! share of its packets and still gets that rate. Two intervals in a row with many losses and the
+//! same delivery rate are taken for a policer. BBR then sends at that rate and does not probe for
+//! some time.
 
 use goodqueue::Instant;
 
@@ -73,8 +74,8 @@ impl Policer {
         self.rate.filter(|_| self.found)
     }
 
-    /// Takes note of an ACK or a timeout; `probes`: BBR is in `PROBE_BW`. Returns true when the rate has been kept long enough
-    /// and the bandwidth is to be probed anew.
+    /// Takes note of an ACK or a timeout; `probes`: BBR is in `PROBE_BW`. Returns true when the
+    /// rate has been kept long enough and the bandwidth is to be probed anew.
     pub(super) fn take(&mut self, account: &Account, probes: bool) -> bool {
         if self.found {
             self.rounds += u32::from(probes && account.begins_round);
@@ -140,7 +141,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// A path that delivers `rate` bytes per second and drops `dropped` bytes for each that it delivers, in rounds of 40 ms.
+    /// A path that delivers `rate` bytes per second and drops `dropped` bytes for each that it
+    /// delivers, in rounds of 40 ms.
     struct Path {
         now: u64,
         delivered: u64,
@@ -152,7 +154,8 @@ mod tests {
             Self { now: 0, delivered: 0, lost: 0.0 }
         }
 
-        /// One round of ten ACKs, all of which tell of losses if there are any. Returns whether to probe anew.
+        /// One round of ten ACKs, all of which tell of losses if there are any. Returns whether to
+        /// probe anew.
         fn round(&mut self, policer: &mut Policer, rate: u64, dropped: f64) -> bool {
             (0..10).fold(false, |probe, ack| {
                 self.now += 4;

@@ -89,7 +89,8 @@ fn the_window_follows_the_function() {
 
 #[test]
 fn a_small_window_grows_as_fast_as_reno() {
-    // cwnd 7 after a loss at 10, RTT 10 ms: W_est gains 0.529 per round up to the old window, then 1.
+    // cwnd 7 after a loss at 10, RTT 10 ms: W_est gains 0.529 per round up to the old window,
+    // then 1.
     let (mut cubic, mut window) = after_loss(10);
     let mut now = Instant::ZERO;
     let mut rounds = 0.0;

@@ -1,9 +1,10 @@
 //! What ns-2's Agent/TCP/Linux knows of the segments that are out (scoreboard1.cc).
 //!
-//! Segments of one kind lie together in a block. An ACK is taken in by one walk from the oldest block on, which ends where
-//! its SACK blocks do unless something changed that concerns later ones: what the walk did not reach is judged by a later
-//! ACK. A retransmission is lost again if something that was sent after it arrived: a segment that was new when it left, or
-//! a retransmission more than four places behind it.
+//! Segments of one kind lie together in a block. An ACK is taken in by one walk from the oldest
+//! block on, which ends where its SACK blocks do unless something changed that concerns later ones:
+//! what the walk did not reach is judged by a later ACK. A retransmission is lost again if
+//! something that was sent after it arrived: a segment that was new when it left, or a
+//! retransmission more than four places behind it.
 
 use alloc::vec::Vec;
 
@@ -15,7 +16,8 @@ enum Kind {
     Out,
     Sacked,
     Lost,
-    /// Sent again, as the `order`-th, when `next` was the segment to be sent next. Such a block has one segment.
+    /// Sent again, as the `order`-th, when `next` was the segment to be sent next. Such a block has
+    /// one segment.
     Resent {
         next: u64,
         order: i64,
@@ -39,8 +41,8 @@ pub(crate) struct Shown {
     pub(crate) lost: bool,
 }
 
-/// The blocks, from the oldest segment on without a gap; none while nothing is SACKED or lost. Segments are counted by
-/// their positions, see [`Scoreboard`](super::Scoreboard).
+/// The blocks, from the oldest segment on without a gap; none while nothing is SACKED or lost.
+/// Segments are counted by their positions, see [`Scoreboard`](super::Scoreboard).
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
@@ -52,7 +54,8 @@ pub(crate) struct Blocks {
     highest: u64,
     /// What is to be sent again is looked for from here on; nothing is, if it is not known.
     resend_from: Option<u64>,
-    /// Place of the next retransmission in their order, and of the last one that is known to have arrived.
+    /// Place of the next retransmission in their order, and of the last one that is known to have
+    /// arrived.
     order: i64,
     arrived: i64,
 }
@@ -81,7 +84,8 @@ impl Blocks {
         self.arrived = -1;
     }
 
-    /// Takes in an ACK of everything below `una`, with SACK blocks `sacks`, first and last but one, in rising order.
+    /// Takes in an ACK of everything below `una`, with SACK blocks `sacks`, first and last but one,
+    /// in rising order.
     pub(crate) fn take(&mut self, una: u64, sacks: &[(u64, u64)]) -> Shown {
         let mut whole = self.acknowledge(una);
         if self.blocks.is_empty() {
@@ -103,7 +107,8 @@ impl Blocks {
         self.walk(sacks, whole)
     }
 
-    /// Takes off what is below `una`. True if a retransmission arrived that is later than those known.
+    /// Takes off what is below `una`. True if a retransmission arrived that is later than those
+    /// known.
     fn acknowledge(&mut self, una: u64) -> bool {
         let mut is_news = false;
         let mut passed = 0;
@@ -231,7 +236,8 @@ impl Blocks {
         above
     }
 
-    /// The timer ran out: of the segments from `una` to before `next`, all that are not SACKED are lost.
+    /// The timer ran out: of the segments from `una` to before `next`, all that are not SACKED are
+    /// lost.
     pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
         self.walked.clear();
         let end = self.blocks.last().map_or(una, |last| last.end);
@@ -265,7 +271,8 @@ impl Blocks {
         start
     }
 
-    /// The segment that [`next_lost`](Self::next_lost) gave is sent again, while `next` is the one to be sent next.
+    /// The segment that [`next_lost`](Self::next_lost) gave is sent again, while `next` is the one
+    /// to be sent next.
     pub(crate) fn resent(&mut self, next: u64) {
         let Some(position) = self.next_lost() else { return };
         let index = self.blocks.partition_point(|block| block.end <= position);

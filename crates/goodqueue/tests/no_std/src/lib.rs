@@ -1,5 +1,5 @@
-//! Links `goodqueue` without the standard library. If any of it used `std`, this would define a second panic handler and
-//! not build.
+//! Links `goodqueue` without the standard library. If any of it used `std`, this would define a
+//! second panic handler and not build.
 
 #![no_std]
 

@@ -6,19 +6,19 @@
 
 pub mod csv;
 pub mod flent;
+mod names;
 pub mod packets;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod samples;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::Value;
 
-use crate::results::{Results, Run};
-use crate::runs::{Jobs as _, Runs};
+use self::names::{FLENT_END, Label, names, names_of, without_parquet};
+use crate::results::Results;
+use crate::runs::Runs;
 
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,87 +88,10 @@ impl Format {
     }
 }
 
-/// What tells a run from the others.
-#[derive(Clone, Copy)]
-struct Label<'r> {
-    qdisc: &'r str,
-    sweep: &'r BTreeMap<String, Value>,
-    seed: u64,
-}
-
-impl<'r> Label<'r> {
-    fn of(run: &'r Run) -> Self {
-        Self { qdisc: &run.qdisc, sweep: &run.sweep, seed: run.seed }
-    }
-}
-
-/// A name for each of `runs`.
-fn names_of(path: &Path, end: &str, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
-    let own = |number: usize| {
-        let job = runs.job(number)?;
-        Ok((job.labels.qdisc.clone(), job.labels.sweep.clone(), job.config.seed))
-    };
-    let all: Vec<_> = (0..runs.count()).map(own).collect::<Result<_, Diagnostic>>()?;
-    let labels = all.iter().map(|(qdisc, sweep, seed)| Label { qdisc, sweep, seed: *seed });
-    Ok(names(path, end, &labels.collect::<Vec<_>>()))
-}
-
-/// A name for each run: `path`, which ends with `end`, or if there are several with discipline,
-/// point of the sweep and seed in it.
-fn names(path: &Path, end: &str, runs: &[Label<'_>]) -> Vec<PathBuf> {
-    if runs.len() < 2 {
-        return runs.iter().map(|_| path.to_owned()).collect();
-    }
-    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = &file[..file.len().saturating_sub(end.len())];
-    let several_seeds = runs.iter().any(|run| run.seed != runs[0].seed);
-    let mut taken = BTreeSet::new();
-    let mut name = |run: &Label<'_>| {
-        let mut words = vec![plain(run.qdisc)];
-        words.extend(run.sweep.iter().map(|(key, value)| plain(&format!("{key}={value}"))));
-        words.extend(several_seeds.then(|| format!("seed{}", run.seed)));
-        let name = format!("{stem}.{}", words.join("."));
-        let mut numbered = name.clone();
-        for number in 2.. {
-            if taken.insert(numbered.clone()) {
-                break;
-            }
-            numbered = format!("{name}.{number}");
-        }
-        path.with_file_name(numbered + end)
-    };
-    runs.iter().map(&mut name).collect()
-}
-
-/// Letters, digits and what else no file system minds; not longer than names should be.
-fn plain(text: &str) -> String {
-    let mut short = String::new();
-    for c in text.chars() {
-        match c {
-            '"' => {}
-            c if c.is_ascii_alphanumeric() || "=-".contains(c) => short.push(c),
-            '.' => short.push('-'),
-            _ if short.ends_with('_') => {}
-            _ => short.push('_'),
-        }
-    }
-    short.truncate(LONGEST_WORD);
-    short.trim_end_matches('_').to_owned()
-}
-
-fn without_parquet() -> Diagnostic {
-    Diagnostic::new("this build of goodqueue does not write Parquet")
-        .help("write a .csv file, which holds the same table")
-}
-
-const FLENT_END: &str = ".flent.gz";
-/// Characters of a discipline, or of a swept key, in the name of a file.
-const LONGEST_WORD: usize = 48;
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::results::{FlowResult, FlowSeries, PerDirection, QueueSeries, Series};
+    use crate::results::{FlowResult, FlowSeries, PerDirection, QueueSeries, Run, Series};
 
     /// Two steps of a run with a download, an upload and a ping.
     pub(crate) fn run(qdisc: &str, seed: u64) -> Run {
@@ -225,22 +148,6 @@ pub(crate) mod tests {
             let error = Format::of(Path::new(wrong)).unwrap_err().to_string();
             assert!(error.contains(".flent.gz, .parquet or .csv"), "{error}");
         }
-    }
-
-    #[test]
-    fn several_runs_of_flent_have_names_of_their_own() {
-        let mut swept = run("pie target 5ms", 2);
-        swept.sweep.insert("link.up".to_owned(), "1mbit".into());
-        let all = [run("pie target 5ms", 1), swept.clone(), swept];
-        let all: Vec<Label<'_>> = all.iter().map(Label::of).collect();
-        let named = names(Path::new("out/x.flent.gz"), FLENT_END, &all);
-        let expected = [
-            "out/x.pie_target_5ms.seed1.flent.gz",
-            "out/x.pie_target_5ms.link-up=1mbit.seed2.flent.gz",
-            "out/x.pie_target_5ms.link-up=1mbit.seed2.2.flent.gz",
-        ];
-        assert_eq!(named, expected.map(PathBuf::from));
-        assert_eq!(names(Path::new("x.flent.gz"), FLENT_END, &all[..1]), [PathBuf::from("x.flent.gz")]);
     }
 
     #[test]

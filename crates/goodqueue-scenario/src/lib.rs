@@ -15,6 +15,7 @@ pub mod run;
 pub mod runs;
 pub mod scenario;
 pub mod shared;
+mod statistics;
 pub mod store;
 pub mod summary;
 pub mod sweep;

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use goodqueue_sim::Direction;
 
-use crate::measure::float;
-use crate::results::{FlowResult, LinkResult, Run, SpikeResult, Summary, VoipResult};
+use crate::results::{FlowResult, LinkResult, Run, SpikeResult, Summary, VideoResult, VoipResult};
+use crate::statistics::float;
 
 /// Metrics that stand beside each other under one heading.
 pub struct Group {
@@ -342,8 +342,7 @@ fn traffic() -> Vec<Group> {
         is_always_there: false,
         ..group(title, heading, Sides::One, metrics)
     };
-    let video =
-        |run: &Run, of: fn(&crate::results::VideoResult) -> Option<f64>| of(run.probes.video.as_ref()?);
+    let video = |run: &Run, of: fn(&VideoResult) -> Option<f64>| of(run.probes.video.as_ref()?);
     let page = |name: &str, of: fn(&Summary) -> Option<f64>, doc| {
         metric(name, "ms", Low, move |run, _| ms(of(&run.probes.web.as_ref()?.page_fetch_s)), doc)
     };

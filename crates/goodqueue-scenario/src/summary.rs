@@ -1,5 +1,6 @@
 //! Figures over seeds: their mean, and how far off it may be.
 
+mod estimate;
 pub mod series;
 
 use std::collections::BTreeMap;
@@ -8,34 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::series::MeanSeries;
-use crate::measure::float;
 use crate::results::Run;
-
-/// A figure over several runs that differ in their seed only.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Runs that have the figure.
-    pub count: u64,
-    /// Mean.
-    pub mean: f64,
-    /// Half width of the 95 % confidence interval of the mean, by Student's t distribution; `null`
-    /// for one run.
-    pub ci95: Option<f64>,
-}
-
-impl Estimate {
-    /// Of these values; `None` without any.
-    #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let count = values.len() as u64;
-        let mean = values.iter().sum::<f64>() / float(count);
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let freedom = count.saturating_sub(1);
-        let ci95 =
-            (freedom > 0).then(|| student_t(freedom) * (squares / float(freedom) / float(count)).sqrt());
-        (count > 0).then_some(Self { count, mean, ci95 })
-    }
-}
+pub use estimate::Estimate;
 
 /// All figures of one discipline at one point of the sweep.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -112,74 +87,5 @@ fn collect(path: &str, value: &Value, values: &mut BTreeMap<String, Vec<f64>>) {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution; between the rows of the table that of fewer
-/// degrees, which is wider.
-fn student_t(freedom: u64) -> f64 {
-    T_97_5.iter().rev().find(|row| row.0 <= freedom).map_or(T_97_5[0].1, |row| row.1)
-}
-
-const T_97_5: [(u64, f64); 38] = [
-    (1, 12.706_2),
-    (2, 4.302_7),
-    (3, 3.182_4),
-    (4, 2.776_4),
-    (5, 2.570_6),
-    (6, 2.446_9),
-    (7, 2.364_6),
-    (8, 2.306_0),
-    (9, 2.262_2),
-    (10, 2.228_1),
-    (11, 2.201_0),
-    (12, 2.178_8),
-    (13, 2.160_4),
-    (14, 2.144_8),
-    (15, 2.131_4),
-    (16, 2.119_9),
-    (17, 2.109_8),
-    (18, 2.100_9),
-    (19, 2.093_0),
-    (20, 2.086_0),
-    (21, 2.079_6),
-    (22, 2.073_9),
-    (23, 2.068_7),
-    (24, 2.063_9),
-    (25, 2.059_5),
-    (26, 2.055_5),
-    (27, 2.051_8),
-    (28, 2.048_4),
-    (29, 2.045_2),
-    (30, 2.042_3),
-    (40, 2.021_1),
-    (50, 2.008_6),
-    (60, 2.000_3),
-    (80, 1.990_1),
-    (100, 1.984_0),
-    (200, 1.971_9),
-    (500, 1.964_7),
-    (1000, 1.962_3),
-];
-
 /// What every run has beside its figures, or what says nothing of a discipline.
 const NO_FIGURES: &[&str] = &["seed", "engine", "tc_stats"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interval_is_that_of_student() {
-        // Mean 5, standard deviation 2.138; t(7) = 2.3646.
-        let estimate = Estimate::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
-        assert!((estimate.mean - 5.0).abs() < 1e-12 && estimate.count == 8);
-        assert!((estimate.ci95.unwrap() - 1.7875).abs() < 1e-3, "{estimate:?}");
-        assert_eq!(Estimate::of(&[3.0]), Some(Estimate { count: 1, mean: 3.0, ci95: None }));
-        assert_eq!(Estimate::of(&[]), None);
-    }
-
-    #[test]
-    fn quantiles_of_t_fall_towards_that_of_the_normal_distribution() {
-        assert!(T_97_5.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
-        assert!((student_t(35) - 2.042_3).abs() < 1e-12, "the row below");
-        assert!(student_t(u64::MAX) > 1.96);
-    }
-}

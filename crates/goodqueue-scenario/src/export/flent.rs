@@ -17,8 +17,8 @@ use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
 
 use super::samples;
-use crate::measure::float;
 use crate::results::{QueueSeries, Results, Run, Series};
+use crate::statistics::float;
 use crate::summary::series::pings_per_step;
 
 /// The file of a run; `None` if it has no series.

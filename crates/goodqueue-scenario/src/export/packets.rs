@@ -9,16 +9,18 @@ pub mod csv;
 pub mod parquet;
 pub mod pcapng;
 pub mod recording;
+mod writer;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodqueue::{Ecn, Instant};
+use goodqueue::Instant;
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::{Capacity, Direction, UNLIMITED};
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::names_of;
+use self::writer::PacketWriter;
+use super::names::{names_of, without_parquet};
 use crate::run::Job;
 use crate::runs::{Jobs as _, Runs};
 
@@ -43,7 +45,7 @@ impl Format {
     pub fn of(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         match ENDS.into_iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end)) {
-            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(super::without_parquet()),
+            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
             Some(found) => Ok(found),
             None => Err(Diagnostic::new("the end of the name does not say in which format to write packets")
                 .allowed("a name that ends with .csv, .parquet, .pcapng, .jsonl or .jsonl.gz")),
@@ -102,20 +104,6 @@ pub(crate) struct PacketLog {
     failed: Option<Diagnostic>,
 }
 
-/// One file.
-trait PacketWriter {
-    /// A packet has come to its queue.
-    fn arrived(&mut self, _: &Visit) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// It has left it.
-    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()>;
-
-    /// No more will come.
-    fn finish(self: Box<Self>) -> io::Result<()>;
-}
-
 impl PacketLog {
     /// Begins the files that `job` asks for.
     pub(crate) fn create(job: &Job) -> Result<Self, Diagnostic> {
@@ -127,7 +115,7 @@ impl PacketLog {
                 #[cfg(feature = "parquet")]
                 Format::Parquet => parquet::Table::create(path, job).map(|table| Box::new(table) as _),
                 #[cfg(not(feature = "parquet"))]
-                Format::Parquet => return Err(super::without_parquet()),
+                Format::Parquet => return Err(without_parquet()),
                 Format::Pcapng => pcapng::Capture::create(path, job).map(|capture| Box::new(capture) as _),
                 Format::Recording => {
                     recording::Recordings::create(path, end, job).map(|both| Box::new(both) as _)
@@ -177,53 +165,4 @@ impl Observer for PacketLog {
 fn cannot_write(path: &Path, why: &io::Error) -> Diagnostic {
     let path = path.display().to_string();
     Diagnostic::new(format!("`{path}` cannot be written: {why}")).in_argument("--packets", &path)
-}
-
-/// A row of the table: one packet, when it has met its fate.
-struct Row {
-    packet: u64,
-    direction: &'static str,
-    flow: u32,
-    connection: u32,
-    bytes: u32,
-    dscp: u8,
-    ecn: &'static str,
-    fate: &'static str,
-    reason: Option<&'static str>,
-    arrival_ns: u64,
-    departure_ns: Option<u64>,
-    sojourn_ns: Option<u64>,
-}
-
-impl Row {
-    fn new(visit: &Visit, at: Instant, fate: Fate) -> Self {
-        let packet = &visit.packet;
-        let is_ce = |tos| Ecn::from_bits(tos) == Ecn::Ce;
-        let (fate, reason) = match fate {
-            Fate::Sent if is_ce(packet.tos()) && !is_ce(visit.tos) => ("marked", None),
-            Fate::Sent => ("sent", None),
-            Fate::Dropped(why) => ("dropped", Some(why.name())),
-            Fate::Queued => ("queued", None),
-        };
-        let gone = (fate != "queued").then_some(at);
-        Self {
-            packet: visit.number,
-            direction: visit.direction.name(),
-            flow: packet.flow,
-            connection: packet.connection,
-            bytes: packet.len,
-            dscp: visit.tos >> 2,
-            ecn: match Ecn::from_bits(visit.tos) {
-                Ecn::NotEct => "Not-ECT",
-                Ecn::Ect1 => "ECT(1)",
-                Ecn::Ect0 => "ECT(0)",
-                Ecn::Ce => "CE",
-            },
-            fate,
-            reason,
-            arrival_ns: packet.queued_at.as_nanos(),
-            departure_ns: gone.map(Instant::as_nanos),
-            sojourn_ns: gone.map(|at| at.since(packet.queued_at).as_nanos()),
-        }
-    }
 }

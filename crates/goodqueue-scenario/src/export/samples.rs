@@ -12,8 +12,8 @@
 //! | `flow` | its number, of `goodput_bps` |
 //! | `value` | none: no packet left in the step, or the ping was lost |
 
-use crate::measure::float;
 use crate::results::{QueueSeries, Results, Run};
+use crate::statistics::float;
 
 /// What a run has at an instant.
 #[derive(Clone, Copy, PartialEq, Debug)]

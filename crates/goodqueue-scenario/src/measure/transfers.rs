@@ -4,8 +4,9 @@ use goodqueue::Instant;
 use goodqueue_sim::traffic::Transfer;
 use goodqueue_sim::{Config, FlowConfig, Outcome, Traffic};
 
-use super::{FlowLabels, exact_summary, seconds};
+use super::labels::FlowLabels;
 use crate::results::{GroupResult, Transfers, WebProbe};
+use crate::statistics::{exact_summary, seconds};
 
 /// Flows that count their transfers.
 pub(super) const fn is_of_pieces(traffic: &Traffic) -> bool {

@@ -4,8 +4,8 @@ use goodqueue::Instant;
 use goodqueue_sim::FlowOutcome;
 use goodqueue_sim::{Config, FlowConfig};
 
-use super::{float, seconds};
 use crate::results::{FlowResult, VideoResult};
+use crate::statistics::{float, seconds};
 
 /// One viewer, in the time measured.
 pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> Option<VideoResult> {

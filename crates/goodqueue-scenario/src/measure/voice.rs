@@ -3,10 +3,10 @@
 use goodqueue::{Duration, Instant};
 use goodqueue_sim::traffic::OneWay;
 
-use super::{exact_summary, float, seconds};
 use crate::emodel::{self, CONCEALED, NOT_CONCEALED};
 use crate::results::{LossPattern, VoipResult};
 use crate::scenario::Hearing;
+use crate::statistics::{exact_summary, float, seconds};
 
 /// One call, or none of it: the packets sent in the time measured, in the order in which they were
 /// sent.

@@ -5,8 +5,9 @@ use goodqueue_sim::LinkOutcome;
 use goodqueue_sim::wifi::{MacConfig, MediumConfig, RadioStats, WifiOutcome};
 use goodqueue_tc as tc;
 
-use super::{drops, float, histogram_summary, packets, seconds};
+use super::link::{drops, packets};
 use crate::results::{MeanMax, RadioResult, StationResult, WifiQueueResult, WifiResult};
+use crate::statistics::{float, histogram_summary, seconds};
 
 /// What a channel did in this time.
 pub(super) fn result(config: &MediumConfig, seen: &WifiOutcome, measured: Duration) -> WifiResult {

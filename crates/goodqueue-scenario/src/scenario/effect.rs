@@ -1,11 +1,14 @@
 //! Options of the command line that change nothing in the scenario that they were given for.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
 use super::document::{Document, Node, Origin};
+use super::flows::FlowGroup;
+use super::hops::{BOTTLENECK, Hop};
 use super::link::MAX_RTT;
-use super::{BOTTLENECK, Direction, FlowGroup, Hop, Names, Scenario};
+use super::names::Names;
+use super::resolved::Scenario;
 
 impl Document {
     /// What is to be said about each option that has no effect on `scenario`, to which this

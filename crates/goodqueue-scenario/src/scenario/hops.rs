@@ -1,15 +1,50 @@
 //! `[[hops]]`: further links in series with the bottleneck, each with disciplines of its own.
 
-use goodqueue::{Duration, Link, Rate};
+use goodqueue::{Duration, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use super::discipline::{Discipline, read_discipline};
 use super::document::{Node, Raw};
-use super::link::read_link_end;
+use super::link::{BottleneckLink, LinkEnd, LinkRate, read_link_end};
 use super::reader::Reader;
-use super::resolve::read_discipline;
-use super::{BOTTLENECK, BottleneckLink, Discipline, Hop, HopQdisc, LinkEnd, LinkRate, Side};
+
+/// A link beside the bottleneck.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hop {
+    /// What results call it.
+    pub name: String,
+    /// Where it stands.
+    pub side: Side,
+    /// Towards the client.
+    pub down: LinkEnd,
+    /// From the client.
+    pub up: LinkEnd,
+    /// Propagation delay to the next hop towards the bottleneck, each way; a part of the flows'
+    /// round-trip time.
+    pub delay: Duration,
+    /// Its disciplines.
+    pub qdisc: HopQdisc,
+}
+
+/// On which side of the bottleneck something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Between the servers and the bottleneck.
+    Server,
+    /// Between the bottleneck and the clients.
+    Client,
+}
+
+/// The disciplines of a hop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum HopQdisc {
+    /// Always these: down, up.
+    Fixed(Box<[Discipline; 2]>),
+    /// Those of the run, as at the bottleneck.
+    Compared,
+}
 
 pub(super) fn read_hops(
     root: &Reader<'_>,
@@ -153,8 +188,8 @@ impl Hop {
     }
 }
 
-/// The rate of a link that is never the bottleneck.
-pub(super) const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
+/// What `enters` calls the link that is none of the hops.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 const FORMS: &str = "a line in tc's grammar in quotes, { down = \"...\", up = \"...\" }, or \"compared\"";
 const DEFAULT_QDISC: &str = "pfifo";

@@ -1,15 +1,117 @@
 //! `[link]`: how fast the bottleneck is and how far away.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use goodqueue::{Duration, Rate};
+use goodqueue::{Duration, Link, Rate};
 use goodqueue_sim::Driver;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
+use serde_json::{Value, json};
 
 use super::document::{Node, Origin, Raw};
 use super::reader::{Reader, measured};
-use super::{BottleneckLink, LinkEnd, LinkRate};
+use crate::trace::Trace;
+
+/// The bottleneck.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BottleneckLink {
+    /// Towards the client.
+    pub down: LinkEnd,
+    /// From the client.
+    pub up: LinkEnd,
+    /// Base round-trip time: propagation both ways, without queues and serialization.
+    pub rtt: Duration,
+    /// An emulator adds it, which knows but ticks so far apart.
+    pub delay_tick: Option<Duration>,
+    /// Largest IP packet in bytes.
+    pub mtu: u32,
+    /// Bytes that queues and links count on top of each IP packet.
+    pub framing: u32,
+}
+
+/// One direction of a link: its rate, and what its device holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkEnd {
+    /// How fast it is.
+    pub rate: LinkRate,
+    /// The queue of the device below the discipline; `None`: the device takes a packet when it can
+    /// send it.
+    pub driver: Option<Driver>,
+}
+
+/// How fast one direction of a link is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LinkRate {
+    /// Packets take no time; only beside the bottleneck.
+    Unlimited,
+    /// Always this rate, above 0.
+    Fixed(Rate),
+    /// From each time on, this rate; the first time is 0, a rate of 0 blocks the link.
+    Schedule(Vec<(Duration, Rate)>),
+    /// A Mahimahi trace.
+    Trace {
+        /// The file it was read from.
+        file: PathBuf,
+        /// Its opportunities.
+        trace: Arc<Trace>,
+    },
+}
+
+impl BottleneckLink {
+    /// What a discipline on a direction of this `rate` is told of its link.
+    #[must_use]
+    pub fn as_seen_by_qdisc(&self, rate: &LinkRate) -> Link {
+        let delay = Duration::from_nanos(self.rtt.as_nanos() / 2);
+        Link { rate: rate.nominal(), mtu: self.mtu.saturating_add(self.framing), delay }
+    }
+}
+
+impl LinkRate {
+    /// The rate from which a discipline derives its defaults: the fixed one, the first above 0 of a
+    /// schedule, the mean of a trace.
+    #[must_use]
+    pub fn nominal(&self) -> Rate {
+        match self {
+            Self::Unlimited => UNLIMITED,
+            Self::Fixed(rate) => *rate,
+            Self::Schedule(steps) => {
+                steps.iter().map(|step| step.1).find(|rate| rate.as_bps() > 0).unwrap_or_default()
+            }
+            Self::Trace { trace, .. } => trace.mean_rate(),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Unlimited => json!("unlimited"),
+            Self::Fixed(rate) => json!(rate.to_string()),
+            Self::Schedule(steps) => {
+                let steps: Value =
+                    steps.iter().map(|(time, rate)| json!([time.to_string(), rate.to_string()])).collect();
+                json!({ "schedule": steps })
+            }
+            Self::Trace { file, .. } => json!({ "trace": file.to_string_lossy() }),
+        }
+    }
+}
+
+impl LinkEnd {
+    pub(super) fn to_json(&self) -> Value {
+        let rate = self.rate.to_json();
+        let Some(driver) = self.driver else { return rate };
+        let mut table = match rate {
+            Value::Object(_) => rate,
+            rate => json!({ "rate": rate }),
+        };
+        table["driver"] = json!(match driver {
+            Driver::Packets(packets) => format!("{packets}p"),
+            Driver::Bytes(bytes) => format!("{bytes}b"),
+            Driver::Bql => "bql".to_owned(),
+        });
+        table
+    }
+}
 
 pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
@@ -195,6 +297,8 @@ fn repeat(
     Ok(())
 }
 
+/// The rate of a link that is never the bottleneck.
+const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
 /// Of a schedule that repeats.
 const MAX_STEPS: u64 = 1_000_000;
 const DEFAULT_DOWN: Rate = Rate::from_bps(10_000_000);

@@ -2,19 +2,20 @@
 
 use std::path::{Component, Path};
 
-use goodqueue::{Duration, Link};
-use goodqueue_tc as tc;
+use goodqueue::Duration;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
 
+use super::discipline::read_qdiscs;
 use super::document::{Document, Node, Raw};
-use super::hops::read_hops;
+use super::flows::{FlowGroup, read_traffic};
+use super::hops::{Hop, read_hops};
 use super::link::read_link;
+use super::names::Names;
 use super::reader::{Reader, measured};
+use super::resolved::{Output, Scenario};
 use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
-use super::traffic::read_traffic;
 use super::wifi::read_wifi;
-use super::{BottleneckLink, Discipline, FlowGroup, Hop, LinkRate, Names, Output, QdiscChoice, Scenario};
 
 impl Document {
     /// The scenario that this document describes, without its sweep.
@@ -120,94 +121,6 @@ fn read_words(root: &Reader<'_>, key: &str) -> Result<String, Diagnostic> {
     Ok(text.to_owned())
 }
 
-fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Vec<QdiscChoice>, Diagnostic> {
-    let document = root.document();
-    let mut choices: Vec<QdiscChoice> = Vec::new();
-    let listed = match root.node("qdiscs") {
-        None => {
-            let default = |line: &&str| {
-                let discipline = |rate: &LinkRate| {
-                    let config = tc::parse(line, &link.as_seen_by_qdisc(rate))?;
-                    Ok(Discipline { given: (*line).to_owned(), config })
-                };
-                let (down, up) = (discipline(&link.down.rate)?, discipline(&link.up.rate)?);
-                Ok(QdiscChoice { label: (*line).to_owned(), down, up })
-            };
-            return DEFAULT_QDISCS.iter().map(default).collect();
-        }
-        Some(Node { raw: Raw::List(items), .. }) => items.as_slice(),
-        Some(one) => std::slice::from_ref(one),
-    };
-    for node in listed {
-        let choice = match &node.raw {
-            Raw::Text(line) => {
-                let down = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.down.rate))?;
-                let up = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.up.rate))?;
-                QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up }
-            }
-            _ => read_qdisc_table(document, node, link)?,
-        };
-        if choices.iter().any(|earlier| earlier.label == choice.label) {
-            let message = Diagnostic::new(format!("`{}` is listed twice", shortened(&choice.label)));
-            return Err(document.at(message.help("remove one of the two, or give it another label"), node));
-        }
-        choices.push(choice);
-    }
-    if choices.is_empty() {
-        return Err(
-            root.error("qdiscs", Diagnostic::new("the list is empty").allowed("at least one discipline"))
-        );
-    }
-    Ok(choices)
-}
-
-fn read_qdisc_table(
-    document: &Document,
-    node: &Node,
-    link: &BottleneckLink,
-) -> Result<QdiscChoice, Diagnostic> {
-    let Raw::Table(_) = node.raw else {
-        let message = Diagnostic::new(format!("{} is not a queue discipline", node.sort()));
-        let form =
-            "a line in tc's grammar in quotes, or a table { label = \"...\", down = \"...\", up = \"...\" }";
-        return Err(document.at(message.allowed(form), node));
-    };
-    let table = Reader::of(document, node, "the table in `qdiscs`")?;
-    table.only(&["label", "down", "up"])?;
-    let missing = || Diagnostic::new("the table in `qdiscs` has no `down`").allowed("a line in tc's grammar");
-    let (Some(down_line), Some(down_node)) = (table.text("down")?, table.node("down")) else {
-        return Err(document.at(missing(), node));
-    };
-    let (up_line, up_node) = match (table.text("up")?, table.node("up")) {
-        (Some(line), Some(up_node)) => (line, up_node),
-        _ => (down_line, down_node),
-    };
-    let label = match table.text("label")? {
-        Some("") => return Err(table.error("label", Diagnostic::new("the label is empty"))),
-        Some(label) if label.len() > MAX_LABEL => {
-            let message =
-                Diagnostic::new("the label is too long").allowed(format!("at most {MAX_LABEL} bytes"));
-            return Err(table.error("label", message));
-        }
-        Some(label) => label.to_owned(),
-        None if down_line == up_line => down_line.to_owned(),
-        None => format!("{down_line} / {up_line}"),
-    };
-    let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
-    let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up.rate))?;
-    Ok(QdiscChoice { label, down, up })
-}
-
-pub(super) fn read_discipline(
-    document: &Document,
-    node: &Node,
-    line: &str,
-    link: &Link,
-) -> Result<Discipline, Diagnostic> {
-    let config = document.files().discipline(line, link).map_err(|error| document.at(error, node))?;
-    Ok(Discipline { given: line.to_owned(), config })
-}
-
 fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnostic> {
     let table = root.table("output", "[output]")?;
     table.only(&["json", "report", "series", "spikes"])?;
@@ -275,11 +188,6 @@ const ROOT_KEYS: &[&str] = &[
     "hops", "wifi", "tcp", "flows", "sweep", "output",
 ];
 
-/// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow
-/// queueing without and with AQM.
-pub(crate) const DEFAULT_QDISCS: &[&str] =
-    &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
-
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 
 const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
@@ -287,5 +195,4 @@ const MAX_SEEDS: u32 = 100_000;
 const MAX_SPIKES: usize = 16;
 const MAX_STEPS: u64 = 1_000_000;
 const MAX_NAME: usize = 100;
-const MAX_LABEL: usize = 200;
 const MAX_WORDS: usize = 10_000;

@@ -12,8 +12,9 @@ use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::Raw;
+use super::link::BottleneckLink;
+use super::names::Names;
 use super::reader::Reader;
-use super::{BottleneckLink, Names};
 
 /// The ends of a TCP connection.
 #[derive(Clone, PartialEq, Debug)]

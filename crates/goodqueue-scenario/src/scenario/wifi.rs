@@ -13,9 +13,10 @@ use goodqueue_tc::units::show_number;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
-use super::hops::read_qdisc;
+use super::flows::FlowGroup;
+use super::hops::{HopQdisc, read_qdisc};
+use super::link::BottleneckLink;
 use super::reader::Reader;
-use super::{BottleneckLink, FlowGroup, HopQdisc};
 
 /// A WiFi channel: an access point, and the clients.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
-use crate::measure::float;
-use crate::results::{PerDirection, QueueSeries, Run};
+use super::estimate::Estimate;
+use crate::results::{PerDirection, QueueSeries, Run, Series};
+use crate::statistics::float;
 
 /// Pointwise means of the time series of runs that differ in their seed only.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ impl MeanSeries {
             Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
         };
         let flow = |id: u32| {
-            let of_run = |series: &crate::results::Series| {
+            let of_run = |series: &Series| {
                 let flow = series.goodput_bps.iter().find(|flow| flow.id == id);
                 flow.map_or_else(Vec::new, |flow| present(&flow.values))
             };

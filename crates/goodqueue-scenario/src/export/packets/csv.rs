@@ -6,7 +6,7 @@ use std::path::Path;
 use goodqueue::Instant;
 use goodqueue_sim::observer::{Fate, Visit};
 
-use super::{PacketWriter, Row};
+use super::writer::{PacketWriter, Row};
 use crate::files::Growing;
 
 /// A table that grows by a row when a packet has met its fate.

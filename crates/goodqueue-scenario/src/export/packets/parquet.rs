@@ -15,7 +15,7 @@ use ::parquet::schema::types::Type;
 use goodqueue::Instant;
 use goodqueue_sim::observer::{Fate, Visit};
 
-use super::{PacketWriter, Row};
+use super::writer::{PacketWriter, Row};
 use crate::export::parquet::{column, optional, required, text, whole};
 use crate::files::Growing;
 use crate::run::Job;

@@ -21,7 +21,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::{PcapNgWriter, RawBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use super::PacketWriter;
+use super::writer::PacketWriter;
 use crate::files::Growing;
 use crate::run::Job;
 

@@ -12,7 +12,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::recording::{Header, Headers, Row};
 use serde_json::json;
 
-use super::PacketWriter;
+use super::writer::PacketWriter;
 use crate::files::Growing;
 use crate::run::Job;
 

@@ -12,8 +12,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units::show_number;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::packet::MIN_PACKET;
-use super::{Kind, Surroundings};
 use crate::scenario::document::Origin;
 use crate::scenario::reader::Reader;
 

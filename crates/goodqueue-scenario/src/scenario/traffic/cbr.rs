@@ -6,8 +6,8 @@ use goodqueue_sim::traffic::CbrSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::packet::{read_paced_rate, read_packet};
-use super::{Kind, Surroundings};
 use crate::scenario::reader::Reader;
 
 /// Datagrams at a constant bit rate.

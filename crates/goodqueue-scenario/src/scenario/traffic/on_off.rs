@@ -6,9 +6,9 @@ use goodqueue_sim::traffic::OnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::packet::{read_paced_rate, read_packet};
-use super::{Kind, Surroundings};
-use crate::scenario::Drawn;
+use crate::scenario::drawn::Drawn;
 use crate::scenario::reader::Reader;
 
 /// Datagrams in bursts.

@@ -5,7 +5,7 @@ use goodqueue::Rate;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-use super::Surroundings;
+use super::kind::Surroundings;
 use crate::scenario::link::read_rate_above_0;
 use crate::scenario::reader::Reader;
 

@@ -6,9 +6,9 @@ use goodqueue_sim::traffic::PackMimeSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::{Kind, Surroundings};
-use crate::scenario::Tcp;
+use super::kind::{Kind, Surroundings};
 use crate::scenario::reader::Reader;
+use crate::scenario::tcp::Tcp;
 
 /// Web connections as PackMime-HTTP draws them.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,16 +1,16 @@
 //! `kind = "ping"`: requests at fixed intervals that are answered at once with a packet of the same
 //! length.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PingSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::packet::read_packet;
-use super::{Kind, Surroundings};
+use crate::scenario::link::BottleneckLink;
 use crate::scenario::reader::Reader;
-use crate::scenario::{BottleneckLink, Direction};
 
 /// Echo requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Ping {
 
 impl Ping {
     /// The one that measures a load if nothing else is said.
-    pub(super) fn usual(link: &BottleneckLink) -> Self {
+    pub(crate) fn usual(link: &BottleneckLink) -> Self {
         Self { interval: DEFAULT_INTERVAL, packet: DEFAULT_BYTES.min(link.mtu) }
     }
 }

@@ -6,9 +6,9 @@ use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::{Kind, Surroundings, read_count};
-use crate::scenario::Tcp;
+use super::kind::{Kind, Surroundings, read_count};
 use crate::scenario::reader::Reader;
+use crate::scenario::tcp::Tcp;
 
 /// A TCP transfer.
 #[derive(Clone, PartialEq, Debug)]

@@ -7,9 +7,10 @@ use goodqueue_sim::traffic::TcpOnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::{Kind, Surroundings};
+use super::kind::{Kind, Surroundings};
+use crate::scenario::drawn::Drawn;
 use crate::scenario::reader::Reader;
-use crate::scenario::{Drawn, Tcp};
+use crate::scenario::tcp::Tcp;
 
 /// A TCP sender that is silent at times.
 #[derive(Clone, PartialEq, Debug)]

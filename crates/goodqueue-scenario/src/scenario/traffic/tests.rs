@@ -1,6 +1,9 @@
 use std::path::Path;
 
+use goodqueue::Duration;
+
 use super::*;
+use crate::scenario::Names;
 use crate::scenario::{Document, Drawn, Scenario};
 
 fn read(text: &str) -> Result<Scenario, Diagnostic> {

@@ -6,9 +6,10 @@ use goodqueue_sim::traffic::TransfersSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::{Kind, Surroundings};
+use super::kind::{Kind, Surroundings};
+use crate::scenario::drawn::Drawn;
 use crate::scenario::reader::Reader;
-use crate::scenario::{Drawn, Tcp};
+use crate::scenario::tcp::Tcp;
 
 /// Sized transfers with think times between them.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,8 +6,8 @@ use goodqueue_sim::traffic::VoipSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::packet::read_packet;
-use super::{Kind, Surroundings};
 use crate::scenario::reader::Reader;
 
 /// A voice call one way: G.711 over RTP.

@@ -7,11 +7,11 @@ use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
 use serde_json::{Value, json};
 
+use super::kind::{Kind, Surroundings};
 use super::transfers::read_request;
-use super::{Kind, Surroundings};
-use crate::scenario::Tcp;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::reader::{Reader, measured};
+use crate::scenario::tcp::Tcp;
 
 /// A browser.
 #[derive(Clone, PartialEq, Debug)]

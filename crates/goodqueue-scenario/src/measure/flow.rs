@@ -1,0 +1,87 @@
+//! The metrics of single flows, and of the TCP flows together.
+
+use goodqueue::Instant;
+use goodqueue_sim as sim;
+use goodqueue_sim::network::Fates;
+use goodqueue_sim::traffic::OneWay;
+use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic};
+
+use super::labels::FlowLabels;
+use super::ping::answered;
+use super::transfers::{is_of_pieces, summary_of_transfers};
+use super::{video, voice};
+use crate::results::{FlowLosses, FlowPackets, FlowResult, VoipResult};
+use crate::statistics::{exact_summary, float, per_second, seconds};
+
+pub(super) fn flow_result(
+    id: u32,
+    run: &Config,
+    config: &FlowConfig,
+    outcome: &FlowOutcome,
+    table: Option<&FlowLabels>,
+) -> FlowResult {
+    let end = Instant::ZERO + run.duration;
+    let hearing = table.and_then(|table| table.hearing);
+    let is_ping = matches!(config.traffic, Traffic::Ping(_));
+    let direction = config.traffic.direction();
+    let [own, reverse] = [direction, direction.reverse()].map(|direction| {
+        let Fates { sent, arrived, dropped } = outcome.fates[direction.index()];
+        FlowPackets { sent, arrived, dropped }
+    });
+    FlowResult {
+        id,
+        kind: config.traffic.kind().to_owned(),
+        cc: config.traffic.congestion_control().map(str::to_owned),
+        direction: direction.name().to_owned(),
+        rtt_s: seconds(config.rtt),
+        goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
+        bytes_delivered: outcome.tally.delivered,
+        packets_sent: own.sent,
+        packets_arrived: own.arrived,
+        packets_dropped: own.dropped,
+        reverse,
+        retransmits: outcome.tally.retransmits,
+        timeouts: outcome.tally.timeouts,
+        losses: losses(outcome, own.sent),
+        startup_s: outcome.first_delivery.map(|at| seconds(at.since(config.start))),
+        fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
+        label: table.and_then(|table| table.label.clone()),
+        ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
+        voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
+        transfers: is_of_pieces(&config.traffic).then(|| summary_of_transfers(&outcome.transfers)),
+        video: video::viewer(run, config, outcome),
+    }
+}
+
+fn losses(outcome: &FlowOutcome, sent: u64) -> Option<FlowLosses> {
+    let sim::losses::FlowLosses { packets, events, span } = outcome.losses?;
+    Some(FlowLosses {
+        share: (sent > 0).then(|| float(packets) / float(sent)),
+        events,
+        packets_per_event: (events > 0).then(|| float(packets) / float(events)),
+        interval_s: (events > 1).then(|| seconds(span) / float(events - 1)),
+    })
+}
+
+/// All calls as one.
+pub(super) fn calls(flows: &[FlowResult], outcome: &Outcome) -> Option<VoipResult> {
+    let (calls, packets): (Vec<VoipResult>, Vec<&[OneWay]>) = flows
+        .iter()
+        .zip(&outcome.flows)
+        .filter_map(|(flow, seen)| Some((flow.voip.clone()?, seen.one_way.as_slice())))
+        .unzip();
+    voice::together(&calls, &packets)
+}
+
+/// Flows over TCP have a congestion control, others have none.
+pub(super) const fn is_over_tcp(flow: &FlowResult) -> bool {
+    flow.cc.is_some()
+}
+
+pub(super) fn tcp_share(flows: &[FlowResult]) -> Option<f64> {
+    let bytes = |wanted: fn(&FlowResult) -> bool| {
+        float(flows.iter().filter(|flow| wanted(flow)).map(|flow| flow.bytes_delivered).sum())
+    };
+    let all = bytes(|_| true);
+    (all > 0.0).then(|| bytes(is_over_tcp) / all)
+}

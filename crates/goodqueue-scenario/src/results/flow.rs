@@ -1,0 +1,116 @@
+//! The flows of a run.
+
+use serde::{Deserialize, Serialize};
+
+use super::probes::{VideoResult, VoipResult};
+use crate::statistics::Summary;
+
+/// What one flow got.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Number in the scenario, from 0.
+    pub id: u32,
+    /// `tcp`, `ping`, `cbr`, ...
+    pub kind: String,
+    /// Congestion control; absent for flows without one.
+    pub cc: Option<String>,
+    /// `down` or `up`.
+    pub direction: String,
+    /// Base round-trip time.
+    pub rtt_s: f64,
+    /// In-order payload per second at the receiver, over the part of the measured time in which the
+    /// flow was active.
+    pub goodput_bps: f64,
+    /// In-order payload delivered in the measured time.
+    pub bytes_delivered: u64,
+    /// Packets sent in the direction of its data (of a ping, its requests), retransmissions
+    /// included. Each has arrived, was dropped, or is on its way; a copy that a path makes counts
+    /// nowhere.
+    pub packets_sent: u64,
+    /// Packets in that direction that arrived.
+    #[serde(default)]
+    pub packets_arrived: u64,
+    /// Packets in that direction that a queue dropped or the air lost.
+    pub packets_dropped: u64,
+    /// Packets in the other direction: acknowledgements, requests, answers to pings.
+    #[serde(default)]
+    pub reverse: FlowPackets,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// How its data was lost at queues (RFC 7928 §2.3); `null` if nobody watched, as in a live run.
+    #[serde(default)]
+    pub losses: Option<FlowLosses>,
+    /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a
+    /// single TCP connection that got so far.
+    #[serde(default)]
+    pub startup_s: Option<f64>,
+    /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
+    pub fct_s: Option<f64>,
+    /// What the scenario calls it; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Round-trip time of its probes; absent for flows that are no ping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping_s: Option<Summary>,
+    /// What a call sounded like; absent for flows that are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voip: Option<VoipResult>,
+    /// What it transferred piece by piece; absent for flows that are one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Transfers>,
+    /// What a viewer of adaptive video saw; absent for other flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoResult>,
+}
+
+/// Packets of a flow in one direction. Each that was sent has arrived, was dropped, or is on its
+/// way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowPackets {
+    /// Sent.
+    pub sent: u64,
+    /// Arrived.
+    pub arrived: u64,
+    /// Dropped by a queue, or lost in the air.
+    pub dropped: u64,
+}
+
+/// How the packets of a flow were dropped, of those in the direction of its data.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FlowLosses {
+    /// Dropped per packet sent.
+    pub share: Option<f64>,
+    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348
+    /// §5.2).
+    pub events: u64,
+    /// Drops per event: 1 if packets are lost one by one.
+    pub packets_per_event: Option<f64>,
+    /// Time between the beginnings of two events, mean.
+    pub interval_s: Option<f64>,
+}
+
+/// Transfers that began in the time measured, and how long they took.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Transfers {
+    /// Begun.
+    pub begun: u64,
+    /// Of those, complete at the end of the run.
+    pub completed: u64,
+    /// Time of the complete ones, from the first packet to the last byte.
+    pub time_s: Summary,
+}
+
+/// A group of transfers side by side (Järvinen & Kojo 2014).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GroupResult {
+    /// Number of the table among the scenario's flows, from 0.
+    pub table: u32,
+    /// Its flows.
+    pub flows: u32,
+    /// Of those, complete at the end of the run.
+    pub completed: u32,
+    /// From the first SYN to the last byte acknowledged; `null` if a flow did not complete.
+    pub response_s: Option<f64>,
+}

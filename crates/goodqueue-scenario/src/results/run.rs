@@ -1,0 +1,217 @@
+//! The result of one run.
+
+use std::collections::BTreeMap;
+
+use goodqueue_sim::Direction;
+use serde::{Deserialize, Serialize};
+
+use super::flow::{FlowResult, GroupResult, Transfers};
+use super::link::{HopResult, LinkResult, PerDirection};
+use super::probes::Probes;
+use super::series::Series;
+use super::wifi::WifiResult;
+use crate::statistics::{Summary, exact_summary, float};
+
+/// One discipline, one seed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// The discipline as given.
+    pub qdisc: String,
+    /// The same in tc's grammar with every parameter, as it sits on the down link.
+    pub qdisc_resolved: String,
+    /// The swept keys and their values in this run; absent without a sweep.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sweep: BTreeMap<String, serde_json::Value>,
+    /// Seed of this run.
+    pub seed: u64,
+    /// Simulated time measured, after the warm-up.
+    pub duration_s: f64,
+    /// The two directions of the bottleneck.
+    pub bottleneck: Bottleneck,
+    /// The links in series with it, in the order from the servers to the clients; absent without
+    /// any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopResult>,
+    /// The WiFi channel; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<WifiResult>,
+    /// Every flow, in the order of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// Groups of short transfers: tables of the scenario with several TCP flows of given size;
+    /// absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupResult>,
+    /// Sum of the goodput of all flows over TCP per direction.
+    pub goodput: PerDirection<f64>,
+    /// The same of each kind of flow, over TCP or not.
+    #[serde(default)]
+    pub goodput_by_kind: BTreeMap<String, PerDirection<f64>>,
+    /// Flow completion times: of sized TCP flows and of the transfers of users; web pages are under
+    /// `probes`. Absent without such traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Transfers>,
+    /// Ping round-trip time less the base round-trip time, over all pings.
+    pub induced_latency_s: Summary,
+    /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200,
+    /// D 400, F above.
+    pub grade: Option<String>,
+    /// What the probes saw.
+    pub probes: Probes,
+    /// Jain's indices.
+    pub fairness: Fairness,
+    /// Share of the TCP flows without end that lose packets in the same congestion period, mean
+    /// over the periods (RFC 7928 §2.4): 1 if all slow down together, 1/n if one at a time. A
+    /// period begins with a drop and lasts for the longest base round-trip time of these flows.
+    /// `null` without a drop, or with fewer than two such flows.
+    #[serde(default)]
+    pub loss_synchronization: PerDirection<Option<f64>>,
+    /// The share of flows over TCP in the bytes delivered by all flows.
+    pub tcp_share: Option<f64>,
+    /// Probes that a hash put into one queue with another flow: the delays that they measured are
+    /// not those of a flow by itself. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_queues: Vec<SharedQueue>,
+    /// What the run cost.
+    pub engine: Engine,
+    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON
+    /// unless asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tc_stats: Option<Vec<serde_json::Value>>,
+    /// Time series and distributions; left out of JSON unless asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+}
+
+impl Run {
+    /// Mean of the response times of the groups; `None` without groups, or if one did not complete.
+    #[must_use]
+    pub fn mean_response_s(&self) -> Option<f64> {
+        let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
+        exact_summary(&times?).mean
+    }
+
+    /// The longest of them.
+    #[must_use]
+    pub fn max_response_s(&self) -> Option<f64> {
+        let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
+        exact_summary(&times?).max
+    }
+
+    /// Loss events of a TCP flow `down` or `up`, mean over these flows; `None` without any, or if
+    /// nobody watched.
+    #[must_use]
+    pub fn loss_events(&self, direction: &str) -> Option<f64> {
+        let events: Option<Vec<f64>> =
+            self.tcp(direction).map(|flow| flow.losses.map(|losses| float(losses.events))).collect();
+        exact_summary(&events?).mean
+    }
+
+    /// Packets dropped in a loss event of these flows, mean over the events; `None` without any.
+    #[must_use]
+    pub fn packets_per_loss_event(&self, direction: &str) -> Option<f64> {
+        let losses = || self.tcp(direction).filter_map(|flow| flow.losses);
+        let events: f64 = losses().map(|losses| float(losses.events)).sum();
+        let packets: f64 = losses().filter_map(|of| Some(float(of.events) * of.packets_per_event?)).sum();
+        (events > 0.0).then(|| packets / events)
+    }
+
+    /// The queues beside those of the bottleneck: what they are called, and the time in them, down
+    /// and up. Those of hops, then the one of the WiFi channel; what takes no time at all is left
+    /// out.
+    #[must_use]
+    pub fn other_queues(&self) -> Vec<(&str, PerDirection<&Summary>)> {
+        let hops = self.hops.iter().map(|hop| {
+            let (down, up) = (&hop.down.sojourn_s, &hop.up.sojourn_s);
+            (hop.name.as_str(), PerDirection { down, up })
+        });
+        let air = self.wifi.iter().map(|wifi| {
+            let (down, up) = (&wifi.down.sojourn_s, &wifi.up.sojourn_s);
+            ("WiFi", PerDirection { down, up })
+        });
+        let takes_time = |both: &PerDirection<&Summary>| {
+            [both.down, both.up].into_iter().any(|sojourn| sojourn.max.is_some_and(|longest| longest > 0.0))
+        };
+        hops.chain(air).filter(|(_, both)| takes_time(both)).collect()
+    }
+
+    fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
+        self.flows.iter().filter(move |flow| flow.cc.is_some() && flow.direction == direction)
+    }
+}
+
+/// A probe (a ping, a call) whose packets waited in one queue with those of another flow, under a
+/// discipline that keeps flows apart by a hash.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SharedQueue {
+    /// The probe, by its number.
+    pub flow: u32,
+    /// Where: `bottleneck`, or the name of a hop.
+    pub queue: String,
+    /// `down` or `up`.
+    pub direction: String,
+    /// The flows that it met there, by their numbers.
+    pub with: Vec<u32>,
+    /// Packets of the probe that came to this queue.
+    pub packets: u64,
+    /// Of them, those that found a packet of another flow in their queue.
+    pub met: u64,
+}
+
+/// The two directions of the bottleneck.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// Towards the client.
+    pub down: LinkResult,
+    /// From the client.
+    pub up: LinkResult,
+}
+
+impl Bottleneck {
+    /// Returns the link of this direction.
+    #[must_use]
+    pub const fn link(&self, direction: Direction) -> &LinkResult {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+}
+
+/// Jain's fairness indices (Jain, Chiu & Hawe 1984); `null` with fewer than two flows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Over the goodput of the TCP flows down (up, if none goes down).
+    pub jain_goodput: Option<f64>,
+    /// Over the goodput of the TCP flows up.
+    pub jain_goodput_up: Option<f64>,
+    /// Over each flow's share of drops relative to its share of packets.
+    pub jain_drop_share: Option<f64>,
+    /// Over the goodput of the flows of each `[[flows]]` table that has several TCP flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupFairness>,
+}
+
+/// Fairness among flows that are alike.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct GroupFairness {
+    /// What the scenario calls them, or the number of their table, from 0.
+    pub group: String,
+    /// How many they are.
+    pub flows: u32,
+    /// Jain's index of their goodput.
+    pub jain_goodput: Option<f64>,
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Engine {
+    /// Events handled.
+    pub events: u64,
+    /// CPU seconds; `null` unless timing was asked for, because it differs from run to run.
+    pub cpu_s: Option<f64>,
+    /// Packets that left the two bottleneck queues.
+    pub bottleneck_packets: u64,
+    /// Packets that were queued or on their way when the run ended.
+    #[serde(default)]
+    pub in_flight_packets: u64,
+}

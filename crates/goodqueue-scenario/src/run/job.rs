@@ -1,0 +1,316 @@
+//! The runs of a scenario, as the simulator gets them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use goodqueue::config::{Settings, Value};
+use goodqueue::{Duration, Instant};
+use goodqueue_sim as sim;
+use goodqueue_sim::wifi::driver::DriverConfig;
+use goodqueue_sim::wifi::fq_mac::FqMacConfig;
+use goodqueue_sim::wifi::{ClientConfig, MacConfig, MediumConfig};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use crate::hash_key;
+use crate::measure::{FlowLabels, Labels};
+use crate::scenario::{
+    Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
+    WifiMac,
+};
+use crate::sweep::Point;
+
+/// One run to be made.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What it is called.
+    pub labels: Labels,
+    /// What the simulator is told.
+    pub config: sim::Config,
+    /// All that determines it beside the program, as text: equal keys give equal runs.
+    pub key: String,
+    /// What is to be counted beside the figures that every run has.
+    pub wanted: Wanted,
+    /// Where its packets are to be written, see
+    /// [`packets::request`](crate::export::packets::request). Such a run is made even if its result
+    /// is there already.
+    pub packets: Vec<PathBuf>,
+}
+
+/// What is to be counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// Numbers of flows of the `[[flows]]`.
+    pub groups: Vec<u32>,
+    /// Thresholds of the queue down in packets, above which the time counts.
+    pub spikes: Vec<u64>,
+    /// Time series are to be kept.
+    pub series: bool,
+}
+
+/// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of
+/// time series, if wanted.
+///
+/// # Errors
+/// A setting that the simulator refuses.
+pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
+    let mut jobs = Vec::new();
+    for point in points {
+        let runs = PointRuns::new(point.clone(), series);
+        for number in 0..runs.count() {
+            jobs.push(runs.job(number)?);
+        }
+    }
+    Ok(jobs)
+}
+
+/// The runs of one point of a sweep: every discipline with every seed.
+#[derive(Debug)]
+pub struct PointRuns {
+    sweep: BTreeMap<String, serde_json::Value>,
+    scenario: Scenario,
+    links: Capacities,
+    /// The part of the runs' keys that they share.
+    key: String,
+    series: Option<Duration>,
+}
+
+impl PointRuns {
+    /// The runs of this point. `series`: the step of time series, if they are wanted.
+    #[must_use]
+    pub fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
+        let mut resolved = scenario.to_json();
+        if let Some(fields) = resolved.as_object_mut() {
+            // What does not change a run is not part of its key.
+            for text in ["name", "title", "question", "expect", "source", "output", "seed", "seeds", "qdiscs"]
+            {
+                fields.remove(text);
+            }
+        }
+        let mut key = format!("{} | {:?} | {resolved}", trace_key(&scenario), series.map(Duration::as_nanos));
+        for group in &scenario.flows {
+            if let Traffic::Capture(recorded) = &group.traffic {
+                key.push_str(&format!(" | {:016x}", recorded.checksum()));
+            }
+        }
+        for hop in &scenario.hops {
+            if let HopQdisc::Fixed(on) = &hop.qdisc {
+                on.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
+            }
+        }
+        if !scenario.output.spikes.is_empty() {
+            key.push_str(&format!(" | {:?}", scenario.output.spikes));
+        }
+        if !sweep.is_empty() {
+            key.push_str(&format!(" | {}", serde_json::json!(sweep)));
+        }
+        Self { sweep, links: Capacities::of(&scenario), scenario, key, series }
+    }
+
+    /// Number of runs.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.scenario.qdiscs.len() * self.scenario.seeds as usize
+    }
+
+    /// Flows of each run.
+    #[must_use]
+    pub fn flows(&self) -> u64 {
+        self.scenario.flows.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// What the discipline of the run of this number is called.
+    #[must_use]
+    pub fn label(&self, number: usize) -> &str {
+        &self.scenario.qdiscs[number / self.scenario.seeds as usize].label
+    }
+
+    /// The run of this number below the count, in the order of disciplines and seeds.
+    ///
+    /// # Errors
+    /// A setting that the simulator refuses.
+    pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
+        let Self { sweep, scenario, links, key, series } = self;
+        let seeds = scenario.seeds as usize;
+        let choice = &scenario.qdiscs[number / seeds];
+        let seed = scenario.seed.saturating_add((number % seeds) as u64);
+        let config = config(scenario, choice, links, (seed, sweep), *series)?;
+        let both = [&choice.down, &choice.up];
+        let qdiscs = both.map(|on| tc::to_tc(&on.config)).join(" / ");
+        let mut key = format!("{qdiscs} | {seed} | {key}");
+        both.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
+        let labels = Labels {
+            qdisc: choice.label.clone(),
+            sweep: sweep.clone(),
+            hops: hop_names(scenario),
+            flows: scenario.flows.iter().map(flow_labels).collect(),
+        };
+        Ok(Job { labels, config, key, wanted: Wanted::default(), packets: Vec::new() })
+    }
+}
+
+fn flow_labels(group: &FlowGroup) -> FlowLabels {
+    let hearing = match &group.traffic {
+        Traffic::Voip(call) => Some(call.hearing),
+        _ => None,
+    };
+    FlowLabels { count: group.count, label: group.label.clone(), hearing }
+}
+
+/// A table is in the line of its discipline by name alone; here are its numbers.
+fn add_tables(settings: &Settings, key: &mut String) {
+    for (_, value) in settings.iter() {
+        if let Value::Table(table) = value {
+            key.push_str(&format!(" | {:?}", table.entries));
+        }
+    }
+    for (_, inner) in settings.children().iter().filter_map(|child| child.qdisc.as_ref()) {
+        add_tables(inner, key);
+    }
+}
+
+/// The names of the hops in the order from the servers to the clients.
+fn hop_names(scenario: &Scenario) -> Vec<String> {
+    let on = |side| scenario.hops.iter().filter(move |hop| hop.side == side);
+    on(Side::Server).chain(on(Side::Client)).map(|hop| hop.name.clone()).collect()
+}
+
+fn config(
+    scenario: &Scenario,
+    choice: &QdiscChoice,
+    links: &Capacities,
+    (seed, sweep): (u64, &BTreeMap<String, serde_json::Value>),
+    series_step: Option<Duration>,
+) -> Result<sim::Config, Diagnostic> {
+    let bottleneck = [&scenario.link.down, &scenario.link.up];
+    let compared = [&choice.down, &choice.up];
+    let link = |capacities: &[sim::Capacity; 2], ends: [&LinkEnd; 2], qdiscs: [&Discipline; 2]| {
+        [0, 1].map(|direction: usize| sim::LinkConfig {
+            capacity: capacities[direction].clone(),
+            qdisc: qdiscs[direction].config.clone(),
+            driver: ends[direction].driver,
+            hash_key: hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
+        })
+    };
+    let hops_of = |side: Side| {
+        let hops = scenario.hops.iter().zip(&links.hops).filter(move |(hop, _)| hop.side == side);
+        hops.map(|(hop, capacities)| {
+            let qdiscs = match &hop.qdisc {
+                HopQdisc::Fixed(on) => [&on[0], &on[1]],
+                HopQdisc::Compared => compared,
+            };
+            sim::HopConfig { links: link(capacities, [&hop.down, &hop.up], qdiscs), delay: hop.delay }
+        })
+        .collect()
+    };
+    let flows: Result<Vec<_>, _> = scenario
+        .flows(seed)
+        .map(|flow| {
+            let group = flow.group;
+            Ok(sim::FlowConfig {
+                traffic: group.traffic.to_sim(group.direction)?,
+                rtt: flow.rtt,
+                access: group.access,
+                access_rate: group.access_rate,
+                joins: u32::try_from(Hop::position(&scenario.hops, group.enters.as_deref()))
+                    .unwrap_or(u32::MAX),
+                dscp: group.dscp,
+                client: group.client.saturating_sub(1),
+                server: group.server.saturating_sub(1),
+                start: Instant::ZERO + flow.start,
+                stop: group.stop.map(|stop| Instant::ZERO + stop),
+            })
+        })
+        .collect();
+    Ok(sim::Config {
+        duration: scenario.duration,
+        warmup: scenario.warmup,
+        links: link(&links.bottleneck, bottleneck, compared),
+        before: hops_of(Side::Server),
+        after: hops_of(Side::Client),
+        wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared, sweep)),
+        delay_tick: scenario.link.delay_tick,
+        framing: scenario.link.framing,
+        flows: flows?,
+        seed,
+        series_step,
+        spikes: scenario.output.spikes.clone(),
+    })
+}
+
+/// A WiFi channel under these disciplines; its seed and framing are those of the run.
+fn channel(
+    wifi: &Wifi,
+    compared: [&Discipline; 2],
+    sweep: &BTreeMap<String, serde_json::Value>,
+) -> MediumConfig {
+    let qdiscs = match &wifi.qdisc {
+        HopQdisc::Fixed(on) => [&on[0], &on[1]],
+        HopQdisc::Compared => compared,
+    };
+    let mac = |direction: usize| match wifi.mac[direction] {
+        WifiMac::Fifo => MacConfig::Driver(Box::new(DriverConfig {
+            qdisc: qdiscs[direction].config.clone(),
+            limit: wifi.driver[direction],
+            order: wifi.driver_order,
+        })),
+        WifiMac::Fq => {
+            MacConfig::Fq(FqMacConfig { airtime_fairness: wifi.airtime_fairness, ..FqMacConfig::default() })
+        }
+    };
+    let clients = wifi.stations.iter();
+    MediumConfig {
+        access_point: mac(0),
+        clients: clients
+            .map(|station| ClientConfig { mac: mac(1), radio: station.radio, weight: station.weight })
+            .collect(),
+        forming: wifi.forming,
+        small_queue: wifi.small_queue,
+        framing: 0,
+        seed: 0,
+        hash_keys: [0, 1].map(|direction: usize| match wifi.mac[direction] {
+            WifiMac::Fifo => hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
+            WifiMac::Fq => hash_key::of("fq", sweep),
+        }),
+    }
+}
+
+/// What the links of a scenario carry; made once for all its runs.
+#[derive(Debug)]
+struct Capacities {
+    bottleneck: [sim::Capacity; 2],
+    hops: Vec<[sim::Capacity; 2]>,
+}
+
+impl Capacities {
+    fn of(scenario: &Scenario) -> Self {
+        let both = |down: &LinkEnd, up: &LinkEnd| [capacity(&down.rate), capacity(&up.rate)];
+        Self {
+            bottleneck: both(&scenario.link.down, &scenario.link.up),
+            hops: scenario.hops.iter().map(|hop| both(&hop.down, &hop.up)).collect(),
+        }
+    }
+}
+
+fn capacity(rate: &LinkRate) -> sim::Capacity {
+    match rate {
+        LinkRate::Unlimited => sim::Capacity::Constant(sim::UNLIMITED),
+        LinkRate::Fixed(rate) => sim::Capacity::Constant(*rate),
+        LinkRate::Schedule(steps) => {
+            sim::Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
+        }
+        LinkRate::Trace { trace, .. } => sim::Capacity::Trace(Arc::clone(trace.opportunities())),
+    }
+}
+
+/// A trace is known by its contents, not by its name: the file may change between two runs.
+fn trace_key(scenario: &Scenario) -> String {
+    let of = |end: &LinkEnd| match &end.rate {
+        LinkRate::Trace { trace, .. } => format!("{:016x}", trace.checksum()),
+        _ => "-".to_owned(),
+    };
+    let hops = scenario.hops.iter().flat_map(|hop| [&hop.down, &hop.up]);
+    let ends = [&scenario.link.down, &scenario.link.up].into_iter().chain(hops);
+    ends.map(of).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,124 @@
+//! `qdiscs`: the disciplines that a scenario compares.
+
+use goodqueue::{AnyConfig, Link};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+
+use super::document::{Document, Node, Raw};
+use super::link::{BottleneckLink, LinkRate};
+use super::reader::Reader;
+
+/// The disciplines of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QdiscChoice {
+    /// How results call it: the line as given, unless the scenario says otherwise.
+    pub label: String,
+    /// On the link towards the client.
+    pub down: Discipline,
+    /// On the link from the client.
+    pub up: Discipline,
+}
+
+/// A discipline as given, and what that means on its link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Discipline {
+    /// The line as given.
+    pub given: String,
+    /// With every default filled in.
+    pub config: AnyConfig,
+}
+
+pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Vec<QdiscChoice>, Diagnostic> {
+    let document = root.document();
+    let mut choices: Vec<QdiscChoice> = Vec::new();
+    let listed = match root.node("qdiscs") {
+        None => {
+            let default = |line: &&str| {
+                let discipline = |rate: &LinkRate| {
+                    let config = tc::parse(line, &link.as_seen_by_qdisc(rate))?;
+                    Ok(Discipline { given: (*line).to_owned(), config })
+                };
+                let (down, up) = (discipline(&link.down.rate)?, discipline(&link.up.rate)?);
+                Ok(QdiscChoice { label: (*line).to_owned(), down, up })
+            };
+            return DEFAULT_QDISCS.iter().map(default).collect();
+        }
+        Some(Node { raw: Raw::List(items), .. }) => items.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+    };
+    for node in listed {
+        let choice = match &node.raw {
+            Raw::Text(line) => {
+                let down = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.down.rate))?;
+                let up = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.up.rate))?;
+                QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up }
+            }
+            _ => read_qdisc_table(document, node, link)?,
+        };
+        if choices.iter().any(|earlier| earlier.label == choice.label) {
+            let message = Diagnostic::new(format!("`{}` is listed twice", shortened(&choice.label)));
+            return Err(document.at(message.help("remove one of the two, or give it another label"), node));
+        }
+        choices.push(choice);
+    }
+    if choices.is_empty() {
+        return Err(
+            root.error("qdiscs", Diagnostic::new("the list is empty").allowed("at least one discipline"))
+        );
+    }
+    Ok(choices)
+}
+
+fn read_qdisc_table(
+    document: &Document,
+    node: &Node,
+    link: &BottleneckLink,
+) -> Result<QdiscChoice, Diagnostic> {
+    let Raw::Table(_) = node.raw else {
+        let message = Diagnostic::new(format!("{} is not a queue discipline", node.sort()));
+        let form =
+            "a line in tc's grammar in quotes, or a table { label = \"...\", down = \"...\", up = \"...\" }";
+        return Err(document.at(message.allowed(form), node));
+    };
+    let table = Reader::of(document, node, "the table in `qdiscs`")?;
+    table.only(&["label", "down", "up"])?;
+    let missing = || Diagnostic::new("the table in `qdiscs` has no `down`").allowed("a line in tc's grammar");
+    let (Some(down_line), Some(down_node)) = (table.text("down")?, table.node("down")) else {
+        return Err(document.at(missing(), node));
+    };
+    let (up_line, up_node) = match (table.text("up")?, table.node("up")) {
+        (Some(line), Some(up_node)) => (line, up_node),
+        _ => (down_line, down_node),
+    };
+    let label = match table.text("label")? {
+        Some("") => return Err(table.error("label", Diagnostic::new("the label is empty"))),
+        Some(label) if label.len() > MAX_LABEL => {
+            let message =
+                Diagnostic::new("the label is too long").allowed(format!("at most {MAX_LABEL} bytes"));
+            return Err(table.error("label", message));
+        }
+        Some(label) => label.to_owned(),
+        None if down_line == up_line => down_line.to_owned(),
+        None => format!("{down_line} / {up_line}"),
+    };
+    let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
+    let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up.rate))?;
+    Ok(QdiscChoice { label, down, up })
+}
+
+pub(super) fn read_discipline(
+    document: &Document,
+    node: &Node,
+    line: &str,
+    link: &Link,
+) -> Result<Discipline, Diagnostic> {
+    let config = document.files().discipline(line, link).map_err(|error| document.at(error, node))?;
+    Ok(Discipline { given: line.to_owned(), config })
+}
+
+/// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow
+/// queueing without and with AQM.
+pub(crate) const DEFAULT_QDISCS: &[&str] =
+    &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
+
+const MAX_LABEL: usize = 200;

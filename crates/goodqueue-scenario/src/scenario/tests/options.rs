@@ -1,0 +1,117 @@
+//! What the command line changes in a scenario.
+
+use super::*;
+
+#[test]
+fn the_options_of_the_command_line_win_over_the_file() {
+    let mut document =
+        Document::parse("load.toml", "duration = \"5s\"\n[sweep]\n\"link.up\" = [\"1mbit\"]", Path::new(""))
+            .unwrap();
+    document
+        .apply(&Overrides {
+            rate: Some("20mbit".into()),
+            up: Some("2 Mbit/s".into()),
+            rtt: Some("10ms".into()),
+            flows: Some("2".into()),
+            time: Some("30s".into()),
+            seeds: Some("3".into()),
+            qdiscs: vec!["codel target 13ms".into(), "pfifo limit 9".into()],
+            set: vec!["tcp.iw=3".into(), "tcp.cc = newreno".into(), "output.json=\"a.json\"".into()],
+            ..Overrides::default()
+        })
+        .unwrap();
+    let points = crate::sweep::expand(&document, &Names::default()).unwrap();
+    let (values, scenario) = &points[0];
+    assert!(values.is_empty(), "--up is not swept any more");
+    assert_eq!((&scenario.link.down.rate, &scenario.link.up.rate), (&rate(20_000_000), &rate(2_000_000)));
+    assert_eq!(scenario.link.rtt, Duration::from_millis(10));
+    assert_eq!(scenario.duration, Duration::from_secs(30));
+    assert_eq!((scenario.seeds, scenario.qdiscs.len()), (3, 2));
+    assert_eq!((scenario.tcp.iw, scenario.tcp.cc.as_str()), (3, "newreno"));
+    assert_eq!(scenario.output.json.as_deref(), Some("a.json"));
+    assert_eq!(scenario.flows.iter().map(|group| group.count).collect::<Vec<_>>(), [2, 2, 1]);
+}
+
+#[test]
+fn entries_of_lists_are_set_by_number() {
+    let mut document =
+        Document::parse("load.toml", "qdiscs = \"pfifo\"\n[[flows]]\n", Path::new("")).unwrap();
+    document.assign("--set", "flows.0.count=7").unwrap();
+    assert_eq!(document.resolve(&Names::default()).unwrap().flows[0].count, 7);
+    insta::assert_snapshot!(document.assign("--set", "flows.1.count=7").unwrap_err(), @r"
+    --set: `flows` has no entry `1`
+      allowed: a number below 1, the first entry being 0
+    ");
+    insta::assert_snapshot!(Document::default().assign("--set", "flows.0.count=7").unwrap_err(), @r"
+    --set: `flows` is not given, so it has no entry 0
+      help: give all of it, such as `flows=[...]`, or write it in a scenario file
+    ");
+    insta::assert_snapshot!(document.assign("--set", "seeds").unwrap_err(), @r"
+    --set: `seeds` has no `=`
+      allowed: a key and its value, such as `link.up=1mbit`
+    ");
+    assert!(document.assign("--set", "..=1").is_err());
+    assert!(document.assign("--set", "qdiscs.up=1").is_err());
+}
+
+#[test]
+fn every_value_that_a_file_can_hold_can_be_set() {
+    let same = |written: &str, set: &[&str]| {
+        let file = Document::parse("load.toml", written, Path::new("")).unwrap();
+        let mut document = Document::parse("load.toml", "flows = []", Path::new("")).unwrap();
+        set.iter().for_each(|assignment| document.assign("--set", assignment).unwrap());
+        let (file, document) = (file.resolve(&Names::default()), document.resolve(&Names::default()));
+        assert_eq!(file.unwrap(), document.unwrap(), "{written}");
+    };
+    same("flows = []\n[wifi]\nerror = 0.2\nattempts = 3", &["wifi.error=0.2", "wifi.attempts=3"]);
+    same("flows = []\n[wifi]\nstations = [{ error = 1e-3 }]", &["wifi.stations=[{ error = 1e-3 }]"]);
+    same(
+        "[[flows]]\nkind = \"packmime\"\nconnections = 2.5\n[[flows]]\ncount = 2",
+        &[
+            "flows=[{ kind = \"packmime\", connections = 1 }, {}]",
+            "flows.0.connections=2.5",
+            "flows.1.count=2",
+        ],
+    );
+    same("flows = []\ntitle = \"2026-01-01\"", &["title=2026-01-01"]);
+    let swept =
+        Document::parse("load.toml", "flows = []\n[sweep]\n\"wifi.error\" = [0.1, 0.2]", Path::new(""));
+    assert_eq!(crate::sweep::expand(&swept.unwrap(), &Names::default()).unwrap().len(), 2);
+    let mut wrong = Document::default();
+    wrong.assign("--set", "wifi.error=1.5").unwrap();
+    let refused = wrong.resolve(&Names::default()).unwrap_err().to_string();
+    assert!(refused.contains("--set") && refused.contains("0 or more, and less than 1"), "{refused}");
+}
+
+#[test]
+fn a_bad_option_is_shown_with_its_name() {
+    let with = |overrides: Overrides| {
+        let mut document = Document::parse("load.toml", "qdiscs = \"pfifo\"", Path::new("")).unwrap();
+        let resolved = document.apply(&overrides).and_then(|()| document.resolve(&Names::default()));
+        resolved.unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(with(Overrides { rate: Some("10mbps".into()), ..Overrides::default() }), @r"
+    --rate: the unit of the rate `10mbps` has two readings: bytes per second, as in tc, which is 80 Mbit/s, or bits per second, which is 10 Mbit/s
+      help: write `80mbit` or `10mbit`
+    ");
+    insta::assert_snapshot!(with(Overrides { qdiscs: vec!["pfifo limmit 5".into()], ..Overrides::default() }), @r"
+    --qdisc: pfifo has no parameter `limmit`
+       | pfifo limmit 5
+       |       ^^^^^^
+      allowed: limit
+      help: did you mean `limit`?
+    ");
+    insta::assert_snapshot!(with(Overrides { set: vec!["link.upp=1mbit".into()], ..Overrides::default() }), @r"
+    --set: [link] has no key `upp`
+      allowed: down, up, rtt, delay_tick, mtu, framing
+      help: did you mean `up`?
+    ");
+    insta::assert_snapshot!(with(Overrides { rate: Some("1mbit".into()), trace_down: Some("x".into()), ..Overrides::default() }), @r"
+    --rate and --trace-down exclude each other: a trace is the rate of the link
+      help: leave one of the two out
+    ");
+    assert!(
+        with(Overrides { trace_down: Some("/none".into()), ..Overrides::default() })
+            .contains("cannot be opened")
+    );
+}

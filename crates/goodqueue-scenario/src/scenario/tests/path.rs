@@ -1,0 +1,120 @@
+//! The links of the path: rates, schedules, traces, hops.
+
+use super::*;
+
+#[test]
+fn a_line_of_which_one_rate_is_given_is_symmetric() {
+    let scenario = read("qdiscs = \"pfifo\"\nlink.down = \"50mbit\"").unwrap();
+    assert_eq!(scenario.link.up.rate, rate(50_000_000));
+    let only_up = read("qdiscs = \"pfifo\"\nlink.up = \"5mbit\"").unwrap();
+    assert_eq!((only_up.link.down.rate, only_up.link.up.rate), (rate(10_000_000), rate(5_000_000)));
+}
+
+#[test]
+fn a_schedule_repeats_until_the_run_ends() {
+    let text = "duration = \"5s\"\nlink.down = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"2mbit\"]], repeat = \"2s\" }";
+    let json = read(text).unwrap().to_json();
+    let steps = r#"[["0s","1mbit"],["1s","2mbit"],["2s","1mbit"],["3s","2mbit"],["4s","1mbit"]]"#;
+    assert_eq!(json["link"]["down"]["schedule"].to_string(), steps);
+}
+
+#[test]
+fn a_trace_is_found_beside_the_scenario_and_from_the_command_line_in_the_working_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lte.down"), "1\n2\n").unwrap();
+    let path = folder.path().join("lte.toml");
+    std::fs::write(&path, "qdiscs = \"pfifo\"\nlink.down = { trace = \"lte.down\" }").unwrap();
+    let mut document = Document::load(&path).unwrap();
+    let scenario = document.resolve(&Names::default()).unwrap();
+    assert_eq!(scenario.name, "lte");
+    assert_eq!(scenario.link.down.rate.nominal(), Rate::from_bps(12_032_000));
+    assert_eq!(scenario.link.up, scenario.link.down);
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.link, scenario.link);
+
+    document.apply(&Overrides { trace_down: Some("lte.down".into()), ..Overrides::default() }).unwrap();
+    assert!(document.resolve(&Names::default()).is_err(), "not in the working directory of this test");
+    std::fs::write(&path, b"name = \"\xff\"").unwrap();
+    assert!(
+        Document::load(&path)
+            .unwrap_err()
+            .to_string()
+            .ends_with("lte.toml:1:1: this is not UTF-8 text\n  help: save the file as UTF-8")
+    );
+    assert!(Document::load(folder.path()).is_err());
+}
+
+#[test]
+fn hops_stand_in_series_with_the_bottleneck_and_are_told_back() {
+    let text = r#"
+        [link]
+        down = { rate = "100mbit", driver = "bql" }
+        [[hops]]
+        name = "modem"
+        down = "10mbit"
+        up = { rate = "1mbit", driver = "64p" }
+        delay = "2ms"
+        qdisc = { down = "pfifo limit 600", up = "codel" }
+        [[hops]]
+        side = "server"
+        qdisc = "netem loss 1%"
+        [[hops]]
+        name = "twin"
+        qdisc = "compared"
+    "#;
+    let scenario = read(text).expect("valid");
+    let [modem, lossy, twin] = scenario.hops.as_slice() else { panic!("three") };
+    assert_eq!(
+        (modem.name.as_str(), modem.side, modem.up.driver),
+        ("modem", Side::Client, Some(Driver::Packets(64)))
+    );
+    assert_eq!(
+        (lossy.name.as_str(), lossy.side, &lossy.down.rate),
+        ("hop 2", Side::Server, &LinkRate::Unlimited)
+    );
+    assert_eq!(twin.qdisc, HopQdisc::Compared);
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
+}
+
+#[test]
+fn servers_join_in_front_of_the_hop_that_is_named() {
+    let joins = |text: &str| {
+        let scenario = read(text).expect("valid");
+        let told = Document::from_json(&scenario.to_json()).expect("json");
+        assert_eq!(told.resolve(&Names::default()).expect("valid").flows, scenario.flows);
+        let points = [(std::collections::BTreeMap::new(), scenario)];
+        crate::run::jobs(&points, None).expect("valid")[0].config.flows[0].joins
+    };
+    let hops = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\n[[hops]]\nname = \"first\"\nside = \"server\"\n[[flows]]\n";
+    assert_eq!(joins(hops), 0);
+    for (name, position) in [("first", 0), ("bottleneck", 1), ("last", 2)] {
+        assert_eq!(joins(&format!("{hops}enters = \"{name}\"")), position, "{name}");
+    }
+    assert_eq!(
+        joins("qdiscs = \"pfifo\"\n[[flows]]\nenters = \"bottleneck\""),
+        0,
+        "without hops it is the first"
+    );
+    let far = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\ndelay = \"30ms\"\n[[flows]]\n";
+    assert!(read(far).is_err(), "60 ms there and back are more than 50");
+    assert_eq!(joins(&format!("{far}enters = \"last\"")), 1, "behind them nothing is left of these");
+    let error = read(&format!("{hops}enters = \"frist\"")).unwrap_err().to_string();
+    assert!(error.contains("there is no hop `frist`") && error.contains("did you mean `first`"), "{error}");
+}
+
+#[test]
+fn impossible_hops_are_refused_with_their_place() {
+    for (text, expected) in [
+        ("[link]\ndown = \"unlimited\"", "no bottleneck"),
+        ("[[hops]]\ndelay = \"30ms\"", "there and back"),
+        ("[[hops]]\nside = \"left\"", "unknown"),
+        ("[[hops]]\nname = \"a\"\n[[hops]]\nname = \"a\"", "two hops"),
+        ("[[hops]]\ndown = { rate = \"1mbit\", driver = \"0p\" }", "limit of a device"),
+        ("[[hops]]\nqdisc = 5", "not a queue discipline"),
+        ("hops = 3", "not possible"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}

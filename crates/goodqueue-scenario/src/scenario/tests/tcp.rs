@@ -1,0 +1,90 @@
+//! The keys of `[tcp]`.
+
+use super::*;
+
+#[test]
+fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control() {
+    let names = Names { cc: &["cubic", "vegas"], ..Names::default() };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let scenario = resolve(
+        "tcp.hystart = \"rfc9406\"\n[[flows]]\n[[flows]]\ncc = \"vegas\"\n[[flows]]\nhystart = \"off\"",
+    );
+    let json = scenario.unwrap().to_json();
+    let told: Vec<_> = (0..3).map(|flow| json["flows"][flow]["hystart"].as_str()).collect();
+    assert_eq!(told, [Some("rfc9406"), None, Some("off")]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    let refused = resolve("[[flows]]\nhystart = \"rfc9406\"\ncc = \"vegas\"").unwrap_err().to_string();
+    insta::assert_snapshot!(refused, @r#"
+    load.toml:2:11: `hystart`: HyStart++ is not for the slow start of `vegas`
+      2 | hystart = "rfc9406"
+        |           ^^^^^^^^^
+      allowed: with cubic, newreno and reno
+      help: leave `hystart` out, or choose another `cc` or `profile`
+    "#);
+}
+
+#[test]
+fn only_the_flows_of_a_congestion_control_take_its_parameters() {
+    let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let text = "tcp.cc = \"ledbat\"\ntcp.ledbat = { target = \"5ms\", gain = 10 }\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n\
+                [[flows]]\nprofile = \"libutp\"\n[[flows]]\nledbat = { target = \"25ms\" }";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..4).map(|flow| json["flows"][flow]["ledbat"].to_string()).collect();
+    assert_eq!(told, [r#"{"target":"5ms","gain":10.0}"#, "null", "null", r#"{"target":"25ms","gain":1.0}"#]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    let refused = resolve("[[flows]]\nledbat = { gain = 2 }").unwrap_err().to_string();
+    assert!(
+        refused.contains("the parameters of `ledbat` do not apply to `cubic` of the profile `rfc`"),
+        "{refused}"
+    );
+    for bad in
+        ["{ target = \"0s\" }", "{ target = \"11s\" }", "{ gain = 0 }", "{ gain = -1 }", "{ speed = 3 }", "5"]
+    {
+        assert!(resolve(&format!("tcp.cc = \"ledbat\"\ntcp.ledbat = {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn every_parameter_of_every_congestion_control_can_be_set_and_reads_back() {
+    for about in goodqueue_tcp::registry::CONTROLLERS {
+        for parameter in about.parameters {
+            let most = match parameter.most {
+                ParameterValue::Time(span) => format!("\"{span}\""),
+                number => number.to_string(),
+            };
+            let text = format!(
+                "tcp.cc = \"{cc}\"\ntcp.{cc}.{name} = {most}\n[[flows]]",
+                cc = about.name,
+                name = parameter.name
+            );
+            let names = Names { cc: &[about.name], profiles: &["rfc"] };
+            let resolve = |document: Document| document.resolve(&names).unwrap();
+            let scenario = resolve(Document::parse("load.toml", &text, Path::new("")).unwrap());
+            let set = scenario.tcp.tuning.as_ref().expect("it was set").values.iter();
+            assert!(set.into_iter().any(|(name, value)| *name == parameter.name && *value == parameter.most));
+            let json = scenario.to_json();
+            assert_eq!(resolve(Document::from_json(&json).unwrap()).to_json(), json, "{text}");
+        }
+    }
+}
+
+#[test]
+fn only_linux_3_2_remembers_earlier_connections() {
+    let names = Names { cc: &["cubic"], profiles: &["rfc", "linux32", "libutp"] };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let text = "tcp.profile = \"linux32\"\ntcp.remembers = { rtt = \"5s\", rttvar = \"2s\", ssthresh = 200 }\n[[flows]]\n[[flows]]\n\
+                profile = \"libutp\"\n[[flows]]\nremembers = { rtt = \"2s\" }\n[[flows]]\nremembers = {}";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..4).map(|flow| json["flows"][flow]["remembers"].to_string()).collect();
+    assert_eq!(told, [r#"{"rtt":"5s","rttvar":"2s","ssthresh":200}"#, "null", r#"{"rtt":"2s"}"#, "null"]);
+    assert_eq!(
+        Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json()["flows"][0],
+        json["flows"][0]
+    );
+    let refused = resolve("[[flows]]\nremembers = { rtt = \"5s\" }").unwrap_err().to_string();
+    assert!(refused.contains("with `linux32`"), "{refused}");
+    for bad in ["{ rtt = \"61s\" }", "{ rttvar = \"61s\" }", "{ ssthresh = 1 }", "{ cwnd = 3 }", "5"] {
+        assert!(resolve(&format!("tcp.profile = \"linux32\"\ntcp.remembers = {bad}")).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,52 @@
+//! The keys of `[wifi]`.
+
+use super::*;
+
+#[test]
+fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
+    let text = r#"
+        [wifi]
+        mac = "fq"
+        driver_up = 224
+        prepared_up = 0
+        driver_order = "oldest"
+        mcs = 7
+        aggregate_up = 8
+        stations = [{}, { mcs = 0, error = 0.1, weight = 512 }]
+        [[flows]]
+        client = 2
+    "#;
+    let scenario = read(text).expect("valid");
+    let wifi = scenario.wifi.as_ref().expect("asked for");
+    let mcs = |station: usize| wifi.stations[station].radio.map(|radio| radio.modulation.mcs());
+    assert_eq!((mcs(0), mcs(1)), ([7, 7], [0, 0]));
+    assert_eq!(wifi.stations[1].radio.map(|radio| radio.aggregate), [32, 8]);
+    assert_eq!((wifi.mac, wifi.driver), ([WifiMac::Fq, WifiMac::Fifo], [123, 224]));
+    let forming = goodqueue_sim::wifi::forming::Forming::Ahead(2);
+    assert_eq!(wifi.forming, [forming, goodqueue_sim::wifi::forming::Forming::AtAccess]);
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
+    let alike = read("[wifi]\n[[flows]]\nclient = 3").expect("valid");
+    assert_eq!(alike.wifi.expect("asked for").stations.len(), 3);
+    assert_eq!(read("").expect("valid").wifi, None);
+}
+
+#[test]
+fn impossible_wifi_is_refused_with_its_place() {
+    for (text, expected) in [
+        ("[wifi]\nmac = \"fast\"", "unknown"),
+        ("[wifi]\ndriver_order = \"random\"", "oldest"),
+        ("[wifi]\nmcs = 32", "0 to 31"),
+        ("[wifi]\nwidth = 30", "20 or 40"),
+        ("[wifi]\nlongest = \"6ms\"", "5484us"),
+        ("[wifi]\nerror = 1", "less than 1"),
+        ("[wifi]\naggregate = 65", "1 to 64"),
+        ("[wifi]\nstations = 3", "a list of"),
+        ("[wifi]\nstations = [{}]\n[[flows]]\nclient = 2", "1 station for the clients 1 to 2"),
+        ("[wifi]\nclient_rate = 7", "no key"),
+        ("wifi = 3", "not a table"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}

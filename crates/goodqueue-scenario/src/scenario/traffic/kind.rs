@@ -1,0 +1,64 @@
+//! What a kind of traffic implements.
+
+use goodqueue::{Direction, Duration};
+use goodqueue_sim as sim;
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::Value;
+
+use crate::scenario::hops::Hop;
+use crate::scenario::link::BottleneckLink;
+use crate::scenario::names::Names;
+use crate::scenario::reader::Reader;
+use crate::scenario::tcp::{Tcp, read_tcp};
+
+/// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told
+/// of it.
+pub(crate) trait Kind: Sized {
+    /// The word for `kind`.
+    const NAME: &'static str;
+
+    /// Its own keys, beside those that all flows have.
+    const KEYS: &'static [&'static str];
+
+    /// Its flows are TCP connections: all keys of `[tcp]` may stand in the table too.
+    const IS_OVER_TCP: bool = false;
+
+    /// Packets go one way only: nothing answers.
+    const IS_ONE_WAY: bool = false;
+
+    /// Where its data goes if nothing is said.
+    const DIRECTION: Direction = Direction::Down;
+
+    /// Reads its keys; those that are not there get their defaults.
+    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic>;
+
+    /// Writes its keys, every default filled in.
+    fn write(&self, flow: &mut Value);
+
+    /// What the simulator is told.
+    fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic>;
+}
+
+/// What a table of `[[flows]]` stands in.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) link: &'a BottleneckLink,
+    pub(crate) tcp: &'a Tcp,
+    pub(crate) hops: &'a [Hop],
+    pub(crate) duration: Duration,
+    pub(crate) names: &'a Names<'a>,
+}
+
+impl Surroundings<'_> {
+    /// The keys of `[tcp]` in `table`.
+    pub(super) fn read_tcp(&self, table: &Reader<'_>) -> Result<Tcp, Diagnostic> {
+        read_tcp(table, self.tcp, self.link, self.names)
+    }
+}
+
+/// `count`: how many flows a table stands for.
+pub(crate) fn read_count(table: &Reader<'_>) -> Result<u32, Diagnostic> {
+    table.small("count", 1, 1, MAX_FLOWS)
+}
+
+pub(crate) const MAX_FLOWS: u32 = 100_000;

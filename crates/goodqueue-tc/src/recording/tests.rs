@@ -1,0 +1,122 @@
+//! Recordings that are read back, and those that are refused.
+
+use super::*;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use std::io::{Cursor, Write};
+
+const STORY: &str = r#"{"golden": 1, "name": "two", "qdisc": "pfifo limit 1", "rate_bps": 10000000, "t_start_ns": 7}
+["A",1000,0,3,1514,2]
+["X",1000,0,1514,3]
+["A",1001,1,0,60,0]
+["A",1001,2,9,60,0,4000000000,7]
+["A",1001,3,9,60,0,7,4000000000,1,2,3,4,5,1]
+["R",1001,4,3735928559]
+["D",1001,1]
+["D",1001,2,"overlimit"]
+["P",15000,72057594037927935,64]
+["M",500000,42949672,12500]
+["H",500000,4294967295]
+["H",500001,1,2,3]
+["T",500001,2304]
+["C",500002,"tc qdisc change dev eth0 root pfifo limit 2"]
+["E",500003]
+"#;
+
+fn read(bytes: &[u8]) -> Result<Recording, Diagnostic> {
+    Recording::read("two.jsonl", Cursor::new(bytes.to_vec()))
+}
+
+fn rows(bytes: &[u8]) -> Result<Vec<Row>, Diagnostic> {
+    read(bytes)?.collect()
+}
+
+#[test]
+fn plain_or_compressed_gives_the_same_rows_and_writing_gives_the_same_text() {
+    let recording = read(STORY.as_bytes()).unwrap();
+    assert_eq!(recording.header().qdisc.as_deref(), Some("pfifo limit 1"));
+    assert_eq!(recording.header().rate(), Some(Rate::from_bps(10_000_000)));
+    assert_eq!(recording.header().clock(Instant::from_nanos(3)), Instant::from_nanos(10));
+    assert_eq!(recording.header().other["golden"], 1);
+    let plain: Vec<Row> = recording.map(Result::unwrap).collect();
+    assert_eq!(plain.len(), 15);
+    assert_eq!(
+        plain[0],
+        Row::Arrival { t: Instant::from_nanos(1000), seq: 0, flow: 3, bytes: 1514, tos: 2, headers: None }
+    );
+
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(STORY.as_bytes()).unwrap();
+    assert_eq!(rows(&packed.finish().unwrap()), Ok(plain.clone()));
+
+    let mut written = Vec::new();
+    for row in &plain {
+        row.write(&mut written).unwrap();
+    }
+    assert_eq!(String::from_utf8(written).unwrap(), STORY.split_once('\n').unwrap().1);
+}
+
+#[test]
+fn a_bad_row_is_shown_with_its_line_and_ends_the_reading() {
+    let mut recording = read(b"{}\n[\"A\",1,0,0,60,0]\n[\"A\",2,1,0]\n[\"A\",3,0,0,60,0]\n").unwrap();
+    assert!(recording.next().unwrap().is_ok());
+    insta::assert_snapshot!(recording.next().unwrap().unwrap_err(), @r#"
+    two.jsonl:3:1: `["A",2,1,0]` is not a row: the length is missing at line 1 column 11
+      allowed: ["A", t, seq, flow, bytes, tos], ["X", t, seq, bytes, tos], ["D", t, seq], ["R", t, len, value], ["P", t, prob, qdelay], ["M", t, max_p, qavg], ["H", t, flow], ["T", t, memory], ["C", t, command] or ["E", t]
+    "#);
+    assert!(recording.next().is_none());
+    insta::assert_snapshot!(rows(b"{}\n[\"D\",5,0]\n[\"D\",4,1]\n").unwrap_err(), @r"
+    two.jsonl:3:1: time goes back from 5 ns to 4 ns
+      allowed: rows in the order in which they happened
+    ");
+    insta::assert_snapshot!(rows(b"{}\n[\"E\",5]\n[\"D\",6,1]\n").unwrap_err(), @r"
+    two.jsonl:3:1: the recording has ended in the line before
+      help: remove the row that says so, or those behind it
+    ");
+    insta::assert_snapshot!(rows(b"{}\n[\"A\",5,0,0,60,0]\n[\"X\",6,0,60,0]\n[\"A\",7,0,0,60,0]\n").unwrap_err(), @r"
+    two.jsonl:4:1: packet 0 arrives a second time
+      allowed: a number of its own for each arrival
+    ");
+    insta::assert_snapshot!(rows(b"{\"t_end_ns\": 6}\n[\"A\",6,0,0,60,0]\n[\"X\",7,0,60,0]\n").unwrap_err(), @r"
+    two.jsonl:3:1: the row is of 7 ns, after the end of the recording at 6 ns
+      allowed: rows up to `t_end_ns` of the first line
+    ");
+    for end in ["-5", "1.5", "\"7\"", "1e30", "[]"] {
+        let refused = read(format!("{{\"t_end_ns\": {end}}}\n").as_bytes()).unwrap_err().to_string();
+        assert!(refused.starts_with("two.jsonl:1:1: `t_end_ns` is "), "{refused}");
+    }
+    for bad in ["[\"Q\",1,2]", "[\"A\",-1,0,0,60,0]", "[\"A\",1,0,0,60,256]", "[]", "7", "", "[\"D\",1,2,3,4"]
+    {
+        assert!(rows(format!("{{}}\n{bad}\n").as_bytes()).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_refused() {
+    insta::assert_snapshot!(read(b"").unwrap_err(), @r#"
+    two.jsonl: the recording is empty
+      allowed: a JSON object, such as {"qdisc": "codel", "rate_bps": 10000000}
+    "#);
+    assert!(read(b"[1]\n").is_err());
+    assert!(read(&[0x1f, 0x8b, 0, 0, 1]).is_err());
+    assert!(read(&vec![b' '; 2 << 20]).unwrap_err().to_string().contains("longer than 1024 KiB"));
+    assert!(Recording::open(Path::new("/nonexistent")).unwrap_err().to_string().contains("cannot be opened"));
+}
+
+proptest! {
+    #[test]
+    fn every_number_is_new_once(numbers in prop::collection::vec(0u64..40, 0..80)) {
+        let (mut ranges, mut list) = (Seen::default(), Vec::new());
+        for number in numbers {
+            prop_assert_eq!(ranges.insert(number), !list.contains(&number));
+            list.push(number);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), text in "[\\[\\]\",AXD0-9]{0,40}") {
+        let _ = rows(&bytes);
+        let _ = rows(format!("{{}}\n{text}").as_bytes());
+    }
+}

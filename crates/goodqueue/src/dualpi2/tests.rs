@@ -1,0 +1,174 @@
+//! Stories of RFC 9332 in simulated time.
+
+use super::config::ONE;
+use super::*;
+use crate::config::{Configure, Link, Settings, Value};
+use crate::packet::story::Datagram;
+use alloc::vec::Vec;
+
+use crate::random::Xoshiro256PlusPlus;
+
+type Queue = DualPi2<Datagram, Xoshiro256PlusPlus>;
+
+fn dualpi2(settings: &Settings) -> Queue {
+    let config = DualPi2Config::from_settings(settings, &Link::default()).expect("valid");
+    DualPi2::new(config, Xoshiro256PlusPlus::new(1))
+}
+
+fn ms(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(n)
+}
+
+#[test]
+fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
+    let lost = |variant| {
+        let limits = Settings::new().with("memlimit", Value::Bytes(5 * 1514));
+        let mut queue = dualpi2(&limits.with("variant", Value::Choice(variant)));
+        let mut lost = Vec::new();
+        for _ in 0..6 {
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, why| lost.push(why));
+        }
+        while queue.dequeue(Instant::ZERO, &mut |_, _| ()).is_some() {}
+        assert_eq!(queue.used(), 0);
+        lost
+    };
+    // Three buffers of 2,304 bytes fit into 7,570.
+    assert_eq!(lost("linux"), [DropReason::Overmemory; 3]);
+    assert_eq!(lost("rfc9332"), [DropReason::Overmemory; 1]);
+}
+
+/// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark,
+/// and how many dropped.
+fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
+    let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
+    queue.probability = ONE / 1_000 * per_mille;
+    let (mut marked, mut dropped) = (0, 0);
+    for _ in 0..3 {
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
+    }
+    for _ in 0..100_000 {
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
+        let sent = queue.dequeue(Instant::ZERO, &mut |_, _| dropped += 1);
+        marked += u64::from(sent.is_some_and(|frame| frame.ecn == Ecn::Ce));
+        while queue.len() < 3 {
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
+        }
+    }
+    (marked, dropped)
+}
+
+#[test]
+fn d1_classic_probability_is_the_square_and_that_of_l_twice_the_base() {
+    let (marked, dropped) = fates(Ecn::NotEct, 100);
+    assert!(marked == 0 && (900..1_100).contains(&dropped), "{dropped}");
+    let (marked, dropped) = fates(Ecn::Ect0, 100);
+    assert!(dropped == 0 && (900..1_100).contains(&marked), "{marked}");
+    let (marked, dropped) = fates(Ecn::Ect1, 100);
+    assert!(dropped == 0 && (19_500..20_500).contains(&marked), "{marked}");
+}
+
+#[test]
+fn d2_l_packets_later_than_a_millisecond_are_marked() {
+    for (variant, cases) in
+        [("linux", [(1_000, false), (1_001, true)]), ("rfc9332", [(800, false), (1_201, true)])]
+    {
+        for (micros, expected) in cases {
+            let mut queue = dualpi2(&Settings::new().with("variant", Value::Choice(variant)));
+            for _ in 0..3 {
+                queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
+            }
+            let now = Instant::ZERO + Duration::from_micros(micros);
+            let sent = queue.dequeue(now, &mut |_, _| ()).expect("queued");
+            assert_eq!(sent.ecn == Ecn::Ce, expected, "{variant} {micros}");
+        }
+    }
+}
+
+#[test]
+fn d3_l_goes_first_and_c_keeps_a_tenth() {
+    let mut queue = dualpi2(&Settings::new());
+    for _ in 0..2_000 {
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+    }
+    let order: Vec<Ecn> = (0..1_000)
+        .filter_map(|_| queue.dequeue(Instant::ZERO, &mut |_, _| ()))
+        .map(|frame| frame.ecn)
+        .collect();
+    assert!(order[..8].iter().all(|ecn| *ecn == Ecn::Ect1));
+    let classic = order.iter().filter(|ecn| **ecn == Ecn::NotEct).count();
+    assert!((95..=105).contains(&classic), "{classic}");
+}
+
+#[test]
+fn d4_at_overload_both_queues_drop_or_overflow_as_asked() {
+    for ecn in [Ecn::Ect0, Ecn::Ect1] {
+        let (_, dropped) = fates(ecn, 700);
+        // Of four queued the first two can be dropped: 0.49 + 0.24.
+        assert!((72_000..74_000).contains(&dropped), "{ecn:?} {dropped}");
+    }
+    let overflow = Settings::new().with("overflow", Value::Flag(true)).with("limit", Value::Packets(500));
+    let mut queue = dualpi2(&overflow);
+    let mut lost = 0;
+    for step in 0..20_000_u64 {
+        let now = Instant::from_nanos(step * 500_000);
+        queue.enqueue(now, Datagram::new(1514, Ecn::Ect0), &mut |_, why| {
+            lost += u64::from(why == DropReason::Overlimit)
+        });
+        if step % 2 == 0 {
+            queue.dequeue(now, &mut |_, why| assert_eq!(why, DropReason::Overlimit));
+        }
+    }
+    assert!(queue.probability <= ONE / 2 && lost > 9_000, "{} {lost}", queue.probability());
+}
+
+#[test]
+fn d5_ect1_and_ce_go_to_l_and_the_rest_to_c() {
+    let mut queue = dualpi2(&Settings::new());
+    for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ce] {
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
+    }
+    assert_eq!((queue.classic.len(), queue.low_latency.len()), (2, 3));
+}
+
+#[test]
+fn d6_a_probability_of_zero_signals_nothing() {
+    for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
+        assert_eq!(fates(ecn, 0), (0, 0));
+    }
+}
+
+#[test]
+fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
+    let mut queue = dualpi2(&Settings::new());
+    queue.last_delay = Duration::from_millis(30);
+    queue.classic.push_back(ms(70), Datagram::new(1514, Ecn::NotEct));
+    queue.update_once(ms(100));
+    // 0.16 per s x 15 ms = 0.0024 (41/256 is 0.16016).
+    assert!((queue.probability() - 0.0024).abs() < 5e-6, "{}", queue.probability());
+}
+
+#[test]
+fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
+    let mut queue = dualpi2(&Settings::new());
+    let (mut waited, mut sent, mut arrived) = (0_u64, 0_u64, 0_u64);
+    for step in 0..300_000_u64 {
+        let now = Instant::from_nanos(step * 100_000);
+        // 10 % more than the link takes.
+        if now.as_nanos() >= arrived {
+            queue.enqueue(now, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+            arrived += 1_100_000;
+        }
+        if step % 12 == 0
+            && let Some(front) = queue.classic.front().map(|queued| queued.at)
+        {
+            queue.dequeue(now, &mut |_, _| ());
+            if step > 100_000 {
+                waited += now.since(front).as_nanos();
+                sent += 1;
+            }
+        }
+    }
+    let mean = waited / sent / 100_000;
+    assert!((120..180).contains(&mean), "{mean} tenths of a millisecond");
+}

@@ -74,11 +74,19 @@
 
 mod ack_filter;
 mod autorate;
+mod change;
 mod config;
 mod hash;
+mod held;
 mod keywords;
+mod links;
+mod measured;
 mod overflow;
+mod placement;
+mod queues;
+mod sets;
 mod shaper;
+mod tally;
 mod tin;
 mod turns;
 
@@ -88,21 +96,24 @@ mod tests;
 use alloc::vec::Vec;
 
 use autorate::Estimate;
-use config::{AckFilter, Classes, Isolation};
-use overflow::Heap;
+pub use config::CakeConfig;
+use config::{AckFilter, Isolation};
+use held::Held;
+use measured::{Measured, Sizes, measured_by};
+use queues::{MOST_TINS, MOST_TINS_32, QUEUES_32, charge, number};
 use shaper::{ETHERNET_HEADER, Shaper};
-use tin::{QUEUES_32, Tin, TinTally, charge, moving};
+use tally::moving;
+use tin::Tin;
 
-use crate::cobalt::CobaltVariant;
 use crate::config::Build;
 use crate::gauge::{Observation, Observe, Part};
-use crate::memory::{Buffers, Memory, Size};
+use crate::memory::Size;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
-use crate::queue::{Passage, Pool, Queued};
+use crate::queue::Pool;
 use crate::random::Random;
-use crate::time::{Duration, Instant, Rate};
+use crate::time::Instant;
 
 /// The discipline `cake`.
 #[derive(Clone, Debug)]
@@ -140,88 +151,6 @@ pub struct Cake<P, R> {
     sizes: Sizes,
     overlimits: u64,
     now: Instant,
-}
-
-/// Configuration of [`Cake`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CakeConfig {
-    /// Bytes per second; 0: no shaper.
-    rate: u64,
-    bandwidth: Rate,
-    classes: Classes,
-    isolation: Isolation,
-    ack_filter: AckFilter,
-    cells: config::Cells,
-    ingress: bool,
-    split_gso: bool,
-    wash: bool,
-    nat: bool,
-    /// What the link adds to what a packet has: the IP packet, or where `raw`, the whole of it.
-    overhead: i32,
-    raw: bool,
-    mpu: u32,
-    rtt: Duration,
-    memory_limit: Option<u64>,
-    buffers: Buffers,
-    mtu: u32,
-    autorate: bool,
-    /// Of a packet's mark, these bits choose the tin.
-    fwmark: u32,
-    variant: CobaltVariant,
-}
-
-/// What is queued in all tins.
-#[derive(Clone, Debug)]
-struct Held {
-    passage: Passage,
-    /// How many packets of no bytes there are.
-    empty: u64,
-    memory: Memory,
-    /// Which queue has the most of them.
-    longest: Heap,
-}
-
-/// Until when packets came under a configuration, and how many packets had come by then.
-#[derive(Clone, Copy, Debug)]
-struct Measured {
-    until: Instant,
-    entered: u64,
-    by: CakeConfig,
-}
-
-/// The smallest and the largest packet: as they came and as the link has them, and as they are
-/// since `overhead` was set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sizes {
-    network: (u32, u32),
-    adjusted: (u32, u32),
-    recent: (u32, u32),
-    most_memory: u64,
-}
-
-impl Default for Sizes {
-    fn default() -> Self {
-        let none = (u32::from(u16::MAX), 0);
-        Self { network: none, adjusted: none, recent: NO_SIZES, most_memory: 0 }
-    }
-}
-
-impl Sizes {
-    /// As seen by who asks: what the link adds to small packets it adds to large ones.
-    fn complete(self, config: &CakeConfig) -> Self {
-        let (least, most) = self.recent;
-        if least > most {
-            return self;
-        }
-        let widened =
-            |old: (u32, u32), size: &dyn Fn(u32) -> u32| (old.0.min(size(least)), old.1.max(size(most)));
-        Self {
-            network: widened(self.network, &|bytes| config.on_the_network(bytes)),
-            adjusted: widened(self.adjusted, &|bytes| config.on_the_link(bytes)),
-            recent: NO_SIZES,
-            ..self
-        }
-    }
 }
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
@@ -332,16 +261,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let taken = self.pool.pop_front(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
         self.forget(tin, index, Size::of(&taken));
         Some(taken)
-    }
-
-    /// Counts the memory anew, since packets take another one.
-    fn count_memory(&mut self) {
-        self.held.memory = Memory::new(self.config.buffers);
-        let chains =
-            self.tins.iter().flat_map(|tin| (0..QUEUES_32).map(|index| &tin.flows.at(index).packets));
-        for (_, packet) in chains.flat_map(|chain| self.pool.nodes(chain)) {
-            self.held.memory.enters(Size::of(packet));
-        }
     }
 
     /// When the oldest packet of a queue came.
@@ -482,57 +401,6 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.current = if self.tins.len() < MOST_TINS { 0 } else { self.current };
     }
 
-    /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue,
-    /// so that no flow is reordered.
-    fn rebuild(&mut self, drops: &mut impl Drops<P>) {
-        let mut queued = Vec::new();
-        for tin in 0..self.tins.len() {
-            for index in 0..QUEUES_32 {
-                while let Some((at, packet)) = self.arrival(tin, index).zip(self.take(tin, index)) {
-                    queued.push(Queued { at, packet });
-                }
-            }
-        }
-        let tallies = self.begin_anew();
-        for Queued { at, packet } in queued {
-            let none = self.held.is_empty();
-            // What was queued is not counted twice.
-            self.held.returns(Size::of(&packet));
-            self.insert(at, packet, none, drops);
-        }
-        self.restore(tallies);
-    }
-
-    /// What is queued keeps the length on the link that it was measured with.
-    fn remember_measures(&mut self, next: &CakeConfig) {
-        let queued = &*self;
-        let queues = (0..self.tins.len()).flat_map(|tin| (0..QUEUES_32).map(move |index| (tin, index)));
-        let oldest = queues.filter_map(|(tin, index)| queued.arrival(tin, index)).min();
-        let Some(oldest) = oldest else { return self.measured.clear() };
-        self.measured.retain(|earlier| earlier.until > oldest);
-        let entered = self.held.passage.entered().packets;
-        let unused =
-            self.measured.last().is_some_and(|last| last.entered == entered || last.until == self.now);
-        if !unused && !self.config.measures_as(next) {
-            self.measured.push(Measured { until: self.now, entered, by: self.config });
-        }
-    }
-
-    /// Makes all tins anew; what was counted in the old ones is for [`Self::restore`].
-    fn begin_anew(&mut self) -> Vec<TinTally> {
-        let tallies = self.tins.iter().map(|tin| tin.tally).collect();
-        self.tins.clear();
-        self.spare.clear();
-        self.set_up();
-        tallies
-    }
-
-    fn restore(&mut self, tallies: Vec<TinTally>) {
-        for (tin, tally) in self.tins.iter_mut().zip(tallies) {
-            tin.tally = tally;
-        }
-    }
-
     /// The next packet of this tin; `None` if another tin may be to be served first.
     #[inline(always)]
     fn serve(&mut self, chosen: usize, first: bool, drops: &mut impl Drops<P>) -> Option<P> {
@@ -626,73 +494,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 }
 
-impl Held {
-    fn new(buffers: Buffers) -> Self {
-        Self { passage: Passage::default(), empty: 0, memory: Memory::new(buffers), longest: Heap::default() }
-    }
-
-    /// A packet of this size comes.
-    #[inline]
-    fn enters(&mut self, size: Size) {
-        self.passage.enters(size.bytes);
-        self.memory.enters(size);
-    }
-
-    /// A packet of this size that had gone is back.
-    fn returns(&mut self, size: Size) {
-        self.passage.returns(size.bytes);
-        self.memory.enters(size);
-    }
-
-    /// A packet of `bytes` came to a queue, which holds so much now.
-    #[inline]
-    fn add(&mut self, bytes: u32, queue: u32, holds: u64) {
-        if bytes == 0 {
-            self.empty = self.empty.wrapping_add(1);
-        }
-        self.longest.grows(queue, holds);
-    }
-
-    /// A packet of this size left a queue, which holds so much now: it was `sent`, or dropped.
-    #[inline]
-    fn remove(&mut self, size: Size, queue: u32, holds: u64, sent: bool) {
-        self.passage.leaves(size.bytes);
-        self.memory.leaves(size);
-        if size.bytes == 0 {
-            self.empty = self.empty.wrapping_sub(1);
-        }
-        self.longest.shrinks(queue, holds, sent);
-    }
-
-    #[inline]
-    const fn is_empty(&self) -> bool {
-        self.passage.packets() == 0
-    }
-
-    /// The memory; without buffers the bytes, a packet of no bytes counted as one.
-    #[inline]
-    fn used(&self) -> u64 {
-        self.memory.used(self.passage.bytes().wrapping_add(self.empty))
-    }
-}
-
 /// The bit of a tin.
 #[inline]
 const fn bit(tin: usize) -> u8 {
     1 << (tin % MOST_TINS)
-}
-
-/// The number of a queue among those of all tins, as Linux counts: the first of each tin, then the
-/// second.
-#[inline]
-fn number(tin: usize, index: u32) -> u32 {
-    index * MOST_TINS_32 + u32::try_from(tin % MOST_TINS).unwrap_or(0)
-}
-
-/// The configuration under which a packet was measured that came at `at`.
-#[inline]
-fn measured_by<'a>(former: &'a [Measured], now: &'a CakeConfig, at: Instant) -> &'a CakeConfig {
-    former.iter().find(|earlier| at < earlier.until).map_or(now, |earlier| &earlier.by)
 }
 
 impl<P: Packet + Flow, R: Random> Build<P, R> for Cake<P, R> {
@@ -753,36 +558,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         self.held.passage.complete(self.stats)
     }
 
-    /// As in Linux: what is queued stays where it is, however packets are told apart from now on;
-    /// only what is in tins that are no more is dropped. A lower limit of memory is for what comes.
     fn reconfigure(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
-        self.now = self.now.max(now);
-        if config == self.config {
-            return;
-        }
-        self.sizes = self.sizes.complete(&self.config);
-        self.remember_measures(&config);
-        let old = core::mem::replace(&mut self.config, config);
-        if old.buffers != config.buffers {
-            self.count_memory();
-        }
-        if old.rate != config.rate {
-            self.rate = config.rate;
-        }
-        if config.autorate && !old.autorate {
-            self.estimate.begin();
-        }
-        if old.variant != config.variant {
-            self.rebuild(drops);
-            return;
-        }
-        let wanted = config.classes.tins(config.rate).len();
-        while self.tins.len() > wanted {
-            self.clear(self.tins.len().saturating_sub(1), drops);
-            self.spare.extend(self.tins.pop());
-        }
-        self.set_up();
-        self.go_on_at_first();
+        self.change(now, config, drops);
     }
 
     fn config(&self) -> CakeConfig {
@@ -830,10 +607,5 @@ impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
 
 impl<P: Packet + Flow> Inner<P> for Cake<P, crate::random::Source> {}
 
-/// Linux sch_cake: `diffserv8` and `precedence` have the most.
-const MOST_TINS: usize = 8;
-const MOST_TINS_32: u32 = 8;
 /// RFC 2474: six bits.
 const DSCPS: usize = 64;
-/// No packet came yet.
-const NO_SIZES: (u32, u32) = (u32::MAX, 0);

@@ -67,8 +67,8 @@ use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Queued;
 use crate::random::Random;
 use crate::red::floyd1993::Floyd1993;
-use crate::red::linux::{Law, Linux, filter_shift};
-use crate::red::{Arrival, Signal};
+use crate::red::linux::{Law, Linux};
+use crate::red::{Arrival, Signal, filter_shift};
 use crate::time::{Duration, Instant, Rate};
 use crate::typed::setters;
 

@@ -64,18 +64,22 @@
 mod config;
 mod controller;
 pub(crate) mod exact;
+mod law;
 mod linux;
 #[cfg(test)]
 mod tests;
+mod vars;
 
-use alloc::format;
-
-pub use config::{CE_THRESHOLD, INTERVAL, RECALL, STARTUP, TARGET};
+pub use config::{
+    CE_THRESHOLD, CodelConfig, CodelParams, CodelVariant, INTERVAL, RECALL, Recall, STARTUP, Startup, TARGET,
+};
 pub(crate) use config::{ECN, LIMIT};
 pub use controller::{Controller, Waiting};
 pub use exact::control_law;
+pub use law::CodelLaw;
+pub use vars::CodelVars;
 
-use crate::config::{Build, ConfigError};
+use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Observe};
 pub(crate) use crate::head::mark;
 pub use crate::head::{CodelTally, Head, Mark, Source};
@@ -83,7 +87,7 @@ use crate::nesting::Inner;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 
 /// The queue `codel`: one FIFO under CoDel's control law.
 #[derive(Clone, Debug)]
@@ -100,289 +104,6 @@ pub struct Codel<P> {
     /// When the packet taken last came, and when it was taken.
     last: (Instant, Instant),
     now: Instant,
-}
-
-/// Configuration of [`Codel`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CodelConfig {
-    limit: u32,
-    params: CodelParams,
-}
-
-/// What the control law is told: shared by all flows of a discipline that runs one CoDel per flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CodelParams {
-    /// Acceptable standing sojourn time (RFC 8289 §4.2).
-    pub target: Duration,
-    /// Time in which the sojourn time must fall below the target at least once (RFC 8289 §4.3).
-    pub interval: Duration,
-    /// Mark instead of dropping where the transport allows it.
-    pub ecn: bool,
-    /// Mark every packet that was queued for longer than this.
-    pub ce_threshold: Option<Duration>,
-    /// With no more bytes than this left behind a packet, the queue is not a standing one (RFC 8289
-    /// §5.4).
-    pub mtu: u32,
-    /// Whose decisions.
-    pub variant: CodelVariant,
-    /// Where the count goes on from in a new episode; `None`: as the variant does.
-    pub recall: Option<Recall>,
-    /// How a queue begins; `None`: below target.
-    pub startup: Option<Startup>,
-}
-
-/// What is remembered of the last episode of dropping when the next one begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recall {
-    /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
-    A,
-    /// ns-2 of May 2012 and the first drafts: `count - 2` within 8 intervals.
-    B,
-    /// Linux and RFC 8289: what the last episode added to the count, within 16 intervals.
-    C,
-}
-
-/// What a queue that has seen no packet believes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Startup {
-    /// It is below target.
-    Zero,
-    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes
-    /// out late, it is dropped.
-    Ns2,
-}
-
-/// Whose CoDel it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum CodelVariant {
-    /// RFC 8289, with exact arithmetic.
-    Rfc8289,
-    /// Linux 6.1, bit for bit.
-    Linux,
-    /// The pseudo-code of the 2012 article.
-    Cacm2012,
-    /// Nichols' ns-2 code of May 2012.
-    Ns2,
-    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]):
-    /// as [`Self::Ns2`], but a bin that comes above target again waits for a whole interval.
-    Ns2CableLabs,
-}
-
-/// What the control law remembers between packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CodelVars {
-    /// When the queue will have been above target for an interval (`NEVER`: it is below). `linux`:
-    /// ticks of 1024 ns, 0 = below.
-    first_above: u64,
-    /// When to drop next, while dropping. `linux`: ticks.
-    drop_next: u64,
-    /// Drops since dropping began, as the control law counts them.
-    count: u32,
-    /// `count` when dropping last began.
-    lastcount: u32,
-    /// Largest packet seen (`cacm2012`, `ns2`).
-    max_packet: u32,
-    /// `linux`: 1/sqrt(count) as a 16-bit fraction.
-    rec_inv_sqrt: u16,
-    dropping: bool,
-}
-
-const _: () = assert!(size_of::<CodelVars>() <= 32, "a thousand flows' state must stay in the cache");
-
-/// "Below target": no instant of interest is that late.
-const NEVER: u64 = u64::MAX;
-
-impl Default for CodelVars {
-    fn default() -> Self {
-        Self {
-            first_above: NEVER,
-            drop_next: 0,
-            count: 0,
-            lastcount: 0,
-            max_packet: FIRST_MAX_PACKET,
-            rec_inv_sqrt: 0,
-            dropping: false,
-        }
-    }
-}
-
-impl CodelVars {
-    /// The state of a queue that was never above target, for this variant.
-    #[must_use]
-    pub fn new(variant: CodelVariant) -> Self {
-        match variant {
-            CodelVariant::Linux => Self { first_above: below(variant), ..Self::default() },
-            _ => Self::default(),
-        }
-    }
-
-    /// The state of a queue that has seen no packet.
-    #[must_use]
-    pub fn starting(params: &CodelParams) -> Self {
-        let fresh = Self::new(params.variant);
-        match (params.startup, params.variant) {
-            (Some(Startup::Ns2), CodelVariant::Linux) => Self { first_above: 1, ..fresh },
-            (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
-            _ => fresh,
-        }
-    }
-
-    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is
-    /// then at the head. False if none is left.
-    #[inline]
-    pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
-        if source.head().is_some() {
-            return self.judge(now, params, source);
-        }
-        self.emptied(below(params.variant));
-        false
-    }
-
-    /// True for nearly every packet of a queue that is under control: the one at the head, which
-    /// came at `came`, is below target while nothing is being dropped, and may be sent. False:
-    /// [`Self::judge`] must be asked.
-    #[inline]
-    pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
-        let passes = !self.dropping && now.since(came) < law.spared;
-        if passes {
-            self.first_above = law.below;
-        }
-        passes
-    }
-
-    /// As [`Self::dequeue`], with all questions.
-    #[inline(never)]
-    pub(crate) fn judge<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
-        match params.variant {
-            CodelVariant::Linux => linux::dequeue(self, now, params, source),
-            _ => exact::dequeue(self, now, params, source),
-        }
-    }
-
-    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that
-    /// empties it leaves the time since which it is above target.
-    pub(crate) fn judge_bin<S: Source>(
-        &mut self,
-        now: Instant,
-        params: &CodelParams,
-        source: &mut S,
-    ) -> bool {
-        let first_above = self.first_above;
-        let is_left = self.judge(now, params, source);
-        if !is_left {
-            self.first_above = first_above;
-        }
-        is_left
-    }
-
-    /// A packet of so many bytes was seen, if not in this queue.
-    pub(crate) fn know_largest(&mut self, bytes: u32) {
-        self.max_packet = self.max_packet.max(bytes);
-    }
-
-    /// A dequeue found the queue empty; `below` is `first_above` of a queue below target.
-    #[inline]
-    pub(crate) const fn emptied(&mut self, below: u64) {
-        self.first_above = below;
-        self.dropping = false;
-    }
-
-    /// Dropping ends, whatever comes.
-    pub(crate) const fn stop(&mut self) {
-        self.dropping = false;
-    }
-
-    /// Drops since dropping began, as the control law counts them.
-    #[must_use]
-    pub const fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// What the count was when dropping last began.
-    #[must_use]
-    pub const fn lastcount(&self) -> u32 {
-        self.lastcount
-    }
-
-    /// Adds drops that somebody else made, as `fq_codel` does at an overflow.
-    pub const fn add_to_count(&mut self, drops: u32) {
-        self.count = self.count.wrapping_add(drops);
-    }
-
-    /// True while the law is dropping.
-    #[must_use]
-    pub const fn is_dropping(&self) -> bool {
-        self.dropping
-    }
-
-    /// The time until the next drop; 0 while nothing is being dropped.
-    #[must_use]
-    pub fn until_drop(&self, params: &CodelParams, now: Instant) -> Gauge {
-        if !self.dropping {
-            return Gauge::Time(Duration::ZERO);
-        }
-        if params.variant == CodelVariant::Linux {
-            return linux::until(self.drop_next, now);
-        }
-        let next = Instant::from_nanos(self.drop_next);
-        if next >= now { Gauge::Time(next.since(now)) } else { Gauge::Overdue(now.since(next)) }
-    }
-}
-
-/// `first_above` of a queue that is below target.
-const fn below(variant: CodelVariant) -> u64 {
-    if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
-}
-
-/// The parameters, and what they say about nearly every packet of a queue that is under control,
-/// found once for all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CodelLaw {
-    /// What the control law is told.
-    pub params: CodelParams,
-    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that
-    /// are below target: the law says which of the others are.
-    spared: Duration,
-    /// `first_above` then.
-    pub(crate) below: u64,
-}
-
-impl CodelLaw {
-    /// What `params` say.
-    #[must_use]
-    pub fn of(params: CodelParams) -> Self {
-        let spared = match params.variant {
-            _ if params.ce_threshold.is_some() => Duration::ZERO,
-            CodelVariant::Rfc8289 => params.target,
-            CodelVariant::Linux => linux::surely_below(params.target),
-            CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
-        };
-        Self { params, spared, below: below(params.variant) }
-    }
-}
-
-/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so
-/// many intervals ago.
-fn recalled<N: From<u8>>(vars: &CodelVars, params: &CodelParams, within: impl Fn(N) -> bool) -> u32 {
-    let (intervals, recalled) = match params.recall() {
-        Recall::A => (16, vars.count.saturating_sub(1)),
-        Recall::B => (8, vars.count.saturating_sub(2)),
-        Recall::C => (16, vars.count.wrapping_sub(vars.lastcount)),
-    };
-    // RFC 8289 §5.5 asks for more than one; the others for a count that leaves at least one.
-    let enough = if params.recall() == Recall::C { 2 } else { 1 };
-    if recalled >= enough && within(N::from(intervals)) { recalled } else { 1 }
-}
-
-impl CodelParams {
-    /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
-    fn age(&self, came: Instant, now: Instant) -> Duration {
-        match self.variant {
-            CodelVariant::Linux => linux::age(came, now),
-            _ => now.since(came),
-        }
-    }
 }
 
 impl<P: Packet> Codel<P> {
@@ -510,7 +231,7 @@ impl<P: Packet> Observe for Codel<P> {
         seen.number("count", u64::from(vars.count()));
         seen.number("lastcount", u64::from(vars.lastcount()));
         seen.time("ldelay", params.age(self.last.0, self.last.1));
-        if vars.dropping {
+        if vars.is_dropping() {
             seen.gauges.push(("dropping", Gauge::Flag(true)));
         }
         seen.gauges.push(("drop_next", vars.until_drop(params, self.now.max(now))));
@@ -549,12 +270,4 @@ impl<P: Packet, D: Drops<P>> Source for FifoSource<'_, P, D> {
         let Codel { queue, stats, tally, .. } = &mut *self.codel;
         queue.front_mut().is_some_and(|packet| mark(packet, why, stats, tally))
     }
-}
-
-/// ns-2 codel.cc: the largest packet seen starts at 256 bytes.
-const FIRST_MAX_PACKET: u32 = 256;
-
-/// The parameter error that both laws raise.
-fn out_of_range(parameter: &'static str, span: Duration, allowed: &'static str) -> ConfigError {
-    ConfigError::new(parameter, format!("{span}"), allowed)
 }

@@ -35,7 +35,6 @@ use core::marker::PhantomData;
 
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observe;
-use crate::nesting::Inner;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
@@ -232,10 +231,6 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
 }
 
 impl<P: Packet, F: Flavour> Observe for FifoQueue<P, F> {}
-
-impl<P: Packet> Inner<P> for Pfifo<P> {}
-impl<P: Packet> Inner<P> for Bfifo<P> {}
-impl<P: Packet> Inner<P> for PfifoHeadDrop<P> {}
 
 impl Flavour for CountsPackets {
     const KIND: Kind = Kind {

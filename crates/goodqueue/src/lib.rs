@@ -74,7 +74,7 @@ pub mod sfq_codel;
 pub mod sfq_pie;
 pub mod tbf;
 
-use machinery::{bins, bucket, check, direction, head, jiffies, leaf, memory, typed, verdict};
+use machinery::{bins, bucket, direction, head, jiffies, leaf, memory, typed, verdict};
 pub use machinery::{config, flow_queue, gauge, hash, nesting, packet, qdisc, queue, random, stats, time};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

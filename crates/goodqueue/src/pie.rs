@@ -98,18 +98,23 @@
 mod config;
 mod controller;
 mod law;
+mod rules;
 
-use config::Defaults;
+pub use config::PieConfig;
 pub use controller::{Arriving, Controller};
+pub(crate) use law::Vars;
+use law::catch_up;
+use rules::DelayFrom;
+pub use rules::PieVariant;
 
-use crate::config::{Build, ConfigError};
+use crate::config::Build;
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
-use crate::time::{Duration, Instant, Rate};
+use crate::time::{Duration, Instant};
 
 /// A queue under PIE.
 #[derive(Clone, Debug)]
@@ -132,316 +137,6 @@ pub struct Pie<P, R> {
     last: u32,
     ahead: u32,
 }
-
-/// Configuration of [`Pie`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PieConfig {
-    variant: PieVariant,
-    departure: Departure,
-    limit: u32,
-    target: Duration,
-    tupdate: Duration,
-    alpha: u32,
-    beta: u32,
-    max_burst: Duration,
-    ecn: bool,
-    byte_mode: bool,
-    rate_estimator: bool,
-    on_off: bool,
-    /// Bytes over which the departure rate is measured.
-    threshold: u64,
-    /// Rate of the link, from which `docsis` knows the delay.
-    bandwidth: Rate,
-    /// Largest packet, for `bytemode` and for what counts as a tiny queue in Linux.
-    mtu: u32,
-}
-
-/// Whose behaviour.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum PieVariant {
-    /// RFC 8033.
-    Rfc8033,
-    /// Linux 6.1.
-    Linux,
-    /// draft-pan-aqm-pie-00 of 2013.
-    Draft00,
-    /// Linux 3.14 of 2014.
-    Linux314,
-    /// The code for ns-2 whose measurement is reset without a guard.
-    Ns2,
-    /// The code for ns-2 of 2014.
-    Ns2Of2014,
-    /// RFC 8034.
-    Docsis,
-}
-
-/// How numbers are computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Arithmetic {
-    /// As if in reals.
-    Exact,
-    /// Linux since 4.20: probabilities of 64 bits.
-    Linux64,
-    /// Linux before: probabilities and their changes wrap at 32 bits.
-    Linux32,
-}
-
-/// Where the queue delay comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum DelayFrom {
-    /// Timestamps, or the estimator if it is asked for.
-    Either,
-    /// Always the estimator.
-    Estimator,
-    /// The backlog and the known rate of the link.
-    LinkRate,
-}
-
-/// What a departure tells the controller: found once, because every packet asks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Departure {
-    /// Nothing.
-    Ignored,
-    /// How long the packet has waited.
-    Timed {
-        /// Of [`Rules`].
-        tick: u32,
-        /// And what is left of the burst allowance.
-        shrinks_burst: bool,
-    },
-    /// How fast the queue drains.
-    Measured,
-}
-
-/// How the measurements of the departure rate are averaged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Averaging {
-    /// The time for `threshold` bytes, a quarter each new one (RFC 8033 §5.2).
-    Time,
-    /// The rate, one part in `2^shift` each new one.
-    Rate {
-        /// 0: only the last one counts.
-        shift: u32,
-    },
-}
-
-/// When the burst allowance is re-armed, do the measurements of the departure rate begin anew?
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Restart {
-    /// No.
-    Never,
-    /// Yes; and it is re-armed only once a measurement has succeeded.
-    AfterSuccess,
-    /// Yes, even before the first has succeeded, which then may never happen.
-    Always,
-    /// They begin anew by themselves, once one has succeeded; the allowance is re-armed after 1.5 s
-    /// of quiet, by an arrival.
-    AfterQuiet,
-}
-
-/// What the variants differ in.
-#[derive(Clone, Copy, Debug)]
-struct Rules {
-    arithmetic: Arithmetic,
-    /// Probability 1.
-    one: u64,
-    /// Time is counted in units of `2^tick` ns.
-    tick: u32,
-    /// Steps of auto-tuning: below 10^-1, 10^-2, ... the increment shrinks.
-    levels: u32,
-    /// Larger steps from a probability of 0.1 on, and beyond 1.
-    above_one: bool,
-    /// The highest probability; below 19 times 1.
-    most: u64,
-    /// No jumps of the probability once many packets are dropped.
-    capped: bool,
-    /// With both delays zero, one part in this many of the probability goes at each update; 0:
-    /// none.
-    decay: u64,
-    /// Delays up to this count as zero for the decay.
-    negligible: Duration,
-    /// A delay above this adds 2 % per update.
-    surcharge: Option<Duration>,
-    /// No decay while packets are queued.
-    decay_when_empty: bool,
-    /// While burst allowance is left the probability stands at 0.
-    burst_first: bool,
-    /// No drop while the delay is small or the queue tiny.
-    safeguards: bool,
-    /// Drops are spaced by accumulating the probability.
-    spaced: bool,
-    /// The burst allowance is re-armed at delays below the target, not half of it.
-    calm_below_target: bool,
-    /// The queue falls quiet for a second before it is inactive again.
-    quiescent: bool,
-    delay: DelayFrom,
-    /// The burst allowance shrinks with departures, not with updates.
-    burst_by_departure: bool,
-    /// The test for a small delay looks at the delay now, not at that of the last update.
-    current_delay: bool,
-    averaging: Averaging,
-    /// A departure rate is counted in bytes × `2^rate_shift` per tick.
-    rate_shift: u32,
-    restart: Restart,
-    /// Updates are driven by the kernel's timers.
-    jiffies: bool,
-    /// The accumulated probability starts anew also when a forced drop became a mark.
-    clear_on_mark: bool,
-    /// The bytes of a packet that the parent took ahead of time and keeps are still in the queue.
-    counts_ahead: bool,
-}
-
-/// Makes every threshold exact, and 8.5 times it still fits in 64 bits.
-const ONE: u64 = 1_000_000_000_000_000_000;
-
-const RFC8033: Rules = Rules {
-    arithmetic: Arithmetic::Exact,
-    // RFC 8033 works in reals.
-    one: ONE,
-    tick: 0,
-    levels: 6,
-    above_one: false,
-    most: ONE,
-    capped: true,
-    decay: 50,
-    negligible: Duration::ZERO,
-    surcharge: None,
-    decay_when_empty: false,
-    burst_first: false,
-    safeguards: true,
-    spaced: true,
-    calm_below_target: false,
-    quiescent: false,
-    delay: DelayFrom::Either,
-    burst_by_departure: false,
-    current_delay: false,
-    averaging: Averaging::Time,
-    rate_shift: 0,
-    restart: Restart::Never,
-    jiffies: false,
-    clear_on_mark: true,
-    counts_ahead: true,
-};
-
-const LINUX: Rules = Rules {
-    arithmetic: Arithmetic::Linux64,
-    one: u64::MAX >> 8,
-    // Linux only notices when 64 bits overflow, which is 256 times probability 1.
-    most: u64::MAX,
-    tick: 6,
-    decay: 64,
-    surcharge: Some(Duration::from_millis(250)),
-    decay_when_empty: true,
-    burst_by_departure: true,
-    current_delay: true,
-    averaging: Averaging::Rate { shift: 3 },
-    rate_shift: 8,
-    restart: Restart::AfterSuccess,
-    jiffies: true,
-    clear_on_mark: false,
-    ..RFC8033
-};
-
-/// The basis of 2013: three levels, no spacing, the estimator.
-const DRAFT00: Rules = Rules {
-    levels: 2,
-    capped: false,
-    decay: 0,
-    safeguards: false,
-    spaced: false,
-    calm_below_target: true,
-    delay: DelayFrom::Estimator,
-    averaging: Averaging::Rate { shift: 0 },
-    // Slow links send few bytes per nanosecond.
-    rate_shift: 40,
-    ..RFC8033
-};
-
-const LINUX314: Rules = Rules {
-    counts_ahead: false,
-    arithmetic: Arithmetic::Linux32,
-    one: u32::MAX as u64,
-    most: u32::MAX as u64,
-    decay: 50,
-    levels: 2,
-    spaced: false,
-    delay: DelayFrom::Estimator,
-    ..LINUX
-};
-
-const NS2: Rules = Rules {
-    capped: true,
-    decay: 50,
-    surcharge: Some(Duration::from_millis(250)),
-    safeguards: true,
-    calm_below_target: false,
-    burst_by_departure: true,
-    averaging: Averaging::Rate { shift: 1 },
-    restart: Restart::Always,
-    ..DRAFT00
-};
-
-const NS2_2014: Rules = Rules {
-    levels: 3,
-    above_one: true,
-    most: u64::MAX,
-    surcharge: Some(Duration::from_millis(200)),
-    burst_first: true,
-    burst_by_departure: false,
-    restart: Restart::AfterQuiet,
-    ..NS2
-};
-
-const DOCSIS: Rules = Rules {
-    above_one: true,
-    // RFC 8034: what a packet of MIN_PKTSIZE still feels.
-    most: ONE / 100 * 85 * (law::MEAN_PACKET / 64),
-    // RFC 8034: LATENCY_LOW, LATENCY_HIGH.
-    negligible: Duration::from_millis(5),
-    surcharge: Some(Duration::from_millis(200)),
-    burst_first: true,
-    quiescent: true,
-    delay: DelayFrom::LinkRate,
-    ..RFC8033
-};
-
-/// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has
-/// one for each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Vars {
-    active: bool,
-    /// How far the burst allowance is from being re-armed ([`Restart::AfterQuiet`]).
-    allowance: Allowance,
-    /// The measurement under way was begun anew in ns-2's way, which counts from -1.
-    one_short: bool,
-    probability: u64,
-    accumulated: u64,
-    delay: u64,
-    old_delay: u64,
-    burst: u64,
-    /// Since when departures are measured (with the estimator), or the last departure; for how long
-    /// a `docsis` queue has been quiet.
-    since: u64,
-    /// Bytes departed in the measurement under way.
-    departed: u64,
-    /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
-    estimate: u64,
-}
-
-/// The burst allowance of [`Restart::AfterQuiet`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Allowance {
-    /// The next arrival arms it.
-    Due,
-    /// It was armed.
-    Armed,
-    /// So many updates have been quiet since.
-    Quiet(u16),
-}
-
-/// In [`Vars`]: no time, no measurement.
-const NONE: u64 = u64::MAX;
 
 /// What Linux counts for `tc -s` beside the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -477,80 +172,6 @@ impl Tally {
         seen.number("dropped", stats.dropped_before.packets);
         seen.number("ecn_mark", self.ecn_mark);
     }
-}
-
-impl PieVariant {
-    /// Looked up and not decided on, since every packet asks.
-    const fn rules(self) -> &'static Rules {
-        const RULES: [Rules; 7] = [RFC8033, LINUX, DRAFT00, LINUX314, NS2, NS2_2014, DOCSIS];
-        &RULES[self as usize]
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Rfc8033 => "rfc8033",
-            Self::Linux => "linux",
-            Self::Draft00 => "draft00",
-            Self::Linux314 => "linux314",
-            Self::Ns2 => "ns2",
-            Self::Ns2Of2014 => "ns2_2014",
-            Self::Docsis => "docsis",
-        }
-    }
-
-    fn named(name: &'static str) -> Result<Self, ConfigError> {
-        use PieVariant::*;
-        [Rfc8033, Linux, Draft00, Linux314, Ns2, Ns2Of2014, Docsis]
-            .into_iter()
-            .find(|variant| variant.name() == name)
-            .ok_or_else(|| {
-                let all = "rfc8033, linux, draft00, linux314, ns2, ns2_2014 or docsis";
-                ConfigError::new("variant", name, all)
-            })
-    }
-
-    fn defaults(self) -> Defaults {
-        let of = |target, tupdate, max_burst| Defaults {
-            target: Duration::from_millis(target),
-            tupdate: Duration::from_millis(tupdate),
-            max_burst: Duration::from_millis(max_burst),
-            gains: (2, 20),
-            threshold: 16_384,
-        };
-        match self {
-            Self::Rfc8033 | Self::Linux => of(15, 15, 150),
-            // draft-pan-aqm-pie-00; Linux 3.14: 10000 bytes.
-            Self::Draft00 | Self::Linux314 => Defaults { threshold: 10_000, ..of(20, 30, 100) },
-            // Järvinen and Kojo 2014, table I: ten packets.
-            Self::Ns2 | Self::Ns2Of2014 => Defaults { threshold: 15_000, ..of(20, 30, 100) },
-            // RFC 8034 appendix A: A = 0.25, B = 2.5.
-            Self::Docsis => Defaults { gains: (4, 40), ..of(10, 16, 142) },
-        }
-    }
-}
-
-/// Does the updates of `vars` from `update_at` to `now`, for a queue of `backlog` bytes. Returns
-/// when the next one is due.
-fn catch_up(config: &PieConfig, vars: &mut Vars, update_at: Instant, now: Instant, backlog: u64) -> Instant {
-    let mut at = update_at;
-    if at == Instant::ZERO {
-        at = config.first_update(now);
-    }
-    let mut done = 0;
-    // An update at the end of time would be due at every call from then on.
-    while at <= now && at < Instant::MAX {
-        let before = *vars;
-        vars.update(config, backlog);
-        let next = config.next_update(at);
-        done += 1;
-        if done == MAX_UPDATES || *vars == before {
-            // Further updates change nothing, or are too many for one call: only the phase of the
-            // clock moves on.
-            return config.resumed(next, now);
-        }
-        at = next;
-    }
-    at
 }
 
 impl<P: Packet, R: Random> Pie<P, R> {
@@ -798,9 +419,6 @@ impl<P: Packet, R: Random> Observe for Pie<P, R> {
 }
 
 impl<P: Packet> Inner<P> for Pie<P, crate::random::Source> {}
-
-/// From certainty to nothing takes about 800 updates at the default gains.
-const MAX_UPDATES: u32 = 2_048;
 
 #[cfg(test)]
 mod tests;

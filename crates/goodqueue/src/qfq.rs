@@ -49,6 +49,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use config::MAX_LONGEST;
+pub use config::{QfqClass, QfqConfig};
 use scheduler::Scheduler;
 
 use crate::config::Build;
@@ -89,24 +90,6 @@ struct Class<P, Q> {
     aggregate: u32,
     deficit: i64,
     active: bool,
-}
-
-/// Configuration of [`Qfq`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct QfqConfig<C> {
-    /// Classes that are made if none is given.
-    flows: u32,
-    longest: u32,
-    classes: Vec<QfqClass<C>>,
-}
-
-/// One class of a [`QfqConfig`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct QfqClass<C> {
-    minor: u32,
-    weight: u32,
-    longest: u32,
-    qdisc: C,
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {

@@ -85,10 +85,17 @@
 //! assert_eq!((config.min(), config.max()), (12_500, 37_500));
 //! ```
 
+mod arrival;
 mod config;
 pub(crate) mod floyd1993;
 pub(crate) mod linux;
 mod ns2;
+mod weight;
+
+pub(crate) use arrival::{Arrival, Signal};
+pub(crate) use config::TWO_TO_32;
+pub use config::{RedConfig, RedVariant};
+pub(crate) use weight::filter_shift;
 
 use crate::config::Build;
 use crate::gauge::{Observation, Observe};
@@ -97,7 +104,7 @@ use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
-use crate::time::{Duration, Instant, Rate};
+use crate::time::Instant;
 
 /// A queue under RED.
 #[derive(Clone, Debug)]
@@ -128,68 +135,12 @@ struct Tally {
     full: u64,
 }
 
-/// Configuration of [`Red`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RedConfig {
-    variant: RedVariant,
-    limit: u32,
-    min: u32,
-    max: u32,
-    avpkt: u32,
-    burst: u32,
-    probability: f64,
-    bandwidth: Rate,
-    adaptive: bool,
-    ecn: bool,
-    hard_drop: bool,
-    no_drop: bool,
-    gentle: bool,
-    byte_mode: bool,
-    wait: bool,
-    weight: f64,
-    mtu: u32,
-}
-
-/// Whose behaviour.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum RedVariant {
-    /// Linux 6.1 with tc.
-    Linux,
-    /// Floyd and Jacobson 1993, `adaptive` as Floyd et al. 2001.
-    Floyd1993,
-    /// ns-2.35.
-    Ns2,
-}
-
 /// Averaging and decision; everything else is the same.
 #[derive(Clone, Debug)]
 enum Algorithm {
     Linux(linux::Linux),
     Floyd1993(floyd1993::Floyd1993),
     Ns2(ns2::Ns2),
-}
-
-/// What the algorithm wants done about an arriving packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Signal {
-    /// Nothing.
-    None,
-    /// A probabilistic signal, between the thresholds.
-    Early,
-    /// A certain one, above them.
-    Forced,
-    /// One that must be a drop.
-    Unmarkable,
-}
-
-/// What an arriving packet finds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) now: Instant,
-    pub(crate) backlog: u64,
-    pub(crate) packets: usize,
-    pub(crate) bytes: u32,
 }
 
 impl Algorithm {
@@ -484,22 +435,6 @@ impl<P: Packet, R: Random> Observe for Red<P, R> {
 
 impl<P: Packet> Inner<P> for Red<P, crate::random::Source> {}
 
-/// `base^exponent` by repeated squaring: the same bits on every platform, unlike a library's power.
-fn power(base: f64, mut exponent: u64) -> f64 {
-    let (mut square, mut result) = (base, 1.0);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result *= square;
-        }
-        square *= square;
-        exponent >>= 1;
-    }
-    result
-}
-
-pub(crate) const TWO_TO_32: f64 = 4_294_967_296.0;
-/// Floyd 2001: `interval`; Linux: HZ / 2.
-const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
 /// The probability crosses its whole range in less than 130 looks.
 const MAX_LOOKS: u32 = 256;
 

@@ -1,6 +1,6 @@
 //! The rate at which packets come at most, as `autorate-ingress` takes it for the link's.
 
-use super::tin::moving;
+use super::tally::moving;
 use crate::time::{Duration, Instant};
 
 /// An estimate of the peaks of the rate.

@@ -3,13 +3,40 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::CakeConfig;
 use super::keywords::KEYWORDS;
 use crate::cobalt::{CobaltVariant, VARIANTS};
 use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::memory::{Buffers, TRUESIZE};
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
+
+/// Configuration of [`Cake`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CakeConfig {
+    /// Bytes per second; 0: no shaper.
+    pub(super) rate: u64,
+    pub(super) bandwidth: Rate,
+    pub(super) classes: Classes,
+    pub(super) isolation: Isolation,
+    pub(super) ack_filter: AckFilter,
+    pub(super) cells: Cells,
+    pub(super) ingress: bool,
+    pub(super) split_gso: bool,
+    pub(super) wash: bool,
+    pub(super) nat: bool,
+    /// What the link adds to what a packet has: the IP packet, or where `raw`, the whole of it.
+    pub(super) overhead: i32,
+    pub(super) raw: bool,
+    pub(super) mpu: u32,
+    pub(super) rtt: Duration,
+    pub(super) memory_limit: Option<u64>,
+    pub(super) buffers: Buffers,
+    pub(super) mtu: u32,
+    pub(super) autorate: bool,
+    /// Of a packet's mark, these bits choose the tin.
+    pub(super) fwmark: u32,
+    pub(super) variant: CobaltVariant,
+}
 
 /// How packets are put into tins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

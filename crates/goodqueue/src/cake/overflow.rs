@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::tin::QUEUES_32;
-use super::{MOST_TINS, number};
+use super::queues::{MOST_TINS, QUEUES_32, number};
 
 /// A heap of queues by what they hold, kept up to date for a while after an overflow. As in Linux,
 /// an entry that became smaller does not sink as far as it should, so that the first is not always

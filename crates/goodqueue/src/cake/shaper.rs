@@ -1,7 +1,6 @@
 //! What packets take on the link, and how long that lasts.
 
-use super::CakeConfig;
-use super::config::Cells;
+use super::config::{CakeConfig, Cells};
 use crate::time::{Duration, Instant};
 
 /// A rate, and when it lets the next packet go; for a tin, by when it is to have been served.

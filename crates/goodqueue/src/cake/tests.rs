@@ -1,10 +1,12 @@
 use alloc::vec;
 
-use super::tin::Set;
+use super::config::Classes;
+use super::queues::Set;
 use super::*;
 use crate::config::{Configure, Link, Settings, Value};
 use crate::packet::{Ecn, TcpAck};
 use crate::random::Xoshiro256PlusPlus;
+use crate::time::{Duration, Rate};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Frame {

@@ -1,12 +1,13 @@
 //! A class of packets: its queues, the rounds in which they are served, and what it counts.
 
-use alloc::boxed::Box;
 use alloc::vec;
 
-use super::CakeConfig;
-use super::config::Isolation;
+use super::config::{CakeConfig, Isolation};
 use super::hash::Hash;
+use super::links::{Links, NIL, Neighbours};
+use super::queues::{CakeFlow, Flows, QUEUES_32, Set, charge, for_each_queue};
 use super::shaper::{Pace, Shaper};
+use super::tally::TinTally;
 use crate::cobalt::{CobaltParams, CobaltVars};
 use crate::gauge::{Gauge, Gauges};
 use crate::queue::{Chain, Turns};
@@ -37,91 +38,6 @@ pub(super) struct Tin {
     pub(super) tally: TinTally,
 }
 
-/// What Linux counts for `tc -s` in each tin.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct TinTally {
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
-    /// Moving averages of the sojourn time: of its peaks, of all, of its troughs.
-    pub(super) peak_delay: u64,
-    pub(super) mean_delay: u64,
-    pub(super) base_delay: u64,
-    /// Flows that found their queue elsewhere in their set, that found a new one, that had to share
-    /// one.
-    pub(super) indirect_hits: u64,
-    pub(super) misses: u64,
-    pub(super) collisions: u64,
-    pub(super) drops: u64,
-    pub(super) marks: u64,
-    pub(super) ack_drops: u64,
-    pub(super) largest: u32,
-}
-
-/// Moves an average by a part in `2^shift` of the way.
-pub(super) const fn moving(average: u64, sample: u64, shift: u32) -> u64 {
-    // Never more than the larger of the two.
-    (average - (average >> shift)).wrapping_add(sample >> shift)
-}
-
-impl TinTally {
-    /// A packet that waited for `sojourn` is sent.
-    pub(super) fn sent(&mut self, sojourn: Duration) {
-        let delay = sojourn.as_nanos();
-        let (peak, base) = (self.peak_delay, self.base_delay);
-        self.mean_delay = moving(self.mean_delay, delay, 8);
-        self.peak_delay = moving(peak, delay, if delay > peak { 2 } else { 8 });
-        self.base_delay = moving(base, delay, if delay < base { 2 } else { 8 });
-    }
-}
-
-/// One queue.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-pub(super) struct CakeFlow {
-    pub(super) packets: Chain,
-    pub(super) deficit: i32,
-    /// Bytes queued, a packet of no bytes counted as one.
-    pub(super) backlog: u64,
-    pub(super) cobalt: CobaltVars,
-    /// Entries of its hosts.
-    pub(super) source: u16,
-    pub(super) destination: u16,
-    pub(super) set: Set,
-}
-
-const _: () = assert!(size_of::<CakeFlow>() <= 64, "a thousand flows must stay in the cache");
-
-/// Where a flow stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Set {
-    None,
-    Sparse,
-    /// Counted as sparse, but among the old flows, since it has a deficit.
-    SparseWait,
-    Bulk,
-    Decaying,
-}
-
-/// The queues of a tin.
-#[derive(Clone, Debug)]
-pub(super) struct Flows(Box<[CakeFlow; QUEUES]>);
-
-impl Flows {
-    #[inline]
-    pub(super) fn at(&self, index: u32) -> &CakeFlow {
-        &self.0[index as usize % QUEUES]
-    }
-
-    #[inline]
-    pub(super) fn at_mut(&mut self, index: u32) -> &mut CakeFlow {
-        &mut self.0[index as usize % QUEUES]
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &CakeFlow> {
-        self.0.iter()
-    }
-}
-
 /// A tin's share of the service without a shaper.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weight {
@@ -136,80 +52,6 @@ impl Weight {
         self.deficit = self.deficit.wrapping_sub(i64::from(charged));
         self.deficit <= 0
     }
-}
-
-/// Flows in a round, linked both ways.
-#[derive(Clone, Debug)]
-struct Links {
-    first: u16,
-    /// Of each flow; apart from the flows, since they are needed when those are not.
-    of: Box<[Neighbours; QUEUES]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Neighbours {
-    before: u16,
-    next: u16,
-}
-
-/// "No flow".
-const NIL: u16 = u16::MAX;
-
-impl Links {
-    #[inline]
-    fn of(&mut self, place: u16) -> &mut Neighbours {
-        &mut self.of[place as usize % QUEUES]
-    }
-
-    #[inline]
-    fn first(&self) -> Option<u32> {
-        if self.first == NIL { None } else { Some(u32::from(self.first)) }
-    }
-
-    /// The first becomes the last.
-    #[inline]
-    fn rotate(&mut self) {
-        self.first = self.of(self.first).next;
-    }
-
-    /// Puts a flow behind all others.
-    #[inline]
-    fn push(&mut self, index: u32) {
-        let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
-        let first = self.first;
-        if first == NIL {
-            *self.of(place) = Neighbours { before: place, next: place };
-            self.first = place;
-            return;
-        }
-        let last = core::mem::replace(&mut self.of(first).before, place);
-        self.of(last).next = place;
-        *self.of(place) = Neighbours { before: last, next: first };
-    }
-
-    /// Takes a flow out.
-    #[inline]
-    fn remove(&mut self, index: u32) {
-        let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
-        let Neighbours { before, next } = *self.of(place);
-        self.of(before).next = next;
-        self.of(next).before = before;
-        if self.first == place {
-            self.first = if next == place { NIL } else { next };
-        }
-    }
-}
-
-/// What a packet of `bytes` counts where one of no bytes counts as one.
-#[inline]
-pub(super) fn charge(bytes: u32) -> u64 {
-    u64::from(bytes.max(1))
-}
-
-/// As many of `value` as there are queues, made on the heap.
-pub(super) fn for_each_queue<T: Clone, const N: usize>(value: &T) -> Box<[T; N]> {
-    let many = vec![value.clone(); N].into_boxed_slice();
-    many.try_into().unwrap_or_else(|_| Box::new(core::array::from_fn(|_| value.clone())))
 }
 
 impl Tin {
@@ -471,9 +313,6 @@ impl Tin {
     }
 }
 
-/// Linux sch_cake: queues per tin.
-pub(super) const QUEUES: usize = 1024;
-pub(super) const QUEUES_32: u32 = 1024;
 /// Linux sch_cake: what a flow sends per round lies between these, a 4096th of the tin's rate per
 /// second.
 const MIN_FLOW_QUANTUM: u32 = 300;

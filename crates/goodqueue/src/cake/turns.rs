@@ -1,7 +1,8 @@
 //! Which tin is served: by schedule with a shaper, by weight without.
 
+use super::queues::MOST_TINS;
 use super::tin::Weight;
-use super::{Cake, MOST_TINS, bit};
+use super::{Cake, bit};
 use crate::packet::{Flow, Packet};
 use crate::random::Random;
 

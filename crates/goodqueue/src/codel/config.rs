@@ -1,9 +1,77 @@
 //! What can be set of `codel`, and of every discipline with CoDel inside.
 
-use super::{CodelConfig, CodelParams, CodelVariant, Recall, Startup, linux};
+use alloc::format;
+
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::time::Duration;
 use crate::typed::setters;
+
+/// Configuration of [`Codel`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelConfig {
+    pub(super) limit: u32,
+    pub(super) params: CodelParams,
+}
+
+/// What the control law is told: shared by all flows of a discipline that runs one CoDel per flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelParams {
+    /// Acceptable standing sojourn time (RFC 8289 §4.2).
+    pub target: Duration,
+    /// Time in which the sojourn time must fall below the target at least once (RFC 8289 §4.3).
+    pub interval: Duration,
+    /// Mark instead of dropping where the transport allows it.
+    pub ecn: bool,
+    /// Mark every packet that was queued for longer than this.
+    pub ce_threshold: Option<Duration>,
+    /// With no more bytes than this left behind a packet, the queue is not a standing one (RFC 8289
+    /// §5.4).
+    pub mtu: u32,
+    /// Whose decisions.
+    pub variant: CodelVariant,
+    /// Where the count goes on from in a new episode; `None`: as the variant does.
+    pub recall: Option<Recall>,
+    /// How a queue begins; `None`: below target.
+    pub startup: Option<Startup>,
+}
+
+/// What is remembered of the last episode of dropping when the next one begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recall {
+    /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
+    A,
+    /// ns-2 of May 2012 and the first drafts: `count - 2` within 8 intervals.
+    B,
+    /// Linux and RFC 8289: what the last episode added to the count, within 16 intervals.
+    C,
+}
+
+/// What a queue that has seen no packet believes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Startup {
+    /// It is below target.
+    Zero,
+    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes
+    /// out late, it is dropped.
+    Ns2,
+}
+
+/// Whose CoDel it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CodelVariant {
+    /// RFC 8289, with exact arithmetic.
+    Rfc8289,
+    /// Linux 6.1, bit for bit.
+    Linux,
+    /// The pseudo-code of the 2012 article.
+    Cacm2012,
+    /// Nichols' ns-2 code of May 2012.
+    Ns2,
+    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]):
+    /// as [`Self::Ns2`], but a bin that comes above target again waits for a whole interval.
+    Ns2CableLabs,
+}
 
 impl CodelConfig {
     /// A configuration; `limit` in packets.
@@ -66,7 +134,20 @@ impl CodelParams {
             return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
         }
         if self.variant == CodelVariant::Linux {
-            linux::check(self)?;
+            self.check_linux_clock()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses times that the kernel's clock of 32 bits, in units of 1024 ns, cannot hold. The
+    /// kernel would cut them silently.
+    fn check_linux_clock(&self) -> Result<(), ConfigError> {
+        let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
+        if self.interval.as_nanos() < 1024 || self.interval > longest {
+            return Err(out_of_range("interval", self.interval, "1024ns to 2199s with variant linux"));
+        }
+        if self.target > longest {
+            return Err(out_of_range("target", self.target, "at most 2199s with variant linux"));
         }
         Ok(())
     }
@@ -311,3 +392,8 @@ const DEFAULT_TARGET: Duration = Duration::from_millis(5);
 const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
 /// Linux sch_codel.
 const DEFAULT_LIMIT: u32 = 1000;
+
+/// The parameter error that both laws raise.
+fn out_of_range(parameter: &'static str, span: Duration, allowed: &'static str) -> ConfigError {
+    ConfigError::new(parameter, format!("{span}"), allowed)
+}

@@ -1,6 +1,7 @@
 //! CoDel's control law without a queue.
 
 use super::exact::{enter, judge, next_drop};
+use super::vars::NEVER;
 use super::{CodelConfig, CodelParams, CodelVariant, CodelVars};
 use crate::time::{Duration, Instant};
 use crate::verdict::Verdict;
@@ -96,7 +97,7 @@ impl Controller {
     /// Tells the controller that the queue was found empty.
     pub const fn emptied(&mut self) {
         self.is_unscheduled = false;
-        self.vars.emptied(super::NEVER);
+        self.vars.emptied(NEVER);
     }
 
     /// Returns true while the controller drops or marks.

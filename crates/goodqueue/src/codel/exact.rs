@@ -1,6 +1,7 @@
 //! The control law in exact arithmetic: variants `rfc8289`, `cacm2012` and `ns2`.
 
-use super::{CodelParams, CodelVariant, CodelVars, Mark, NEVER, Source};
+use super::vars::{NEVER, recalled};
+use super::{CodelParams, CodelVariant, CodelVars, Mark, Source};
 use crate::time::{Duration, Instant};
 
 /// When to drop next after a drop at `from`, the `count`-th of its episode: `from + interval /
@@ -169,13 +170,13 @@ fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
 fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
-    let recalled = super::recalled(vars, params, within);
-    if params.variant == CodelVariant::Ns2 && params.recall.is_none() && recalled > 126 {
+    let count = recalled(vars, params, within);
+    if params.variant == CodelVariant::Ns2 && params.recall.is_none() && count > 126 {
         // ns-2 codel.cc, unlike sfqcodel.cc and rule B as the drafts have it: above 126 the count
         // is scaled by 0.9844 instead.
-        return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(recalled);
+        return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(count);
     }
-    recalled
+    count
 }
 
 pub(super) fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {

@@ -1,26 +1,14 @@
 //! The control law with the kernel's integers: a clock of 1024 ns in 32 bits, an inverse square
 //! root of 16 bits.
 
-use super::{CodelParams, CodelVars, Mark, Source, out_of_range, recalled};
-use crate::config::ConfigError;
+use super::vars::recalled;
+use super::{CodelParams, CodelVars, Mark, Source};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
 /// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told
 /// apart by the sign of the difference).
 type Ticks = u32;
-
-/// Times that the clock cannot hold are refused rather than silently cut, as the kernel would.
-pub(super) fn check(params: &CodelParams) -> Result<(), ConfigError> {
-    let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
-    if params.interval.as_nanos() < 1024 || params.interval > longest {
-        return Err(out_of_range("interval", params.interval, "1024ns to 2199s with variant linux"));
-    }
-    if params.target > longest {
-        return Err(out_of_range("target", params.target, "at most 2199s with variant linux"));
-    }
-    Ok(())
-}
 
 /// A packet that has waited for less than this is below `target`, however its times are cut to
 /// ticks.

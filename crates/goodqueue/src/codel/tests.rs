@@ -6,6 +6,7 @@ use super::*;
 use crate::config::{Configure, Link, Settings, Value};
 use crate::packet::Ecn;
 use crate::packet::story::Datagram;
+use crate::time::Duration;
 use crate::time::Rate;
 
 const MS: u64 = 1_000_000;

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Child, Children, ConfigError, Kind, Parameter, Settings, Unit, Value};
+use crate::config::{Child, Children, ConfigError, Kind, Parameter, Settings, Unit, VARIANT, Value};
 
 impl Kind {
     /// Checks `settings`, and those of its classes, against the tables of this discipline.
@@ -130,6 +130,3 @@ impl Unit {
         })
     }
 }
-
-/// The setting that every discipline with variants has.
-pub const VARIANT: &str = "variant";

@@ -11,7 +11,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-pub use crate::check::VARIANT;
 use crate::time::{Duration, Rate};
 
 /// A discipline as its users see it.
@@ -179,6 +178,9 @@ impl fmt::Display for Value {
         }
     }
 }
+
+/// The setting that every discipline with variants has.
+pub const VARIANT: &str = "variant";
 
 /// Parameters that were given, by name, in the order given.
 #[derive(Clone, PartialEq, Debug, Default)]

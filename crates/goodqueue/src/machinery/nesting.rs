@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::config::{Build, Child, ConfigError, Configure, Kind, Link, Settings};
-use crate::fifo::Pfifo;
+use crate::fifo::{Bfifo, Pfifo, PfifoHeadDrop};
 use crate::gauge::Observe;
+use crate::packet::Packet;
 use crate::qdisc::{Lookahead, Qdisc};
 use crate::random::Source;
 use crate::time::Instant;
@@ -31,6 +32,11 @@ pub trait Inner<P>: Qdisc<P, Config: InnerConfig> + Lookahead<P> + Observe + Bui
         None
     }
 }
+
+// [`Inner`] names `Pfifo`, so the FIFOs are below this module and cannot import it.
+impl<P: Packet> Inner<P> for Pfifo<P> {}
+impl<P: Packet> Inner<P> for Bfifo<P> {}
+impl<P: Packet> Inner<P> for PfifoHeadDrop<P> {}
 
 /// The configuration of a discipline that another one can hold.
 ///

@@ -1,9 +1,48 @@
 //! What PIE is told, and what each variant does if it is not.
 
-use super::{DelayFrom, Departure, PieConfig, PieVariant, Rules};
+use super::rules::{DelayFrom, PieVariant, Rules};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
+
+/// Configuration of [`Pie`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PieConfig {
+    pub(super) variant: PieVariant,
+    pub(super) departure: Departure,
+    pub(super) limit: u32,
+    pub(super) target: Duration,
+    pub(super) tupdate: Duration,
+    pub(super) alpha: u32,
+    pub(super) beta: u32,
+    pub(super) max_burst: Duration,
+    pub(super) ecn: bool,
+    pub(super) byte_mode: bool,
+    pub(super) rate_estimator: bool,
+    pub(super) on_off: bool,
+    /// Bytes over which the departure rate is measured.
+    pub(super) threshold: u64,
+    /// Rate of the link, from which `docsis` knows the delay.
+    pub(super) bandwidth: Rate,
+    /// Largest packet, for `bytemode` and for what counts as a tiny queue in Linux.
+    pub(super) mtu: u32,
+}
+
+/// What a departure tells the controller: found once, because every packet asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Departure {
+    /// Nothing.
+    Ignored,
+    /// How long the packet has waited.
+    Timed {
+        /// Of [`Rules`].
+        tick: u32,
+        /// And what is left of the burst allowance.
+        shrinks_burst: bool,
+    },
+    /// How fast the queue drains.
+    Measured,
+}
 
 /// What a variant does if not told.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +63,27 @@ impl Departure {
                 Self::Timed { tick: rules.tick, shrinks_burst: rules.burst_by_departure }
             }
             DelayFrom::Either | DelayFrom::Estimator => Self::Measured,
+        }
+    }
+}
+
+impl PieVariant {
+    fn defaults(self) -> Defaults {
+        let of = |target, tupdate, max_burst| Defaults {
+            target: Duration::from_millis(target),
+            tupdate: Duration::from_millis(tupdate),
+            max_burst: Duration::from_millis(max_burst),
+            gains: (2, 20),
+            threshold: 16_384,
+        };
+        match self {
+            Self::Rfc8033 | Self::Linux => of(15, 15, 150),
+            // draft-pan-aqm-pie-00; Linux 3.14: 10000 bytes.
+            Self::Draft00 | Self::Linux314 => Defaults { threshold: 10_000, ..of(20, 30, 100) },
+            // Järvinen and Kojo 2014, table I: ten packets.
+            Self::Ns2 | Self::Ns2Of2014 => Defaults { threshold: 15_000, ..of(20, 30, 100) },
+            // RFC 8034 appendix A: A = 0.25, B = 2.5.
+            Self::Docsis => Defaults { gains: (4, 40), ..of(10, 16, 142) },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! PIE's control law without a queue.
 
-use super::{PieConfig, Vars, catch_up};
+use super::config::PieConfig;
+use super::law::{Vars, catch_up};
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 use crate::verdict::Verdict;

@@ -1,11 +1,47 @@
 //! The controller: how the probability moves, whom it hits, and what departures are measured for.
 
-use super::{
-    Allowance, Arithmetic, Averaging, DelayFrom, Departure, NONE, PieConfig, PieVariant, Restart, Rules, Vars,
-};
+use super::config::{Departure, PieConfig};
+use super::rules::{Arithmetic, Averaging, DelayFrom, MEAN_PACKET, PieVariant, Restart, Rules};
 use crate::jiffies;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
+
+/// The controller's variables for one queue, times in ticks; a discipline with a PIE per flow has
+/// one for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Vars {
+    pub(super) active: bool,
+    /// How far the burst allowance is from being re-armed ([`Restart::AfterQuiet`]).
+    pub(super) allowance: Allowance,
+    /// The measurement under way was begun anew in ns-2's way, which counts from -1.
+    pub(super) one_short: bool,
+    pub(super) probability: u64,
+    pub(super) accumulated: u64,
+    pub(super) delay: u64,
+    pub(super) old_delay: u64,
+    pub(super) burst: u64,
+    /// Since when departures are measured (with the estimator), or the last departure; for how long
+    /// a `docsis` queue has been quiet.
+    pub(super) since: u64,
+    /// Bytes departed in the measurement under way.
+    pub(super) departed: u64,
+    /// The estimate: bytes × 2^`rate_shift` per tick, or ticks per `threshold` bytes. 0: none yet.
+    pub(super) estimate: u64,
+}
+
+/// The burst allowance of [`Restart::AfterQuiet`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Allowance {
+    /// The next arrival arms it.
+    Due,
+    /// It was armed.
+    Armed,
+    /// So many updates have been quiet since.
+    Quiet(u16),
+}
+
+/// In [`Vars`]: no time, no measurement.
+pub(super) const NONE: u64 = u64::MAX;
 
 impl Vars {
     pub(super) const fn new(burst: u64, allowance: Allowance, active: bool) -> Self {
@@ -500,6 +536,36 @@ impl PieConfig {
     }
 }
 
+/// Does the updates of `vars` from `update_at` to `now`, for a queue of `backlog` bytes. Returns
+/// when the next one is due.
+pub(super) fn catch_up(
+    config: &PieConfig,
+    vars: &mut Vars,
+    update_at: Instant,
+    now: Instant,
+    backlog: u64,
+) -> Instant {
+    let mut at = update_at;
+    if at == Instant::ZERO {
+        at = config.first_update(now);
+    }
+    let mut done = 0;
+    // An update at the end of time would be due at every call from then on.
+    while at <= now && at < Instant::MAX {
+        let before = *vars;
+        vars.update(config, backlog);
+        let next = config.next_update(at);
+        done += 1;
+        if done == MAX_UPDATES || *vars == before {
+            // Further updates change nothing, or are too many for one call: only the phase of the
+            // clock moves on.
+            return config.resumed(next, now);
+        }
+        at = next;
+    }
+    at
+}
+
 fn signed_gap(a: u64, b: u64) -> i128 {
     i128::from(a) - i128::from(b)
 }
@@ -523,6 +589,6 @@ fn scale_64(drawn: u64, one: u64) -> u64 {
 const QUIET: Duration = Duration::from_secs(1);
 /// The same in the code for ns-2 of 2014.
 const BURST_RESET: Duration = Duration::from_millis(1500);
-/// RFC 8033 appendix A: MEAN_PKTSIZE.
-pub(super) const MEAN_PACKET: u64 = 1_024;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// From certainty to nothing takes about 800 updates at the default gains.
+const MAX_UPDATES: u32 = 2_048;

@@ -3,6 +3,8 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use super::law::Allowance;
+use super::rules::{LINUX, RFC8033};
 use super::*;
 
 impl<P: Packet, R: Random> Pie<P, R> {

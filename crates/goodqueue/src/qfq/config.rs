@@ -2,10 +2,27 @@
 
 use alloc::vec::Vec;
 
-use super::{QfqClass, QfqConfig};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
 use crate::typed::{self, setters};
+
+/// Configuration of [`Qfq`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct QfqConfig<C> {
+    /// Classes that are made if none is given.
+    pub(super) flows: u32,
+    pub(super) longest: u32,
+    pub(super) classes: Vec<QfqClass<C>>,
+}
+
+/// One class of a [`QfqConfig`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct QfqClass<C> {
+    pub(super) minor: u32,
+    pub(super) weight: u32,
+    pub(super) longest: u32,
+    pub(super) qdisc: C,
+}
 
 impl<C: InnerConfig> QfqConfig<C> {
     /// The classes that were given, in the order of their numbers.

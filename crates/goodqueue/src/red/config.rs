@@ -1,10 +1,44 @@
 //! What `red` is told, and what it makes of it.
 
-use super::{ADAPT_INTERVAL, RedConfig, RedVariant, TWO_TO_32, floyd1993, linux, ns2};
+use super::weight::{automatic_weight, filter_shift, one_minus_exp};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, Rate};
 use crate::typed::setters;
+
+/// Configuration of [`Red`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RedConfig {
+    pub(super) variant: RedVariant,
+    pub(super) limit: u32,
+    pub(super) min: u32,
+    pub(super) max: u32,
+    pub(super) avpkt: u32,
+    pub(super) burst: u32,
+    pub(super) probability: f64,
+    pub(super) bandwidth: Rate,
+    pub(super) adaptive: bool,
+    pub(super) ecn: bool,
+    pub(super) hard_drop: bool,
+    pub(super) no_drop: bool,
+    pub(super) gentle: bool,
+    pub(super) byte_mode: bool,
+    pub(super) wait: bool,
+    pub(super) weight: f64,
+    pub(super) mtu: u32,
+}
+
+/// Whose behaviour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RedVariant {
+    /// Linux 6.1 with tc.
+    Linux,
+    /// Floyd and Jacobson 1993, `adaptive` as Floyd et al. 2001.
+    Floyd1993,
+    /// ns-2.35.
+    Ns2,
+}
 
 impl RedVariant {
     pub(super) const fn name(self) -> &'static str {
@@ -182,14 +216,14 @@ impl Configure for RedConfig {
             let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
             let weight = if ns2 {
                 let rule = settings.choice("autoweight").unwrap_or("delay");
-                ns2::automatic_weight(rule, packets_per_second, link.delay)
+                automatic_weight(rule, packets_per_second, link.delay)
             } else if adaptive {
-                floyd1993::one_minus_exp(1.0 / packets_per_second)
+                one_minus_exp(1.0 / packets_per_second)
             } else {
                 0.002
             };
             config.weight = fraction("weight", weight.max(1.0 / TWO_TO_32))?;
-        } else if linux::filter_shift(config.min, config.burst, avpkt).is_none() {
+        } else if filter_shift(config.min, config.burst, avpkt).is_none() {
             let allowed = alloc::format!(
                 "an average that settles: avpkt below min ({}) and burst of at least {}",
                 config.min,
@@ -425,3 +459,6 @@ const KIND: Kind = Kind {
 const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
 /// Smaller ones only serve to break the derived sizes.
 const SMALLEST_MTU: u32 = 64;
+pub(crate) const TWO_TO_32: f64 = 4_294_967_296.0;
+/// Floyd 2001: `interval`; Linux: HZ / 2.
+pub(super) const ADAPT_INTERVAL: Duration = Duration::from_millis(500);

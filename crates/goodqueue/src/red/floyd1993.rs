@@ -1,7 +1,9 @@
 //! Averaging and decision as published, in real numbers; only sums, products and quotients, so that
 //! every platform agrees.
 
-use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
+use super::arrival::{Arrival, Signal};
+use super::config::{RedConfig, TWO_TO_32};
+use super::weight::power;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 
@@ -149,31 +151,12 @@ impl Floyd1993 {
     }
 }
 
-/// `1 - e^-x` for x > 0, by halving x until its power series is short.
-pub(super) fn one_minus_exp(x: f64) -> f64 {
-    let (mut small, mut halvings) = (x, 0);
-    while small > 0.5 && halvings < 64 {
-        small /= 2.0;
-        halvings += 1;
-    }
-    // 1 - e^-x = x - x^2/2! + x^3/3! - ...
-    let (mut sum, mut term) = (0.0, small);
-    for n in 2..24_u32 {
-        sum += term;
-        term *= -small / f64::from(n);
-    }
-    for _ in 0..halvings {
-        // 1 - (1 - s)^2
-        sum = sum * (2.0 - sum);
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{Configure, Link, Settings, Value};
     use crate::random::Xoshiro256PlusPlus;
+    use crate::red::weight::one_minus_exp;
     use alloc::vec::Vec;
 
     fn with(settings: Settings) -> Floyd1993 {

@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
+use super::arrival::{Arrival, Signal};
+use super::config::{RedConfig, TWO_TO_32};
+use super::weight::filter_shift;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 
@@ -285,21 +287,6 @@ impl IdleDecay {
         let fall = u64::try_from((u128::from(average) * u128::from(idle)) >> self.cell).unwrap_or(u64::MAX);
         if fall < average >> 1 { average - fall } else { average >> 1 }
     }
-}
-
-/// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets
-/// into an empty queue stays below `min`. `None` if there is none.
-pub(crate) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
-    let excess = f64::from(burst) + 1.0 - f64::from(min) / f64::from(avpkt.max(1));
-    if excess < 1.0 {
-        return None;
-    }
-    let mut weight = 0.5;
-    (1..32).find(|_| {
-        let risen = (1.0 - power(1.0 - weight, u64::from(burst))) / weight;
-        weight /= 2.0;
-        excess <= risen
-    })
 }
 
 /// `-ln(1 - x)` for 0 < x <= 1/2, by its power series.

@@ -1,6 +1,8 @@
 //! Averaging and decision of ns-2.35, in real numbers as there; only sums, products and quotients.
 
-use super::{Arrival, RedConfig, Signal, TWO_TO_32, power};
+use super::arrival::{Arrival, Signal};
+use super::config::{ADAPT_INTERVAL, RedConfig, TWO_TO_32};
+use super::weight::power;
 use crate::random::Random;
 use crate::time::{Duration, Instant, Rate};
 
@@ -67,7 +69,7 @@ impl Ns2 {
         let missed = self.idle_since.take().map_or(0, |since| self.packets_in(arrival.now.since(since)));
         self.average =
             self.average * power(1.0 - self.weight, missed.saturating_add(1)) + self.weight * queue as f64;
-        if self.adaptive && arrival.now > self.moved_at + super::ADAPT_INTERVAL {
+        if self.adaptive && arrival.now > self.moved_at + ADAPT_INTERVAL {
             self.adapt(arrival.now);
         }
         self.count = self.count.saturating_add(1);
@@ -159,20 +161,6 @@ impl Ns2 {
     pub(super) fn max_probability(&self) -> f64 {
         self.max_p
     }
-}
-
-/// The weight that ns-2 derives from the link: from rate and delay, from the rate, or ten times
-/// that.
-pub(super) fn automatic_weight(rule: &str, packets_per_second: f64, delay: Duration) -> f64 {
-    super::floyd1993::one_minus_exp(match rule {
-        "rate" => 1.0 / packets_per_second,
-        "fast" => 10.0 / packets_per_second,
-        _ => {
-            let delay = delay.as_nanos() as f64 / 1e9;
-            let rtt = (3.0 * (delay + 1.0 / packets_per_second)).max(0.1);
-            1.0 / (10.0 * rtt * packets_per_second)
-        }
-    })
 }
 
 /// ns-2 `mark_p_`: with a larger probability packets are dropped, not marked.

@@ -7,6 +7,7 @@ use super::*;
 use crate::config::{ConfigError, Configure, Link, Settings, Value};
 use crate::packet::story::Datagram;
 use crate::random::Recorded;
+use crate::time::Rate;
 
 fn config(settings: &Settings, mbit: u64) -> Result<RedConfig, ConfigError> {
     RedConfig::from_settings(settings, &Link { rate: Rate::from_bps(mbit * 1_000_000), ..Link::default() })

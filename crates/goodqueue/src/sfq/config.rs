@@ -2,8 +2,8 @@
 
 use super::{FlowRed, SfqConfig, SfqVariant};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::red::TWO_TO_32;
-use crate::red::linux::{Law, Terms, filter_shift};
+use crate::red::linux::{Law, Terms};
+use crate::red::{TWO_TO_32, filter_shift};
 use crate::time::Duration;
 use crate::typed::setters;
 

@@ -1,0 +1,110 @@
+//! A change of the configuration while packets are queued.
+
+use alloc::vec::Vec;
+
+use super::Cake;
+use super::config::CakeConfig;
+use super::measured::Measured;
+use super::queues::QUEUES_32;
+use super::tally::TinTally;
+use crate::memory::{Memory, Size};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::Drops;
+use crate::queue::Queued;
+use crate::random::Random;
+use crate::time::Instant;
+
+impl<P: Packet + Flow, R: Random> Cake<P, R> {
+    /// As in Linux: what is queued stays where it is, however packets are told apart from now on;
+    /// only what is in tins that are no more is dropped. A lower limit of memory is for what comes.
+    pub(super) fn change(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        if config == self.config {
+            return;
+        }
+        self.sizes = self.sizes.complete(&self.config);
+        self.remember_measures(&config);
+        let old = core::mem::replace(&mut self.config, config);
+        if old.buffers != config.buffers {
+            self.count_memory();
+        }
+        if old.rate != config.rate {
+            self.rate = config.rate;
+        }
+        if config.autorate && !old.autorate {
+            self.estimate.begin();
+        }
+        if old.variant != config.variant {
+            self.rebuild(drops);
+            return;
+        }
+        let wanted = config.classes.tins(config.rate).len();
+        while self.tins.len() > wanted {
+            self.clear(self.tins.len().saturating_sub(1), drops);
+            self.spare.extend(self.tins.pop());
+        }
+        self.set_up();
+        self.go_on_at_first();
+    }
+
+    /// Counts the memory anew, since packets take another one.
+    fn count_memory(&mut self) {
+        self.held.memory = Memory::new(self.config.buffers);
+        let chains =
+            self.tins.iter().flat_map(|tin| (0..QUEUES_32).map(|index| &tin.flows.at(index).packets));
+        for (_, packet) in chains.flat_map(|chain| self.pool.nodes(chain)) {
+            self.held.memory.enters(Size::of(packet));
+        }
+    }
+
+    /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue,
+    /// so that no flow is reordered.
+    fn rebuild(&mut self, drops: &mut impl Drops<P>) {
+        let mut queued = Vec::new();
+        for tin in 0..self.tins.len() {
+            for index in 0..QUEUES_32 {
+                while let Some((at, packet)) = self.arrival(tin, index).zip(self.take(tin, index)) {
+                    queued.push(Queued { at, packet });
+                }
+            }
+        }
+        let tallies = self.begin_anew();
+        for Queued { at, packet } in queued {
+            let none = self.held.is_empty();
+            // What was queued is not counted twice.
+            self.held.returns(Size::of(&packet));
+            self.insert(at, packet, none, drops);
+        }
+        self.restore(tallies);
+    }
+
+    /// What is queued keeps the length on the link that it was measured with.
+    fn remember_measures(&mut self, next: &CakeConfig) {
+        let queued = &*self;
+        let queues = (0..self.tins.len()).flat_map(|tin| (0..QUEUES_32).map(move |index| (tin, index)));
+        let oldest = queues.filter_map(|(tin, index)| queued.arrival(tin, index)).min();
+        let Some(oldest) = oldest else { return self.measured.clear() };
+        self.measured.retain(|earlier| earlier.until > oldest);
+        let entered = self.held.passage.entered().packets;
+        let unused =
+            self.measured.last().is_some_and(|last| last.entered == entered || last.until == self.now);
+        if !unused && !self.config.measures_as(next) {
+            self.measured.push(Measured { until: self.now, entered, by: self.config });
+        }
+    }
+
+    /// Makes all tins anew; what was counted in the old ones is for [`Self::restore`].
+    pub(super) fn begin_anew(&mut self) -> Vec<TinTally> {
+        let tallies = self.tins.iter().map(|tin| tin.tally).collect();
+        self.tins.clear();
+        self.spare.clear();
+        self.set_up();
+        tallies
+    }
+
+    pub(super) fn restore(&mut self, tallies: Vec<TinTally>) {
+        for (tin, tally) in self.tins.iter_mut().zip(tallies) {
+            tin.tally = tally;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! CoDel's control law for a queue: one call per dequeue, with the arithmetic of the variant.
+
+use super::vars::below;
+use super::{CodelParams, CodelVariant, CodelVars, Source, exact, linux};
+use crate::gauge::Gauge;
+use crate::time::{Duration, Instant};
+
+impl CodelVars {
+    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is
+    /// then at the head. False if none is left.
+    #[inline]
+    pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
+        if source.head().is_some() {
+            return self.judge(now, params, source);
+        }
+        self.emptied(below(params.variant));
+        false
+    }
+
+    /// True for nearly every packet of a queue that is under control: the one at the head, which
+    /// came at `came`, is below target while nothing is being dropped, and may be sent. False:
+    /// [`Self::judge`] must be asked.
+    #[inline]
+    pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
+        let passes = !self.dropping && now.since(came) < law.spared;
+        if passes {
+            self.first_above = law.below;
+        }
+        passes
+    }
+
+    /// As [`Self::dequeue`], with all questions.
+    #[inline(never)]
+    pub(crate) fn judge<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
+        match params.variant {
+            CodelVariant::Linux => linux::dequeue(self, now, params, source),
+            _ => exact::dequeue(self, now, params, source),
+        }
+    }
+
+    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that
+    /// empties it leaves the time since which it is above target.
+    pub(crate) fn judge_bin<S: Source>(
+        &mut self,
+        now: Instant,
+        params: &CodelParams,
+        source: &mut S,
+    ) -> bool {
+        let first_above = self.first_above;
+        let is_left = self.judge(now, params, source);
+        if !is_left {
+            self.first_above = first_above;
+        }
+        is_left
+    }
+
+    /// The time until the next drop; 0 while nothing is being dropped.
+    #[must_use]
+    pub fn until_drop(&self, params: &CodelParams, now: Instant) -> Gauge {
+        if !self.dropping {
+            return Gauge::Time(Duration::ZERO);
+        }
+        if params.variant == CodelVariant::Linux {
+            return linux::until(self.drop_next, now);
+        }
+        let next = Instant::from_nanos(self.drop_next);
+        if next >= now { Gauge::Time(next.since(now)) } else { Gauge::Overdue(now.since(next)) }
+    }
+}
+
+/// The parameters, and what they say about nearly every packet of a queue that is under control,
+/// found once for all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelLaw {
+    /// What the control law is told.
+    pub params: CodelParams,
+    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that
+    /// are below target: the law says which of the others are.
+    spared: Duration,
+    /// `first_above` then.
+    pub(crate) below: u64,
+}
+
+impl CodelLaw {
+    /// What `params` say.
+    #[must_use]
+    pub fn of(params: CodelParams) -> Self {
+        let spared = match params.variant {
+            _ if params.ce_threshold.is_some() => Duration::ZERO,
+            CodelVariant::Rfc8289 => params.target,
+            CodelVariant::Linux => linux::surely_below(params.target),
+            CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
+        };
+        Self { params, spared, below: below(params.variant) }
+    }
+}
+
+impl CodelParams {
+    /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
+    pub(super) fn age(&self, came: Instant, now: Instant) -> Duration {
+        match self.variant {
+            CodelVariant::Linux => linux::age(came, now),
+            _ => now.since(came),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What CoDel remembers of one queue.
+
+use super::{CodelParams, CodelVariant, Recall, Startup};
+
+/// What the control law remembers between packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodelVars {
+    /// When the queue will have been above target for an interval (`NEVER`: it is below). `linux`:
+    /// ticks of 1024 ns, 0 = below.
+    pub(super) first_above: u64,
+    /// When to drop next, while dropping. `linux`: ticks.
+    pub(super) drop_next: u64,
+    /// Drops since dropping began, as the control law counts them.
+    pub(super) count: u32,
+    /// `count` when dropping last began.
+    pub(super) lastcount: u32,
+    /// Largest packet seen (`cacm2012`, `ns2`).
+    pub(super) max_packet: u32,
+    /// `linux`: 1/sqrt(count) as a 16-bit fraction.
+    pub(super) rec_inv_sqrt: u16,
+    pub(super) dropping: bool,
+}
+
+const _: () = assert!(size_of::<CodelVars>() <= 32, "a thousand flows' state must stay in the cache");
+
+impl Default for CodelVars {
+    fn default() -> Self {
+        Self {
+            first_above: NEVER,
+            drop_next: 0,
+            count: 0,
+            lastcount: 0,
+            max_packet: FIRST_MAX_PACKET,
+            rec_inv_sqrt: 0,
+            dropping: false,
+        }
+    }
+}
+
+impl CodelVars {
+    /// The state of a queue that was never above target, for this variant.
+    #[must_use]
+    pub fn new(variant: CodelVariant) -> Self {
+        match variant {
+            CodelVariant::Linux => Self { first_above: below(variant), ..Self::default() },
+            _ => Self::default(),
+        }
+    }
+
+    /// The state of a queue that has seen no packet.
+    #[must_use]
+    pub fn starting(params: &CodelParams) -> Self {
+        let fresh = Self::new(params.variant);
+        match (params.startup, params.variant) {
+            (Some(Startup::Ns2), CodelVariant::Linux) => Self { first_above: 1, ..fresh },
+            (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
+            _ => fresh,
+        }
+    }
+
+    /// A packet of so many bytes was seen, if not in this queue.
+    pub(crate) fn know_largest(&mut self, bytes: u32) {
+        self.max_packet = self.max_packet.max(bytes);
+    }
+
+    /// A dequeue found the queue empty; `below` is `first_above` of a queue below target.
+    #[inline]
+    pub(crate) const fn emptied(&mut self, below: u64) {
+        self.first_above = below;
+        self.dropping = false;
+    }
+
+    /// Dropping ends, whatever comes.
+    pub(crate) const fn stop(&mut self) {
+        self.dropping = false;
+    }
+
+    /// Drops since dropping began, as the control law counts them.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// What the count was when dropping last began.
+    #[must_use]
+    pub const fn lastcount(&self) -> u32 {
+        self.lastcount
+    }
+
+    /// Adds drops that somebody else made, as `fq_codel` does at an overflow.
+    pub const fn add_to_count(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
+    /// True while the law is dropping.
+    #[must_use]
+    pub const fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+}
+
+/// "Below target": no instant of interest is that late.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// `first_above` of a queue that is below target.
+pub(super) const fn below(variant: CodelVariant) -> u64 {
+    if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
+}
+
+/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so
+/// many intervals ago.
+pub(super) fn recalled<N: From<u8>>(
+    vars: &CodelVars,
+    params: &CodelParams,
+    within: impl Fn(N) -> bool,
+) -> u32 {
+    let (intervals, recalled) = match params.recall() {
+        Recall::A => (16, vars.count.saturating_sub(1)),
+        Recall::B => (8, vars.count.saturating_sub(2)),
+        Recall::C => (16, vars.count.wrapping_sub(vars.lastcount)),
+    };
+    // RFC 8289 §5.5 asks for more than one; the others for a count that leaves at least one.
+    let enough = if params.recall() == Recall::C { 2 } else { 1 };
+    if recalled >= enough && within(N::from(intervals)) { recalled } else { 1 }
+}
+
+/// ns-2 codel.cc: the largest packet seen starts at 256 bytes.
+const FIRST_MAX_PACKET: u32 = 256;

@@ -32,9 +32,11 @@ fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     for file in files(&crates.join("goodqueue/src"), "rs") {
         let source = fs::read_to_string(&file).expect("a text file");
-        // A large discipline has its table in a file of its own.
-        let tables = fs::read_to_string(file.with_extension("").join("config.rs")).unwrap_or_default();
-        let names = [disciplines(&source), disciplines(&tables)].concat();
+        // A large discipline has its table in a file of its own, in a folder of its name.
+        let folder = file.with_extension("");
+        let parts = if folder.is_dir() { files(&folder, "rs") } else { Vec::new() };
+        let tables = parts.iter().map(|part| fs::read_to_string(part).expect("a text file"));
+        let names: Vec<String> = tables.chain([source.clone()]).flat_map(|text| disciplines(&text)).collect();
         if !names.is_empty() {
             let page = format!("<!-- {} -->\n{}\n", names.join(" "), page(&source));
             pages.insert(name(&file.with_extension("md")), page);

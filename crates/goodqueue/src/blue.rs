@@ -19,14 +19,14 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | as the other queues | 1 to 2^32 - 1 |
-//! | `freeze_time` | time | 100 ms | Feng et al. 2002: 10 to 500 ms | 0 to 584 years |
-//! | `increment` | fraction | 0.02 | Feng et al. 2002: 0.02 or 0.0025 | 0 to 1 |
-//! | `decrement` | fraction | 0.002 | Feng et al. 2002: a tenth of increment | 0 to 1 |
-//! | `threshold` | packets | off | Feng et al. 2002: keeps room for bursts | 1 to 2^32 - 1 |
-//! | `ecn` | flag | off | | |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 1000p | as the other queues | 1 to 4294967295 |
+//! | `freeze_time` | shortest time between two changes of the probability | time | 100ms | Feng et al. 2002: 10 to 500 ms | any |
+//! | `increment` | increase of the probability at an overflow (d1) | fraction, 0 to 1 | 0.02 | Feng et al. 2002 | 0 to 1 |
+//! | `decrement` | decrease of the probability when the link is idle (d2) | fraction, 0 to 1 | 0.002 | Feng et al. 2002 | 0 to 1 |
+//! | `threshold` | queue length above which the probability also rises, to keep room for bursts | packets | off | Feng et al. 2002: L | 1 to 4294967295 |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | noecn | as the other queues | |
 //!
 //! # Deviations
 //! The first event may change the probability at once. The queue counts as idle when a `dequeue`
@@ -108,24 +108,24 @@ impl Configure for BlueConfig {
             if fits { Ok(given) } else { Err(ConfigError::new(name, format!("{given}"), "0 to 1")) }
         };
         Ok(Self {
-            limit: packets("limit")?.unwrap_or(1000),
-            freeze_time: settings.time("freeze_time").unwrap_or(Duration::from_millis(100)),
-            increment: fraction("increment", 0.02)?,
-            decrement: fraction("decrement", 0.002)?,
-            threshold: packets("threshold")?,
-            ecn: settings.flag("ecn").unwrap_or(false),
+            limit: packets(LIMIT.name)?.unwrap_or(1000),
+            freeze_time: settings.time(FREEZE_TIME.name).unwrap_or(Duration::from_millis(100)),
+            increment: fraction(INCREMENT.name, 0.02)?,
+            decrement: fraction(DECREMENT.name, 0.002)?,
+            threshold: packets(THRESHOLD.name)?,
+            ecn: settings.flag(ECN.name).unwrap_or(false),
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("freeze_time", Value::Time(self.freeze_time))
-            .with("increment", Value::Probability(self.increment))
-            .with("decrement", Value::Probability(self.decrement))
-            .with("ecn", Value::Flag(self.ecn));
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(FREEZE_TIME.name, Value::Time(self.freeze_time))
+            .with(INCREMENT.name, Value::Probability(self.increment))
+            .with(DECREMENT.name, Value::Probability(self.decrement))
+            .with(ECN.name, Value::Flag(self.ecn));
         if let Some(threshold) = self.threshold {
-            settings.set("threshold", Value::Packets(u64::from(threshold)));
+            settings.set(THRESHOLD.name, Value::Packets(u64::from(threshold)));
         }
         settings
     }
@@ -135,16 +135,16 @@ setters! {
     [] BlueConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `freeze_time`: time for which the probability stands still after a change. Default:
-    /// 100ms. Range: any.
+    /// Sets `freeze_time`: shortest time between two changes of the probability. Default: 100ms.
+    /// Range: any.
     with_freeze_time(time);
-    /// Sets `increment`: what an overflow adds to the probability (d1). Default: 0.02. Range: 0
+    /// Sets `increment`: increase of the probability at an overflow (d1). Default: 0.02. Range: 0
     /// to 1.
     with_increment(probability);
-    /// Sets `decrement`: what an idle link takes from the probability (d2). Default: 0.002. Range:
-    /// 0 to 1.
+    /// Sets `decrement`: decrease of the probability when the link is idle (d2). Default: 0.002.
+    /// Range: 0 to 1.
     with_decrement(probability);
-    /// Sets `threshold`: queue above which the probability rises, too, so that there is room for
+    /// Sets `threshold`: queue length above which the probability also rises, to keep room for
     /// bursts. Default: off. Range: 1 to 4294967295.
     with_threshold(packets);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
@@ -284,46 +284,54 @@ impl<P: Packet> Inner<P> for Blue<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "blue",
-    summary: "Drops arrivals with a probability that overflows raise and an idle link lowers",
+    summary: "Drops arrivals with a probability that overflows raise and idle time lowers",
     reference: "Feng, Shin, Kandlur and Saha 2002",
     variants: &[],
     children: Children::None,
     parameters: &[
         Parameter { source: "as the other queues", ..LIMIT },
-        Parameter {
-            name: "freeze_time",
-            unit: Unit::Time,
-            default: "100ms",
-            source: "Feng et al. 2002: 10 to 500 ms",
-            range: "any",
-            doc: "time for which the probability stands still after a change",
-        },
-        Parameter {
-            name: "increment",
-            unit: Unit::Probability,
-            default: "0.02",
-            source: "Feng et al. 2002",
-            range: "0 to 1",
-            doc: "what an overflow adds to the probability (d1)",
-        },
-        Parameter {
-            name: "decrement",
-            unit: Unit::Probability,
-            default: "0.002",
-            source: "Feng et al. 2002",
-            range: "0 to 1",
-            doc: "what an idle link takes from the probability (d2)",
-        },
-        Parameter {
-            name: "threshold",
-            unit: Unit::Packets,
-            default: "off",
-            source: "Feng et al. 2002: L",
-            range: "1 to 4294967295",
-            doc: "queue above which the probability rises, too, so that there is room for bursts",
-        },
+        FREEZE_TIME,
+        INCREMENT,
+        DECREMENT,
+        THRESHOLD,
         Parameter { source: "as the other queues", ..ECN },
     ],
+};
+
+const FREEZE_TIME: Parameter = Parameter {
+    name: "freeze_time",
+    unit: Unit::Time,
+    default: "100ms",
+    source: "Feng et al. 2002: 10 to 500 ms",
+    range: "any",
+    doc: "shortest time between two changes of the probability",
+};
+
+const INCREMENT: Parameter = Parameter {
+    name: "increment",
+    unit: Unit::Probability,
+    default: "0.02",
+    source: "Feng et al. 2002",
+    range: "0 to 1",
+    doc: "increase of the probability at an overflow (d1)",
+};
+
+const DECREMENT: Parameter = Parameter {
+    name: "decrement",
+    unit: Unit::Probability,
+    default: "0.002",
+    source: "Feng et al. 2002",
+    range: "0 to 1",
+    doc: "decrease of the probability when the link is idle (d2)",
+};
+
+const THRESHOLD: Parameter = Parameter {
+    name: "threshold",
+    unit: Unit::Packets,
+    default: "off",
+    source: "Feng et al. 2002: L",
+    range: "1 to 4294967295",
+    doc: "queue length above which the probability also rises, to keep room for bursts",
 };
 
 #[cfg(test)]

@@ -20,23 +20,40 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `bandwidth` | rate | none (`unlimited`) | tc-cake(8) | 8 bit/s to 2^64 - 1 |
-//! | `besteffort`, `diffserv3`, `diffserv4`, `diffserv8`, `precedence` | flags | `diffserv3` | tc-cake(8) | one of them |
-//! | `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`, `dual-srchost`, `dual-dsthost`, `triple-isolate` | flags | `triple-isolate` | tc-cake(8) | one of them |
-//! | `rtt` | time | 100 ms | tc-cake(8) | 1 us to 4294 s; the target is a twentieth of it |
-//! | `overhead`, `raw` | bytes, flag | `raw` | tc-cake(8) | -64 to 256 beyond the IP packet; beyond the whole packet if `raw` |
-//! | `mpu` | bytes | 0 | tc-cake(8) | 0 to 256 |
-//! | `atm`, `ptm` | flags | `noatm` | tc-cake(8) | one of them |
-//! | `ack-filter`, `ack-filter-aggressive` | flags | off | tc-cake(8) | one of them |
-//! | `ingress` | flag | off (`egress`) | tc-cake(8) | |
-//! | `memlimit` | bytes | 4 × bandwidth × rtt, at least 4 MiB, at most 10240 × MTU | Linux sch_cake | 1 to 2^32 - 1 |
-//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
-//! | `autorate-ingress` | flag | off | tc-cake(8) | |
-//! | `fwmark` | number | 0 | tc-cake(8) | 0 to 2^32 - 1: these bits of [`Flow::mark`] choose the tin, from 1 |
-//! | `wash`, `nat`, `split-gso` | flags | off, off, on | tc-cake(8) | |
-//! | `variant` | | `linux` | | `linux`, `paper`: how COBALT begins |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `bandwidth` | rate of the shaper | rate | unlimited | tc-cake(8) | 8bit or more |
+//! | `unlimited` | no shaper | flag | on | tc-cake(8) | |
+//! | `besteffort` | one tin for all packets | flag | off | tc-cake(8) | |
+//! | `precedence` | eight tins by the three IP precedence bits (RFC 791) | flag | off | tc-cake(8) | |
+//! | `diffserv8` | eight tins by DSCP | flag | off | tc-cake(8) | |
+//! | `diffserv4` | four tins by DSCP: bulk, best effort, video, voice | flag | off | tc-cake(8) | |
+//! | `diffserv3` | three tins by DSCP: bulk, best effort, voice | flag | on | tc-cake(8) | |
+//! | `flowblind` | one queue for all flows | flag | off | tc-cake(8) | |
+//! | `srchost` | one queue per source host | flag | off | tc-cake(8) | |
+//! | `dsthost` | one queue per destination host | flag | off | tc-cake(8) | |
+//! | `hosts` | one queue per pair of hosts | flag | off | tc-cake(8) | |
+//! | `flows` | one queue per flow | flag | off | tc-cake(8) | |
+//! | `dual-srchost` | fairness between source hosts, then between the flows of each | flag | off | tc-cake(8) | |
+//! | `dual-dsthost` | fairness between destination hosts, then between the flows of each | flag | off | tc-cake(8) | |
+//! | `triple-isolate` | fairness between source hosts and between destination hosts, then between flows | flag | on | tc-cake(8) | |
+//! | `rtt` | expected round-trip time; COBALT's interval, and twenty times its target | time | 100ms | tc-cake(8) | 1us to 4294s |
+//! | `overhead` | bytes that the link adds to each IP packet | number, may be negative | raw | tc-cake(8) | -64 to 256 |
+//! | `raw` | charge each packet its length with the Ethernet header, nothing more | flag | on | tc-cake(8) | |
+//! | `mpu` | smallest length of a packet on the link, in bytes | number | 0 | tc-cake(8) | 0 to 256 |
+//! | `atm` | the link sends cells of 53 bytes that carry 48 | flag | noatm | tc-cake(8) | |
+//! | `ptm` | the link adds one byte to every 64 (VDSL2) | flag | off | tc-cake(8) | |
+//! | `ack-filter` | drop an ACK when two later ones make it superfluous | flag | no-ack-filter | tc-cake(8) | |
+//! | `ack-filter-aggressive` | drop an ACK when one later one makes it superfluous | flag | off | tc-cake(8) | |
+//! | `ingress` | charge dropped packets to the shaper, for a shaper behind the bottleneck | flag | egress | tc-cake(8) | |
+//! | `memlimit` | bytes of memory that all queues together hold | bytes | 4 x bandwidth x rtt, at least 4mb, at most 10240 x MTU | Linux sch_cake | 1 to 4294967295 |
+//! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
+//! | `autorate-ingress` | set the shaper to 15/16 of the measured peak arrival rate | flag | off | tc-cake(8) | |
+//! | `fwmark` | mask of the firewall mark whose bits choose the tin, counted from 1; if they are 0, the DSCP does | number | 0 | tc-cake(8) | 0 to 4294967295 |
+//! | `wash` | clear the DSCP of each packet after its tin is chosen | flag | nowash | tc-cake(8) | |
+//! | `nat` | look up addresses behind NAT; accepted without effect, since nothing is translated here | flag | nonat | tc-cake(8) | |
+//! | `split-gso` | split aggregated packets; accepted without effect, since there are none here | flag | split-gso | tc-cake(8) | |
+//! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
 //! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings
 //! of these.
@@ -82,6 +99,7 @@ mod keywords;
 mod links;
 mod measured;
 mod overflow;
+mod parameters;
 mod placement;
 mod queues;
 mod sets;

@@ -20,16 +20,17 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 300 | the buffer of Pan et al. 2000; tc demands it | 4 to 131071 |
-//! | `min` | packets | max / 3 | tc | 1 to max - 1 |
-//! | `max` | packets | limit / 4 | tc | up to limit |
-//! | `burst` | packets | (2 min + max) / 3 | tc | at least min |
-//! | `avpkt` | bytes | 1000 | tc | 1 to 2^32 - 1 |
-//! | `probability` | fraction | 0.02 | tc | above 0, to 1 |
-//! | `bandwidth` | rate | the link rate | tc: 10 Mbit/s | 8 bit/s and more |
-//! | `ecn` | flag | off | tc | |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 300p | Pan et al. 2000; tc demands it | 4 to 131071 |
+//! | `min` | average queue length up to which nothing is dropped | packets | max / 3 | tc | 1 to max - 1 |
+//! | `max` | average queue length above which every packet is dropped | packets | limit / 4 | tc | min + 1 to limit |
+//! | `burst` | length of a burst that passes, which sets how slowly the average moves | packets | (2 min + max) / 3 | tc | at least min |
+//! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000 | tc | 1 to 4294967295 |
+//! | `probability` | largest probability of an early drop | fraction, 0 to 1 | 0.02 | tc | above 0 (at least 2^-32), to 1 |
+//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit and more |
+//! | `ecn` | mark ECN-capable packets instead of dropping them, except a packet that matches a queued one of its flow | flag | off | tc | |
+//! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `infocom2000`: the published algorithm, on RED of 1993 | word | linux | | |
 //!
 //! # Deviations
 //! `linux`: when the ring, which has room for the next power of two above `limit`, is full of
@@ -265,39 +266,39 @@ impl Configure for ChokeConfig {
         let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
             Ok(settings.small(name, low, high)?.unwrap_or(default))
         };
-        let probability = settings.probability("probability").unwrap_or(0.02);
+        let probability = settings.probability(PROBABILITY.name).unwrap_or(0.02);
         if !(probability * 4_294_967_296.0 >= 1.0 && probability <= 1.0) {
-            return Err(ConfigError::new("probability", format!("{probability}"), FRACTION_RANGE));
+            return Err(ConfigError::new(PROBABILITY.name, format!("{probability}"), FRACTION_RANGE));
         }
         let bandwidth = settings.bandwidth(link)?;
-        let limit = number("limit", MIN_LIMIT, MAX_LIMIT, 300)?;
-        let max = number("max", 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
-        let min = number("min", 1, MAX_LIMIT, (max / 3).max(1))?;
+        let limit = number(LIMIT.name, MIN_LIMIT, MAX_LIMIT, 300)?;
+        let max = number(MAX.name, 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
+        let min = number(MIN.name, 1, MAX_LIMIT, (max / 3).max(1))?;
         if max > limit {
             return Err(ConfigError::new(
-                "max",
+                MAX.name,
                 format!("{max}"),
                 format!("at most limit, which is {limit}"),
             ));
         }
         if min >= max {
-            return Err(ConfigError::new("min", format!("{min}"), format!("below max, which is {max}")));
+            return Err(ConfigError::new(MIN.name, format!("{min}"), format!("below max, which is {max}")));
         }
         let config = Self {
             variant: settings.choice("variant").map_or(Ok(ChokeVariant::Linux), ChokeVariant::named)?,
             limit,
             min,
             max,
-            burst: number("burst", 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
-            avpkt: number("avpkt", 1, u64::from(u32::MAX), 1000)?,
+            burst: number(BURST.name, 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
+            avpkt: number(AVPKT.name, 1, u64::from(u32::MAX), 1000)?,
             probability,
             bandwidth,
-            ecn: settings.flag("ecn").unwrap_or(false),
+            ecn: settings.flag(ECN.name).unwrap_or(false),
         };
         if config.variant == ChokeVariant::Linux && config.shift().is_none() {
             let allowed =
                 format!("an average that settles: a burst of at least {min}, and avpkt a real packet");
-            return Err(ConfigError::new("burst", format!("{}", config.burst), allowed));
+            return Err(ConfigError::new(BURST.name, format!("{}", config.burst), allowed));
         }
         Ok(config)
     }
@@ -305,14 +306,14 @@ impl Configure for ChokeConfig {
     fn to_settings(&self) -> Settings {
         Settings::new()
             .with("variant", Value::Choice(self.variant.name()))
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("min", Value::Packets(u64::from(self.min)))
-            .with("max", Value::Packets(u64::from(self.max)))
-            .with("burst", Value::Packets(u64::from(self.burst)))
-            .with("avpkt", Value::Bytes(u64::from(self.avpkt)))
-            .with("probability", Value::Probability(self.probability))
-            .with("bandwidth", Value::Rate(self.bandwidth))
-            .with("ecn", Value::Flag(self.ecn))
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(MIN.name, Value::Packets(u64::from(self.min)))
+            .with(MAX.name, Value::Packets(u64::from(self.max)))
+            .with(BURST.name, Value::Packets(u64::from(self.burst)))
+            .with(AVPKT.name, Value::Bytes(u64::from(self.avpkt)))
+            .with(PROBABILITY.name, Value::Probability(self.probability))
+            .with(BANDWIDTH.name, Value::Rate(self.bandwidth))
+            .with(ECN.name, Value::Flag(self.ecn))
     }
 }
 
@@ -320,17 +321,17 @@ setters! {
     [] ChokeConfig,
     /// Sets `limit`: packets that the queue holds. Default: 300p. Range: 4 to 131071.
     with_limit(packets);
-    /// Sets `min`: average queue up to which nothing is dropped. Default: max / 3. Range: 1 to
-    /// max - 1.
+    /// Sets `min`: average queue length up to which nothing is dropped. Default: max / 3. Range: 1
+    /// to max - 1.
     with_min(packets);
-    /// Sets `max`: average queue above which everything is dropped. Default: limit / 4. Range:
-    /// min + 1 to limit.
+    /// Sets `max`: average queue length above which every packet is dropped. Default: limit / 4.
+    /// Range: min + 1 to limit.
     with_max(packets);
-    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / 3. Range:
-    /// at least min.
+    /// Sets `burst`: length of a burst that passes, which sets how slowly the average moves.
+    /// Default: (2 min + max) / 3. Range: at least min.
     with_burst(packets);
-    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000.
-    /// Range: 1 to 4294967295.
+    /// Sets `avpkt`: typical packet length, which sets how fast the average decays on an idle link.
+    /// Default: 1000. Range: 1 to 4294967295.
     with_avpkt(bytes);
     /// Sets `probability`: largest probability of an early drop. Default: 0.02. Range: above 0 (at
     /// least 2^-32), to 1.
@@ -338,8 +339,8 @@ setters! {
     /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
     /// Range: 8bit and more.
     with_bandwidth(rate);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, unless they meet one of their
-    /// flow. Default: off.
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, except a packet that matches
+    /// a queued one of its flow. Default: off.
     with_ecn(flag);
 }
 
@@ -563,79 +564,14 @@ impl<P: Packet + Flow> Inner<P> for Choke<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "choke",
-    summary: "RED that drops an arriving packet together with a queued one of its flow, drawn at random",
+    summary: "RED that compares each arrival with a random queued packet and drops both if they share a flow",
     reference: "Pan, Prabhakar and Psounis 2000; tc-choke(8)",
     variants: &[
         Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
-        Variant { name: "infocom2000", doc: "the published form on RED of 1993" },
+        Variant { name: "infocom2000", doc: "the published algorithm, on RED of 1993" },
     ],
     children: Children::None,
-    parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "300p",
-            source: "Pan et al. 2000; tc demands it",
-            range: "4 to 131071",
-            doc: "packets that the queue holds",
-        },
-        Parameter {
-            name: "min",
-            unit: Unit::Packets,
-            default: "max / 3",
-            source: "tc",
-            range: "1 to max - 1",
-            doc: "average queue up to which nothing is dropped",
-        },
-        Parameter {
-            name: "max",
-            unit: Unit::Packets,
-            default: "limit / 4",
-            source: "tc",
-            range: "min + 1 to limit",
-            doc: "average queue above which everything is dropped",
-        },
-        Parameter {
-            name: "burst",
-            unit: Unit::Packets,
-            default: "(2 min + max) / 3",
-            source: "tc",
-            range: "at least min",
-            doc: "burst that passes: how slow the average is",
-        },
-        Parameter {
-            name: "avpkt",
-            unit: Unit::Bytes,
-            default: "1000",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "average packet: how fast the average decays on an idle link",
-        },
-        Parameter {
-            name: "probability",
-            unit: Unit::Probability,
-            default: "0.02",
-            source: "tc",
-            range: FRACTION_RANGE,
-            doc: "largest probability of an early drop",
-        },
-        Parameter {
-            name: "bandwidth",
-            unit: Unit::Rate,
-            default: "the link rate",
-            source: "tc: 10mbit",
-            range: "8bit and more",
-            doc: "rate at which the average decays on an idle link",
-        },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "",
-            doc: "mark ECN-capable packets instead of dropping them, unless they meet one of their flow",
-        },
-    ],
+    parameters: &[LIMIT, MIN, MAX, BURST, AVPKT, PROBABILITY, BANDWIDTH, ECN],
 };
 
 const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
@@ -650,3 +586,75 @@ const WEIGHT: f64 = 0.002;
 
 #[cfg(test)]
 mod tests;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "300p",
+    source: "Pan et al. 2000; tc demands it",
+    range: "4 to 131071",
+    doc: "packets that the queue holds",
+};
+
+const MIN: Parameter = Parameter {
+    name: "min",
+    unit: Unit::Packets,
+    default: "max / 3",
+    source: "tc",
+    range: "1 to max - 1",
+    doc: "average queue length up to which nothing is dropped",
+};
+
+const MAX: Parameter = Parameter {
+    name: "max",
+    unit: Unit::Packets,
+    default: "limit / 4",
+    source: "tc",
+    range: "min + 1 to limit",
+    doc: "average queue length above which every packet is dropped",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    unit: Unit::Packets,
+    default: "(2 min + max) / 3",
+    source: "tc",
+    range: "at least min",
+    doc: "length of a burst that passes, which sets how slowly the average moves",
+};
+
+const AVPKT: Parameter = Parameter {
+    name: "avpkt",
+    unit: Unit::Bytes,
+    default: "1000",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "typical packet length, which sets how fast the average decays on an idle link",
+};
+
+const PROBABILITY: Parameter = Parameter {
+    name: "probability",
+    unit: Unit::Probability,
+    default: "0.02",
+    source: "tc",
+    range: FRACTION_RANGE,
+    doc: "largest probability of an early drop",
+};
+
+const BANDWIDTH: Parameter = Parameter {
+    name: "bandwidth",
+    unit: Unit::Rate,
+    default: "the link rate",
+    source: "tc: 10mbit",
+    range: "8bit and more",
+    doc: "rate at which the average decays on an idle link",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "",
+    doc: "mark ECN-capable packets instead of dropping them, except a packet that matches a queued one of its flow",
+};

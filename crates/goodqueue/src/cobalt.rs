@@ -20,15 +20,15 @@
 //! Per queue: [`CobaltVars`], 32 bytes.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | as `codel` | 1 to 2^32 - 1 |
-//! | `target` | time | 5 ms | Linux sch_cake; RFC 8289 §4.2 | 0 to 584 years |
-//! | `interval` | time | 100 ms | Linux sch_cake; RFC 8289 §4.3 | 1 ns to 584 years |
-//! | `p_inc` | probability | 1/256 | Linux sch_cake | 0 to 1 |
-//! | `p_dec` | probability | 1/4096 | Linux sch_cake | 0 to 1 |
-//! | `ecn` | flag | on | Linux sch_cake, where it cannot be turned off | |
-//! | `variant` | | `linux` | | `linux`, `paper` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 1000p | as codel | 1 to 4294967295 |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `p_inc` | increase of BLUE's drop probability at an overflow | fraction, 0 to 1 | 1/256 | Linux sch_cake | 0 to 1 |
+//! | `p_dec` | decrease of BLUE's drop probability when the queue is empty | fraction, 0 to 1 | 1/4096 | Linux sch_cake | 0 to 1 |
+//! | `ecn` | mark ECN-capable packets that CoDel would drop; BLUE never marks | flag | ecn | Linux sch_cake | |
+//! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
 //! # Deviations
 //! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an
@@ -52,6 +52,7 @@
 //! ```
 
 use crate::codel::LIMIT;
+use crate::codel::{INTERVAL, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::nesting::Inner;
@@ -370,7 +371,7 @@ impl Configure for CobaltConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
         let probability = |name, default: u32| match settings.probability(name) {
             Some(p) if !(0.0..=1.0).contains(&p) => {
                 Err(ConfigError::new(name, alloc::format!("{p}"), "0 to 1"))
@@ -378,18 +379,18 @@ impl Configure for CobaltConfig {
             Some(p) => Ok(fraction(p)),
             None => Ok(default),
         };
-        let interval = settings.time("interval").unwrap_or(DEFAULT_INTERVAL);
+        let interval = settings.time(INTERVAL.name).unwrap_or(DEFAULT_INTERVAL);
         if interval.is_zero() {
-            return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
+            return Err(ConfigError::new(INTERVAL.name, "0", "more than 0; 100ms suits most networks"));
         }
         Ok(Self {
             limit: limit.unwrap_or(1000),
             params: CobaltParams {
-                p_inc: probability("p_inc", DEFAULT_P_INC)?,
-                p_dec: probability("p_dec", DEFAULT_P_DEC)?,
-                ecn: settings.flag("ecn").unwrap_or(true),
+                p_inc: probability(P_INC.name, DEFAULT_P_INC)?,
+                p_dec: probability(P_DEC.name, DEFAULT_P_DEC)?,
+                ecn: settings.flag(ECN.name).unwrap_or(true),
                 ..CobaltParams::new(
-                    settings.time("target").unwrap_or(DEFAULT_TARGET),
+                    settings.time(TARGET.name).unwrap_or(DEFAULT_TARGET),
                     interval,
                     CobaltVariant::from_settings(settings),
                 )
@@ -399,12 +400,12 @@ impl Configure for CobaltConfig {
 
     fn to_settings(&self) -> Settings {
         Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("target", Value::Time(self.params.target))
-            .with("interval", Value::Time(self.params.interval))
-            .with("p_inc", Value::Probability(f64::from(self.params.p_inc) / TWO_TO_32))
-            .with("p_dec", Value::Probability(f64::from(self.params.p_dec) / TWO_TO_32))
-            .with("ecn", Value::Flag(self.params.ecn))
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(TARGET.name, Value::Time(self.params.target))
+            .with(INTERVAL.name, Value::Time(self.params.interval))
+            .with(P_INC.name, Value::Probability(f64::from(self.params.p_inc) / TWO_TO_32))
+            .with(P_DEC.name, Value::Probability(f64::from(self.params.p_dec) / TWO_TO_32))
+            .with(ECN.name, Value::Flag(self.params.ecn))
             .with("variant", Value::Choice(self.params.variant.name()))
     }
 }
@@ -413,19 +414,19 @@ setters! {
     [] CobaltConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
-    /// interval, and at least the time of one packet on the link, is sensible.
+    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
+    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
     with_interval(time);
-    /// Sets `p_inc`: what an overflow adds to the drop probability of BLUE. Default: 1/256. Range:
-    /// 0 to 1.
+    /// Sets `p_inc`: increase of BLUE's drop probability at an overflow. Default: 1/256. Range: 0
+    /// to 1.
     with_p_inc(probability);
-    /// Sets `p_dec`: what an empty queue takes from the drop probability of BLUE. Default: 1/4096.
+    /// Sets `p_dec`: decrease of BLUE's drop probability when the queue is empty. Default: 1/4096.
     /// Range: 0 to 1.
     with_p_dec(probability);
-    /// Sets `ecn`: mark ECN-capable packets where CoDel would drop; BLUE never marks. Default: ecn.
+    /// Sets `ecn`: mark ECN-capable packets that CoDel would drop; BLUE never marks. Default: ecn.
     with_ecn(flag);
 }
 
@@ -570,41 +571,16 @@ const KIND: Kind = Kind {
     reference: "Høiland-Jørgensen et al. 2018; Linux 6.1 sch_cake",
     children: crate::config::Children::None,
     variants: VARIANTS,
-    parameters: &[
-        Parameter { source: "as codel", ..LIMIT },
-        crate::codel::TARGET,
-        crate::codel::INTERVAL,
-        Parameter {
-            name: "p_inc",
-            unit: Unit::Probability,
-            default: "1/256",
-            source: "Linux sch_cake",
-            range: "0 to 1",
-            doc: "what an overflow adds to the drop probability of BLUE",
-        },
-        Parameter {
-            name: "p_dec",
-            unit: Unit::Probability,
-            default: "1/4096",
-            source: "Linux sch_cake",
-            range: "0 to 1",
-            doc: "what an empty queue takes from the drop probability of BLUE",
-        },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Flag { off: Some("noecn") },
-            default: "ecn",
-            source: "Linux sch_cake",
-            range: "",
-            doc: "mark ECN-capable packets where CoDel would drop; BLUE never marks",
-        },
-    ],
+    parameters: &[Parameter { source: "as codel", ..LIMIT }, TARGET, INTERVAL, P_INC, P_DEC, ECN],
 };
 
 /// How COBALT begins, alone and in `cake`.
 pub(crate) const VARIANTS: &[Variant] = &[
-    Variant { name: "linux", doc: "Linux 6.1 sch_cake: the first late queue is signalled at once" },
-    Variant { name: "paper", doc: "the first signal comes an interval after the first late packet" },
+    Variant { name: "linux", doc: "Linux 6.1 sch_cake; the first packet above target is signalled at once" },
+    Variant {
+        name: "paper",
+        doc: "the article; the first signal comes one interval after the first packet above target",
+    },
 ];
 
 /// Linux sch_cake; RFC 8289 §4.2.
@@ -616,6 +592,33 @@ const DEFAULT_P_INC: u32 = 1 << 24;
 /// Linux sch_cake: 1/4096.
 const DEFAULT_P_DEC: u32 = 1 << 20;
 const TWO_TO_32: f64 = 4_294_967_296.0;
+
+const P_INC: Parameter = Parameter {
+    name: "p_inc",
+    unit: Unit::Probability,
+    default: "1/256",
+    source: "Linux sch_cake",
+    range: "0 to 1",
+    doc: "increase of BLUE's drop probability at an overflow",
+};
+
+const P_DEC: Parameter = Parameter {
+    name: "p_dec",
+    unit: Unit::Probability,
+    default: "1/4096",
+    source: "Linux sch_cake",
+    range: "0 to 1",
+    doc: "decrease of BLUE's drop probability when the queue is empty",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: Some("noecn") },
+    default: "ecn",
+    source: "Linux sch_cake",
+    range: "",
+    doc: "mark ECN-capable packets that CoDel would drop; BLUE never marks",
+};
 
 #[cfg(test)]
 mod tests {

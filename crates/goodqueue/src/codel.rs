@@ -22,16 +22,16 @@
 //! bytes.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | Linux sch_codel `DEFAULT_CODEL_LIMIT` | 1 to 2^32 - 1 |
-//! | `target` | time | 5 ms | RFC 8289 §4.2 | 0 to 584 years |
-//! | `interval` | time | 100 ms | RFC 8289 §4.3 | 1 ns to 584 years; linux: 1024 ns to 2199 s |
-//! | `ecn` | flag | off | Linux sch_codel | |
-//! | `ce_threshold` | time | off | Linux sch_codel | |
-//! | `recall` | word | that of the variant | RFC 8289 §5.5 and Linux: c; 2012 article: a; ns-2: b | `a`, `b`, `c` |
-//! | `startup` | word | `zero` | RFC 8289 §5.3; ns-2: `ns2` | `zero`, `ns2` |
-//! | `variant` | | `rfc8289` | | `rfc8289`, `linux`, `cacm2012`, `ns2` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 1000p | Linux sch_codel | 1 to 4294967295 |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | noecn | Linux sch_codel | |
+//! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
+//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | rfc8289, linux: c; cacm2012: a; ns2: b | RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
+//! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
+//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012. `ns2`: Nichols' ns-2 code of May 2012 | word | rfc8289 | | |
 //!
 //! # Deviations
 //! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /

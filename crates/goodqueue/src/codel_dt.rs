@@ -18,13 +18,13 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | Linux sch_codel | 1 to 2^32 - 1 |
-//! | `target` | time | 5 ms | RFC 8289 §4.2 | 0 to 584 years |
-//! | `interval` | time | 100 ms | RFC 8289 §4.3 | 1 ns to 584 years |
-//! | `ecn` | flag | off | Linux sch_codel | |
-//! | `recall` | word | c | RFC 8289 §5.5 | `a`, `b`, `c` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 1000p | Linux sch_codel | 1 to 4294967295 |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | noecn | Linux sch_codel | |
+//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //!
 //! # Deviations
 //! The report leaves open how the law meets arrivals; here each arrival takes at most one step of
@@ -87,7 +87,7 @@ impl CodelDtConfig {
 impl Configure for CodelDtConfig {
     const KIND: Kind = Kind {
         name: "codel_dt",
-        summary: "CoDel's law, executed on packets that arrive instead of those that leave",
+        summary: "CoDel at the tail: the control law drops arriving packets, not those at the head",
         reference: "White and Rice 2013; RFC 8289",
         variants: &[],
         children: Children::None,
@@ -101,13 +101,13 @@ impl Configure for CodelDtConfig {
     };
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
         let params = CodelParams::from_settings(settings, link, false, CodelVariant::Rfc8289)?;
         CodelConfig::new(limit.unwrap_or(DEFAULT_LIMIT), params).map(Self)
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit())));
+        let limit = Settings::new().with(LIMIT.name, Value::Packets(u64::from(self.limit())));
         self.params().add_to_settings(limit)
     }
 
@@ -120,16 +120,16 @@ setters! {
     [] CodelDtConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
-    /// interval, and at least the time of one packet on the link, is sensible.
+    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
+    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
     with_interval(time);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
     with_ecn(flag);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of
-    /// `a`, `b`, `c`.
+    /// Sets `recall`: drop count with which the next dropping phase starts. Default: c. One of `a`,
+    /// `b`, `c`.
     with_recall(choice);
 }
 

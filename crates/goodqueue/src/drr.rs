@@ -15,11 +15,11 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `flows` | number | 1024 if there are no classes | ours; as fq_codel | 1 to 65536; not with classes |
-//! | `quantum` | bytes | MTU | Linux sch_drr | 1 to 2^31 - 1; below 256 counts as 256, above 2^20 as 2^20 |
-//! | class `quantum` | bytes | that of the discipline | Linux sch_drr: MTU | the same |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `flows` | number of classes to create if none is given; flows are hashed into them | number | 1024 | ours; Linux has no classes until they are made | 1 to 65536 |
+//! | `quantum` | bytes that a class without its own quantum sends per round | bytes | MTU | Linux sch_drr | 1 to 2147483647 |
+//! | class `quantum` | bytes that the class sends per round; raised to 256, limited to 1048576 | bytes | quantum of the discipline | Linux sch_drr: MTU | 1 to 2147483647 |
 //!
 //! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it
 //! holds a `pfifo` of 1000 packets.
@@ -149,7 +149,7 @@ impl<C: InnerConfig> DrrConfig<C> {
     /// # Errors
     /// The number is not from 1 to 65535, or a value is out of range.
     pub fn with_class(&self, minor: u32, quantum: u32, inner: &C) -> Result<Self, ConfigError> {
-        let own = Settings::new().with("quantum", Value::Bytes(u64::from(quantum)));
+        let own = Settings::new().with(QUANTUM.name, Value::Bytes(u64::from(quantum)));
         typed::with_child(self, nesting::child(minor, own, inner))
     }
 }
@@ -160,12 +160,12 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
             Ok(given_settings
-                .small("quantum", 1, MAX_QUANTUM)?
+                .small(QUANTUM.name, 1, MAX_QUANTUM)?
                 .unwrap_or(default)
                 .clamp(LEAST_QUANTUM, MOST_QUANTUM))
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
-        let flows = settings.number("flows", 1, MAX_FLOWS)?;
+        let flows = settings.number(FLOWS.name, 1, MAX_FLOWS)?;
         let mut classes: Vec<DrrClass<C>> = Vec::new();
         for child in settings.children() {
             let own = quantum_of(&child.settings, quantum).map_err(|error| error.in_class(child.class))?;
@@ -181,11 +181,11 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new();
         if self.classes.is_empty() {
-            settings.set("flows", Value::Integer(u64::from(self.flows)));
+            settings.set(FLOWS.name, Value::Integer(u64::from(self.flows)));
         }
-        settings.set("quantum", Value::Bytes(u64::from(self.quantum)));
+        settings.set(QUANTUM.name, Value::Bytes(u64::from(self.quantum)));
         self.classes.iter().fold(settings, |all, class| {
-            let own = Settings::new().with("quantum", Value::Bytes(u64::from(class.quantum)));
+            let own = Settings::new().with(QUANTUM.name, Value::Bytes(u64::from(class.quantum)));
             all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
@@ -198,11 +198,11 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
 
 setters! {
     [C: InnerConfig] DrrConfig<C>,
-    /// Sets `flows`: classes that are made if none is given; flows are hashed into them.
+    /// Sets `flows`: number of classes to create if none is given; flows are hashed into them.
     /// Default: 1024. Range: 1 to 65536.
     with_flows(integer);
-    /// Sets `quantum`: bytes that a class may send per round if it does not say otherwise. Default:
-    /// MTU. Range: 1 to 2147483647.
+    /// Sets `quantum`: bytes that a class without its own quantum sends per round. Default: MTU.
+    /// Range: 1 to 2147483647.
     with_quantum(bytes);
 }
 
@@ -470,32 +470,8 @@ const KIND: Kind = Kind {
     summary: "Deficit round robin: classes share the link in the ratio of their quanta, each with its discipline",
     reference: "Shreedhar & Varghese 1995; tc-drr(8)",
     variants: &[],
-    children: Children::Classes(&[Parameter {
-        name: "quantum",
-        unit: Unit::Bytes,
-        default: "the discipline's",
-        source: "Linux sch_drr: MTU",
-        range: "1 to 2147483647",
-        doc: "bytes that the class may send per round",
-    }]),
-    parameters: &[
-        Parameter {
-            name: "flows",
-            unit: Unit::Integer,
-            default: "1024",
-            source: "ours; Linux has no classes until they are made",
-            range: "1 to 65536",
-            doc: "classes that are made if none is given; flows are hashed into them",
-        },
-        Parameter {
-            name: "quantum",
-            unit: Unit::Bytes,
-            default: "MTU",
-            source: "Linux sch_drr",
-            range: "1 to 2147483647",
-            doc: "bytes that a class may send per round if it does not say otherwise",
-        },
-    ],
+    children: Children::Classes(&[QUANTUM]),
+    parameters: &[FLOWS, CLASS_QUANTUM],
 };
 
 const DEFAULT_FLOWS: u64 = 1024;
@@ -504,3 +480,30 @@ const MAX_FLOWS: u64 = 65_536;
 const LEAST_QUANTUM: u32 = 256;
 const MOST_QUANTUM: u32 = 1 << 20;
 const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "quantum of the discipline",
+    source: "Linux sch_drr: MTU",
+    range: "1 to 2147483647",
+    doc: "bytes that the class sends per round; raised to 256, limited to 1048576",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "ours; Linux has no classes until they are made",
+    range: "1 to 65536",
+    doc: "number of classes to create if none is given; flows are hashed into them",
+};
+
+const CLASS_QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "MTU",
+    source: "Linux sch_drr",
+    range: "1 to 2147483647",
+    doc: "bytes that a class without its own quantum sends per round",
+};

@@ -20,20 +20,21 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 10000 | Linux sch_dualpi2 | 1 to 2^24 |
-//! | `memlimit` | bytes | 2 × MTU × limit | Linux sch_dualpi2 | 1 to 2^64 - 1 |
-//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
-//! | `target` | time | 15 ms | RFC 9332 §A.1 | 0 to 4294 s |
-//! | `tupdate` | time | 16 ms | RFC 9332 §A.1 | 1 us to 4294 s |
-//! | `alpha` | 1/256 per s | 41 (0.16) | RFC 9332 §A.1 | 0 to 2^24 |
-//! | `beta` | 1/256 per s | 819 (3.2) | RFC 9332 §A.1 | 0 to 2^24 |
-//! | `step_thresh` | time | 1 ms | Linux; RFC 9332 §A.1: 0.8 to 1.2 ms | 0 to 4294 s |
-//! | `coupling_factor` | number | 2 | RFC 9332 §A.1 | 1 to 255 |
-//! | `classic_protection` | per cent | 10 | Linux sch_dualpi2 | 0 to 100 |
-//! | `overflow` | flag | off (`drop_on_overload`) | Linux sch_dualpi2 | |
-//! | `variant` | | `rfc9332` | | `rfc9332`, `linux` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that both queues together hold | packets | 10000p | Linux sch_dualpi2 | 1 to 16777216 |
+//! | `memlimit` | bytes of memory that both queues together hold | bytes | 2 x MTU x limit | Linux sch_dualpi2 | 1 or more |
+//! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
+//! | `target` | target delay of the classic queue | time | 15ms | RFC 9332 §A.1 | 0 to 4294s |
+//! | `tupdate` | time between updates of the base probability | time | 16ms | RFC 9332 §A.1 | 1us to 4294s |
+//! | `alpha` | gain on the distance from the target, in 1/256 per second | number | 41 | RFC 9332 §A.1 (0.16 per s) | 0 to 16777216 |
+//! | `beta` | gain on the change of the delay, in 1/256 per second | number | 819 | RFC 9332 §A.1 (3.2 per s) | 0 to 16777216 |
+//! | `step_thresh` | delay above which every packet of the low-latency queue is marked | time | 1ms | Linux sch_dualpi2; RFC 9332 §A.1 | 0 to 4294s |
+//! | `coupling_factor` | mark probability of the low-latency queue, as a multiple of the base probability | number | 2 | RFC 9332 §A.1 | 1 to 255 |
+//! | `classic_protection` | share of the link that the classic queue keeps, in per cent | number | 10 | Linux sch_dualpi2 | 0 to 100 |
+//! | `overflow` | at overload, go on marking and let the queue overflow | flag | off | Linux sch_dualpi2 | |
+//! | `drop_on_overload` | at overload, drop from both queues | flag | on | Linux sch_dualpi2; RFC 9332 §4.2 | |
+//! | `variant` | `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp. `linux`: Linux 6.17; the controller uses the larger delay of both queues, and the low-latency queue has a step | word | rfc9332 | | |
 //!
 //! # Deviations
 //! `rfc9332`: the delay is that of the oldest classic packet; the native mark of L begins at 0.8

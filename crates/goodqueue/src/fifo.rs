@@ -12,10 +12,11 @@
 //! The ring of packets and its bytes.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` (`pfifo`, `pfifo_head_drop`) | packets | 1000 | Linux: the device's txqueuelen, 1000 for Ethernet | 1 to 2^32 - 1 |
-//! | `limit` (`bfifo`) | bytes | 1000 × MTU | Linux: txqueuelen × `psched_mtu` | 1 to 2^32 - 1 |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | pfifo: `limit` | packets that the queue holds | packets | 1000p | Linux sch_fifo: txqueuelen of Ethernet | 1 to 4294967295 |
+//! | bfifo: `limit` | bytes that the queue holds | bytes | 1000 x MTU | Linux sch_fifo: txqueuelen x MTU | 1 to 4294967295 |
+//! | pfifo_head_drop: `limit` | packets that the queue holds | packets | 1000p | Linux sch_fifo: txqueuelen of Ethernet | 1 to 4294967295 |
 //!
 //! # Deviations
 //! Linux accepts a limit of 0 and then enqueues without limit or drops all, depending on version
@@ -98,7 +99,7 @@ impl<F: Flavour> FifoConfig<F> {
     /// The limit is 0.
     pub fn new(limit: u32) -> Result<Self, ConfigError> {
         if limit == 0 {
-            return Err(ConfigError::new("limit", "0", LIMIT_RANGE));
+            return Err(ConfigError::new(LIMIT.name, "0", LIMIT_RANGE));
         }
         Ok(Self { limit, flavour: PhantomData })
     }
@@ -124,7 +125,7 @@ impl<F: Flavour> Configure for FifoConfig<F> {
     const KIND: Kind = F::KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.small("limit", 1, u64::from(u32::MAX))?;
+        let given = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
         let default =
             if F::BYTES { DEFAULT_PACKETS.saturating_mul(link.mtu.max(1)) } else { DEFAULT_PACKETS };
         Self::new(given.unwrap_or(default))
@@ -132,25 +133,25 @@ impl<F: Flavour> Configure for FifoConfig<F> {
 
     fn to_settings(&self) -> Settings {
         let limit = u64::from(self.limit);
-        Settings::new().with("limit", if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
+        Settings::new().with(LIMIT.name, if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
     }
 }
 
 setters! {
     [] PfifoConfig,
-    /// Sets the limit in packets. Default: 1000. Range: 1 to 4294967295.
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
 }
 
 setters! {
     [] PfifoHeadDropConfig,
-    /// Sets the limit in packets. Default: 1000. Range: 1 to 4294967295.
+    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
 }
 
 setters! {
     [] BfifoConfig,
-    /// Sets the limit in bytes. Default: 1000 full packets. Range: 1 to 4294967295.
+    /// Sets `limit`: bytes that the queue holds. Default: 1000 x MTU. Range: 1 to 4294967295.
     with_limit(bytes);
 }
 
@@ -252,14 +253,7 @@ impl Flavour for CountsBytes {
         reference: "tc-bfifo(8)",
         variants: &[],
         children: crate::config::Children::None,
-        parameters: &[Parameter {
-            name: "limit",
-            unit: Unit::Bytes,
-            default: "1000 x MTU",
-            source: "Linux sch_fifo: txqueuelen x MTU",
-            range: LIMIT_RANGE,
-            doc: "bytes that the queue holds",
-        }],
+        parameters: &[LIMIT],
     };
     const BYTES: bool = true;
     const HEAD_DROP: bool = false;
@@ -291,3 +285,12 @@ const LIMIT_RANGE: &str = "1 to 4294967295";
 
 /// Linux: the transmit queue length of an Ethernet device.
 const DEFAULT_PACKETS: u32 = 1000;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Bytes,
+    default: "1000 x MTU",
+    source: "Linux sch_fifo: txqueuelen x MTU",
+    range: LIMIT_RANGE,
+    doc: "bytes that the queue holds",
+};

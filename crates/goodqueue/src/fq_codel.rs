@@ -19,18 +19,21 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 10240 | RFC 8290 §5.2.2 | 1 to 2^24 |
-//! | `flows` | number | 1024 | RFC 8290 §5.2.4 | 1 to 65536 |
-//! | `quantum` | bytes | the link's MTU, 1514 | RFC 8290 §5.2.3; Linux `psched_mtu` | 1 to 2^30; `linux` raises it to 256 |
-//! | `memory_limit` | bytes | 32 MiB | Linux | 1 to 2^64 - 1 |
-//! | `truesize` | bytes | as Linux 6.1 allocates with `linux` and `linux314`, else the packet's bytes | Linux | 1 to 2^30 |
-//! | `drop_batch` | packets | 64; 1 with `linux314` | RFC 8290 §5.2.6; Linux | 1 to 2^32 - 1 |
-//! | `target`, `interval`, `ce_threshold` | time | 5 ms, 100 ms, off | RFC 8290 §5.2.1, §5.2.5 | as for `codel` |
-//! | `ecn` | flag | on | RFC 8290 §5.2.7 | |
-//! | `recall`, `startup` | word | `c`, `zero` | RFC 8289 §5.5, §5.3; Linux | as for `codel` |
-//! | `variant` | | `rfc8290` | | `rfc8290`, `linux`, `linux314` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that all queues together hold | packets | 10240p | RFC 8290 §5.2.2 | 1 to 16777216 |
+//! | `flows` | number of queues; does not change while packets are queued | number | 1024 | RFC 8290 §5.2.4 | 1 to 65536 |
+//! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | RFC 8290 §5.2.3 | 1 to 1073741824 |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `memory_limit` | bytes of memory that all queues together hold | bytes | 32mb | Linux sch_fq_codel | 1 or more |
+//! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | ecn | RFC 8290 §5.2.7 | |
+//! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
+//! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §5.2.6 | 1 to 4294967295 |
+//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5; Linux | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
+//! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
+//! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
 //!
 //! # Deviations
 //! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2
@@ -195,62 +198,20 @@ impl Configure for FqCodelConfig {
         variants: &[
             Variant { name: "rfc8290", doc: "RFC 8290 with exact arithmetic" },
             Variant { name: "linux", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
-            Variant { name: "linux314", doc: "Linux before 4.7, as in the papers of its time: drop batch 1" },
+            Variant { name: "linux314", doc: "Linux before 4.7, as in papers of that time; drop_batch is 1" },
         ],
         children: crate::config::Children::None,
         parameters: &[
-            Parameter {
-                name: "limit",
-                unit: Unit::Packets,
-                default: "10240p",
-                source: "RFC 8290 §5.2.2",
-                range: "1 to 16777216",
-                doc: "packets that all queues together hold",
-            },
-            Parameter {
-                name: "flows",
-                unit: Unit::Integer,
-                default: "1024",
-                source: "RFC 8290 §5.2.4",
-                range: "1 to 65536",
-                doc: "number of queues; fixed while packets are queued",
-            },
-            Parameter {
-                name: "quantum",
-                unit: Unit::Bytes,
-                default: "MTU (1514)",
-                source: "RFC 8290 §5.2.3",
-                range: "1 to 1073741824",
-                doc: "bytes that a flow may send in a round",
-            },
+            LIMIT,
+            FLOWS,
+            QUANTUM,
             TARGET,
             INTERVAL,
-            Parameter {
-                name: "memory_limit",
-                unit: Unit::Bytes,
-                default: "32mb",
-                source: "Linux sch_fq_codel",
-                range: "1 or more",
-                doc: "bytes of memory that all queues together hold",
-            },
+            MEMORY_LIMIT,
             TRUESIZE,
-            Parameter {
-                name: "ecn",
-                unit: Unit::Flag { off: Some("noecn") },
-                default: "ecn",
-                source: "RFC 8290 §5.2.7",
-                range: "",
-                doc: "mark ECN-capable packets instead of dropping them",
-            },
+            ECN,
             CE_THRESHOLD,
-            Parameter {
-                name: "drop_batch",
-                unit: Unit::Integer,
-                default: "64",
-                source: "RFC 8290 §5.2.6",
-                range: "1 to 4294967295",
-                doc: "packets that the fattest flow loses at most at an overflow (Linux before 4.7: 1)",
-            },
+            DROP_BATCH,
             Parameter { default: "c", source: "RFC 8289 §5.5; Linux", ..RECALL },
             STARTUP,
         ],
@@ -269,17 +230,17 @@ impl Configure for FqCodelConfig {
             .find(|known| known.name() == variant)
             .unwrap_or(FqCodelVariant::Rfc8290);
         let batch = if variant == FqCodelVariant::Linux314 { 1 } else { 64 };
-        let quantum = number("quantum", MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
+        let quantum = number(QUANTUM.name, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
-            limit: number("limit", MAX_LIMIT, 10_240)?,
-            flows: number("flows", 65_536, 1024)?,
+            limit: number(LIMIT.name, MAX_LIMIT, 10_240)?,
+            flows: number(FLOWS.name, 65_536, 1024)?,
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
-            memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
+            memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
             buffers: Buffers::from_settings(
                 settings,
                 if variant.is_linux() { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            drop_batch: number("drop_batch", u32::MAX, batch)?,
+            drop_batch: number(DROP_BATCH.name, u32::MAX, batch)?,
             params: CodelParams::from_settings(settings, link, true, variant.law())?,
             variant,
         })
@@ -287,13 +248,14 @@ impl Configure for FqCodelConfig {
 
     fn to_settings(&self) -> Settings {
         let shape = Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("flows", Value::Integer(u64::from(self.flows)))
-            .with("quantum", Value::Bytes(u64::from(self.quantum)));
-        let shape = self.params.add_to_settings(shape).with("memory_limit", Value::Bytes(self.memory_limit));
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
+            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)));
+        let shape =
+            self.params.add_to_settings(shape).with(MEMORY_LIMIT.name, Value::Bytes(self.memory_limit));
         self.buffers
             .add_to(shape)
-            .with("drop_batch", Value::Integer(u64::from(self.drop_batch)))
+            .with(DROP_BATCH.name, Value::Integer(u64::from(self.drop_batch)))
             .with("variant", Value::Choice(self.variant.name()))
     }
 
@@ -311,37 +273,37 @@ setters! {
     [] FqCodelConfig,
     /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of queues; fixed while packets are queued. Default: 1024. Range: 1 to
-    /// 65536.
+    /// Sets `flows`: number of queues; does not change while packets are queued. Default: 1024.
+    /// Range: 1 to 65536.
     with_flows(integer);
     /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
     /// 1073741824.
     with_quantum(bytes);
-    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
-    /// interval, and at least the time of one packet on the link, is sensible.
+    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
+    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
     with_interval(time);
     /// Sets `memory_limit`: bytes of memory that all queues together hold. Default: 32mb. Range: 1
     /// or more.
     with_memory_limit(bytes);
-    /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
-    /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
-    /// Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
+    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
+    /// packet's length. Range: 1 to 1073741824.
     with_truesize(bytes);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: ecn.
     with_ecn(flag);
-    /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
-    /// Default: off. Range: any.
+    /// Sets `ce_threshold`: sojourn time above which every ECN-capable packet is marked. Default:
+    /// off. Range: any.
     with_ce_threshold(time);
-    /// Sets `drop_batch`: packets that the fattest flow loses at most at an overflow (Linux before
-    /// 4.7: 1). Default: 64. Range: 1 to 4294967295.
+    /// Sets `drop_batch`: most packets that the flow with the largest backlog loses at an overflow.
+    /// Default: 64; linux314: 1. Range: 1 to 4294967295.
     with_drop_batch(integer);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: c. One of
-    /// `a`, `b`, `c`.
+    /// Sets `recall`: drop count with which the next dropping phase starts. Default: c. One of `a`,
+    /// `b`, `c`.
     with_recall(choice);
-    /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
+    /// Sets `startup`: state of a queue that has seen no packet. Default: zero. One of `zero`,
     /// `ns2`.
     with_startup(choice);
 }
@@ -545,6 +507,60 @@ const MAX_LIMIT: u32 = 1 << 24;
 const MAX_QUANTUM: u32 = 1 << 30;
 /// Linux sch_fq_codel raises a smaller quantum to 256.
 const LINUX_MIN_QUANTUM: u32 = 256;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "10240p",
+    source: "RFC 8290 §5.2.2",
+    range: "1 to 16777216",
+    doc: "packets that all queues together hold",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "RFC 8290 §5.2.4",
+    range: "1 to 65536",
+    doc: "number of queues; does not change while packets are queued",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "MTU (1514)",
+    source: "RFC 8290 §5.2.3",
+    range: "1 to 1073741824",
+    doc: "bytes that a flow may send in a round",
+};
+
+const MEMORY_LIMIT: Parameter = Parameter {
+    name: "memory_limit",
+    unit: Unit::Bytes,
+    default: "32mb",
+    source: "Linux sch_fq_codel",
+    range: "1 or more",
+    doc: "bytes of memory that all queues together hold",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: Some("noecn") },
+    default: "ecn",
+    source: "RFC 8290 §5.2.7",
+    range: "",
+    doc: "mark ECN-capable packets instead of dropping them",
+};
+
+const DROP_BATCH: Parameter = Parameter {
+    name: "drop_batch",
+    unit: Unit::Integer,
+    default: "64; linux314: 1",
+    source: "RFC 8290 §5.2.6",
+    range: "1 to 4294967295",
+    doc: "most packets that the flow with the largest backlog loses at an overflow",
+};
 
 #[cfg(test)]
 mod tests {

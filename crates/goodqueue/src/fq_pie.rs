@@ -17,16 +17,22 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 10240 | Linux sch_fq_pie | 1 to 2^24 |
-//! | `flows` | number | 1024 | Linux sch_fq_pie | 1 to 65536 |
-//! | `quantum` | bytes | the link's MTU, 1514 | Linux `psched_mtu` | 1 to 2^20; `linux` raises it to 256 |
-//! | `memory_limit` | bytes | 32 MiB | Linux sch_fq_pie | 1 to 2^64 - 1; `linux`: only counted |
-//! | `truesize` | bytes | as Linux 6.1 allocates with `linux`, else the packet's bytes | Linux | 1 to 2^30 |
-//! | `ecn_prob` | per cent | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
-//! | `target`, `tupdate`, `alpha`, `beta`, `ecn`, `bytemode`, `dq_rate_estimator` | | as for `pie` | RFC 8033; Linux | as for `pie` |
-//! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that all queues together hold | packets | 10240p | Linux sch_fq_pie | 1 to 16777216 |
+//! | `flows` | number of queues; does not change while packets are queued | number | 1024 | Linux sch_fq_pie | 1 to 65536 |
+//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294s |
+//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294s |
+//! | `alpha` | gain on the distance from the target, in 1/16 per second | number | 2 | RFC 8033 §4.2 (0.125 per s); Linux | 0 to 32 |
+//! | `beta` | gain on the change of the delay, in 1/16 per second | number | 20 | RFC 8033 §4.2 (1.25 per s); Linux | 0 to 32 |
+//! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | Linux sch_fq_pie | 1 to 1048576; linux: raised to 256 |
+//! | `memory_limit` | bytes of memory that all queues together hold; variant linux counts packets beyond it and keeps them | bytes | 32mb | Linux sch_fq_pie | 1 or more |
+//! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
+//! | `ecn_prob` | drop probability in per cent above which ECN-capable packets are dropped as well | number | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
+//! | `ecn` | mark ECN-capable packets instead of dropping them, up to the probability ecn_prob | flag | noecn | Linux sch_fq_pie | |
+//! | `bytemode` | scale the drop probability by packet length over MTU | flag | nobytemode | Linux sch_fq_pie | |
+//! | `dq_rate_estimator` | derive the delay from the measured departure rate, not from timestamps | flag | no_dq_rate_estimator | Linux sch_fq_pie | |
+//! | `variant` | `linux`: the PIE of Linux 6.1, bit for bit. `rfc8033`: the PIE of RFC 8033 in exact arithmetic | word | linux | | |
 //!
 //! # Deviations
 //! `linux`: as in Linux 6.1, `memory_limit` drops nothing; arrivals that find more than that much
@@ -210,7 +216,7 @@ pub(crate) fn inner_pie(settings: &Settings, limit: u32, link: &Link) -> Result<
     let variant = settings.choice("variant").unwrap_or("linux");
     let settings = settings
         .clone()
-        .with("limit", Value::Packets(u64::from(limit)))
+        .with(LIMIT.name, Value::Packets(u64::from(limit)))
         .with("variant", Value::Choice(variant));
     PieConfig::from_checked(&settings, link)
 }
@@ -223,42 +229,14 @@ impl Configure for FqPieConfig {
         children: crate::config::Children::None,
         variants: VARIANTS,
         parameters: &[
-            Parameter {
-                name: "limit",
-                unit: Unit::Packets,
-                default: "10240p",
-                source: "Linux sch_fq_pie",
-                range: "1 to 16777216",
-                doc: "packets that all queues together hold",
-            },
-            Parameter {
-                name: "flows",
-                unit: Unit::Integer,
-                default: "1024",
-                source: "Linux sch_fq_pie",
-                range: "1 to 65536",
-                doc: "number of queues; fixed while packets are queued",
-            },
+            LIMIT,
+            FLOWS,
             TARGET,
             TUPDATE,
             ALPHA,
             BETA,
-            Parameter {
-                name: "quantum",
-                unit: Unit::Bytes,
-                default: "MTU (1514)",
-                source: "Linux sch_fq_pie",
-                range: "1 to 1048576; linux: 256 at least counts",
-                doc: "bytes that a flow may send in a round",
-            },
-            Parameter {
-                name: "memory_limit",
-                unit: Unit::Bytes,
-                default: "32mb",
-                source: "Linux sch_fq_pie",
-                range: "1 or more",
-                doc: "bytes of memory that all queues together hold; linux: beyond it packets are counted, not dropped",
-            },
+            QUANTUM,
+            MEMORY_LIMIT,
             TRUESIZE,
             ECN_PROB,
             ECN,
@@ -274,30 +252,30 @@ impl Configure for FqPieConfig {
                 .number(name, low, u64::from(high))
                 .map(|given| given.and_then(|n| u32::try_from(n).ok()).unwrap_or(default))
         };
-        let limit = number("limit", 1, MAX_LIMIT, 10_240)?;
+        let limit = number(LIMIT.name, 1, MAX_LIMIT, 10_240)?;
         let linux = settings.choice("variant").unwrap_or("linux") == "linux";
-        let quantum = number("quantum", 1, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
+        let quantum = number(QUANTUM.name, 1, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
             limit,
-            flows: number("flows", 1, 65_536, 1024)?,
+            flows: number(FLOWS.name, 1, 65_536, 1024)?,
             quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
-            memory_limit: settings.number("memory_limit", 1, u64::MAX)?.unwrap_or(32 << 20),
+            memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
             buffers: Buffers::from_settings(
                 settings,
                 if linux { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            ecn_percent: number("ecn_prob", 0, 100, 10)?,
+            ecn_percent: number(ECN_PROB.name, 0, 100, 10)?,
             pie: inner_pie(settings, limit, link)?,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("flows", Value::Integer(u64::from(self.flows)))
-            .with("quantum", Value::Bytes(u64::from(self.quantum)))
-            .with("memory_limit", Value::Bytes(self.memory_limit))
-            .with("ecn_prob", Value::Integer(u64::from(self.ecn_percent)));
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
+            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)))
+            .with(MEMORY_LIMIT.name, Value::Bytes(self.memory_limit))
+            .with(ECN_PROB.name, Value::Integer(u64::from(self.ecn_percent)));
         if let Some(variant) = self.pie.to_settings().get("variant") {
             settings.set("variant", variant);
         }
@@ -318,39 +296,40 @@ setters! {
     [] FqPieConfig,
     /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of queues; fixed while packets are queued. Default: 1024. Range: 1 to
-    /// 65536.
+    /// Sets `flows`: number of queues; does not change while packets are queued. Default: 1024.
+    /// Range: 1 to 65536.
     with_flows(integer);
-    /// Sets `target`: queue delay aimed at in each flow. Default: 15ms. Range: 1ns to 4294s.
+    /// Sets `target`: target queue delay of each flow. Default: 15ms. Range: 1ns to 4294s.
     with_target(time);
     /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2.
-    /// Range: 0 to 32.
+    /// Sets `alpha`: gain on the distance from the target, in 1/16 per second. Default: 2. Range: 0
+    /// to 32.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range:
-    /// 0 to 32.
+    /// Sets `beta`: gain on the change of the delay, in 1/16 per second. Default: 20. Range: 0 to
+    /// 32.
     with_beta(integer);
     /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
-    /// 1048576; linux: 256 at least counts.
+    /// 1048576; linux: raised to 256.
     with_quantum(bytes);
-    /// Sets `memory_limit`: bytes that all queues together hold. Default: 32mb. Range: 1 or more.
+    /// Sets `memory_limit`: bytes of memory that all queues together hold; variant linux counts
+    /// packets beyond it and keeps them. Default: 32mb. Range: 1 or more.
     with_memory_limit(bytes);
-    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as
-    /// Linux allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
+    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
+    /// packet's length. Range: 1 to 1073741824.
     with_truesize(bytes);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped
-    /// too. Default: 10. Range: 0 to 100.
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped as
+    /// well. Default: 10. Range: 0 to 100.
     with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default:
-    /// noecn.
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to the probability
+    /// ecn_prob. Default: noecn.
     with_ecn(flag);
-    /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
-    /// nobytemode.
+    /// Sets `bytemode`: scale the drop probability by packet length over MTU. Default: nobytemode.
     with_bytemode(flag);
-    /// Sets `dq_rate_estimator`: delay from the measured departure rate instead of from timestamps.
-    /// Default: no_dq_rate_estimator.
+    /// Sets `dq_rate_estimator`: derive the delay from the measured departure rate, not from
+    /// timestamps. Default: no_dq_rate_estimator.
     with_dq_rate_estimator(flag);
 }
 
@@ -573,7 +552,7 @@ pub(crate) const TARGET: Parameter = Parameter {
     default: "15ms",
     source: "RFC 8033 §4.2; Linux",
     range: "1ns to 4294s",
-    doc: "queue delay aimed at in each flow",
+    doc: "target queue delay of each flow",
 };
 pub(crate) const TUPDATE: Parameter = Parameter {
     name: "tupdate",
@@ -589,7 +568,7 @@ pub(crate) const ALPHA: Parameter = Parameter {
     default: "2",
     source: "RFC 8033 §4.2 (0.125 per s); Linux",
     range: "0 to 32",
-    doc: "gain of the distance from the target, in sixteenths per second",
+    doc: "gain on the distance from the target, in 1/16 per second",
 };
 pub(crate) const BETA: Parameter = Parameter {
     name: "beta",
@@ -597,7 +576,7 @@ pub(crate) const BETA: Parameter = Parameter {
     default: "20",
     source: "RFC 8033 §4.2 (1.25 per s); Linux",
     range: "0 to 32",
-    doc: "gain of the change of the delay, in sixteenths per second",
+    doc: "gain on the change of the delay, in 1/16 per second",
 };
 pub(crate) const ECN_PROB: Parameter = Parameter {
     name: "ecn_prob",
@@ -605,7 +584,7 @@ pub(crate) const ECN_PROB: Parameter = Parameter {
     default: "10",
     source: "Linux sch_fq_pie; RFC 8033 §5.1",
     range: "0 to 100",
-    doc: "drop probability in per cent above which ECN-capable packets are dropped too",
+    doc: "drop probability in per cent above which ECN-capable packets are dropped as well",
 };
 pub(crate) const ECN: Parameter = Parameter {
     name: "ecn",
@@ -613,7 +592,7 @@ pub(crate) const ECN: Parameter = Parameter {
     default: "noecn",
     source: "Linux sch_fq_pie",
     range: "",
-    doc: "mark ECN-capable packets instead of dropping them, up to ecn_prob",
+    doc: "mark ECN-capable packets instead of dropping them, up to the probability ecn_prob",
 };
 pub(crate) const BYTEMODE: Parameter = Parameter {
     name: "bytemode",
@@ -621,7 +600,7 @@ pub(crate) const BYTEMODE: Parameter = Parameter {
     default: "nobytemode",
     source: "Linux sch_fq_pie",
     range: "",
-    doc: "scale the drop probability with the packet's length over the MTU",
+    doc: "scale the drop probability by packet length over MTU",
 };
 pub(crate) const ESTIMATOR: Parameter = Parameter {
     name: "dq_rate_estimator",
@@ -629,7 +608,7 @@ pub(crate) const ESTIMATOR: Parameter = Parameter {
     default: "no_dq_rate_estimator",
     source: "Linux sch_fq_pie",
     range: "",
-    doc: "delay from the measured departure rate instead of from timestamps",
+    doc: "derive the delay from the measured departure rate, not from timestamps",
 };
 
 /// Nodes of the pool are numbered in 32 bits; this many packets would be 24 GB of frames.
@@ -640,6 +619,42 @@ const MAX_QUANTUM: u32 = 1 << 20;
 const LINUX_MIN_QUANTUM: u32 = 256;
 /// From certainty to nothing takes about 800 updates at the default gains.
 const MAX_UPDATES: u32 = 2_048;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "10240p",
+    source: "Linux sch_fq_pie",
+    range: "1 to 16777216",
+    doc: "packets that all queues together hold",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "Linux sch_fq_pie",
+    range: "1 to 65536",
+    doc: "number of queues; does not change while packets are queued",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "MTU (1514)",
+    source: "Linux sch_fq_pie",
+    range: "1 to 1048576; linux: raised to 256",
+    doc: "bytes that a flow may send in a round",
+};
+
+const MEMORY_LIMIT: Parameter = Parameter {
+    name: "memory_limit",
+    unit: Unit::Bytes,
+    default: "32mb",
+    source: "Linux sch_fq_pie",
+    range: "1 or more",
+    doc: "bytes of memory that all queues together hold; variant linux counts packets beyond it and keeps them",
+};
 
 #[cfg(test)]
 mod tests {

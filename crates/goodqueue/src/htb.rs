@@ -22,18 +22,20 @@
 //! one by one.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `default` | class | 0: none | tc | hexadecimal |
-//! | `r2q` | number | 10 | tc | 1 to 2^32 - 1 |
-//! | `direct_qlen` | packets | 1000 | Linux: the device's txqueuelen | 1 to 2^32 - 1 |
-//! | class `rate` | rate | tc wants one | | 8 bit/s or more |
-//! | class `ceil` | rate | `rate` | tc | 8 bit/s or more |
-//! | class `burst`, `cburst` | bytes | 1600 | tc: MTU and rate / HZ, HZ being 10^9 | 1 to 2^32 - 1 |
-//! | class `prio` | number | 0 | tc | 0 to 7, the lowest first |
-//! | class `quantum` | bytes | rate / r2q, 1000 to 200000 | Linux sch_htb | 1 to 2^31 - 1 |
-//! | class `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
-//! | class `linklayer` | word | `ethernet` | tc | `ethernet`, `atm`, `adsl` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `default` | class of packets that have none; 0: they bypass all classes | class, hexadecimal | 0 | tc | |
+//! | `r2q` | divisor that turns a class's rate in bytes per second into its quantum | number | 10 | tc | 1 to 4294967295 |
+//! | `direct_qlen` | packets without a class that may wait | packets | 1000p | Linux: txqueuelen of Ethernet | 1 to 4294967295 |
+//! | class `rate` | rate that the class is guaranteed | rate | none | tc wants one | 8bit or more |
+//! | class `ceil` | rate up to which the class may borrow | rate | rate | tc | 8bit or more |
+//! | class `burst` | bytes that may leave at once at the guaranteed rate | bytes | 1600 | tc | 1 to 4294967295 |
+//! | class `cburst` | bytes that may leave at once at the ceiling | bytes | 1600 | tc | 1 to 4294967295 |
+//! | class `prio` | order of borrowing, the lowest number first | number | 0 | tc | 0 to 7; limited to 7 |
+//! | class `quantum` | bytes that a leaf class borrows per turn | bytes | rate / r2q, within 1000 to 200000 | Linux sch_htb | 1 to 2147483647 |
+//! | class `overhead` | bytes that the link adds to each packet | bytes | 0 | tc | 0 to 65535 |
+//! | class `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
+//! | class `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
 //!
 //! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit:
 //! fq_codel]]`; a leaf without a discipline holds a `pfifo` of 1000 packets.

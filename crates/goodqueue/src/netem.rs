@@ -17,24 +17,44 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | tc | 1 to 2^32 - 1; counts the packets that are being delayed, too |
-//! | `delay` TIME \[JITTER \[CORRELATION\]\] | time | 0 | tc | |
-//! | `distribution` | word or table | `uniform` | tc | `uniform`: within ± jitter; `normal`, `pareto`, `paretonormal`: jitter is the standard deviation; a table has 1 to 16384 numbers of 16 bits, in 8192nds of the jitter |
-//! | `loss` P \[CORRELATION\] | probability | 0 | tc | |
-//! | `loss gemodel` P \[R \[1-H \[1-K\]\]\] | probability | none; R: 1 - P, 1-H: 1, 1-K: 0 | tc | not with `loss` |
-//! | `loss state` P13 \[P31 \[P32 \[P23 \[P14\]\]\]\] | probability | none; 1 - P13, 0, 1, 0 | tc | not with `loss` |
-//! | `corrupt` P \[CORRELATION\] | probability | 0 | tc | |
-//! | `duplicate` P \[CORRELATION\] | probability | 0 | tc | |
-//! | `reorder` P \[CORRELATION\] | probability | 0 | tc | needs `delay` |
-//! | `gap` | packets | 1 with `reorder` | tc | every so many packets one may be sent at once |
-//! | `rate` RATE \[PACKETOVERHEAD \[CELLSIZE \[CELLOVERHEAD\]\]\] | rate, bytes | none; 0 | tc | 8 bit/s or more; overheads may be below zero |
-//! | `slot` MIN \[MAX\] | time | none; MIN | tc | packets leave in bunches, a random time from MIN to MAX apart |
-//! | `slot distribution` as above, TIME JITTER | time | none | tc | the same with times of a distribution |
-//! | `packets`, `bytes` | number | no bound | tc | of one bunch; with `slot` |
-//! | `ecn` | flag | off | tc | mark instead of losing |
-//! | `seed` | number | that of the run | tc | |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets held, including those being delayed; must exceed the packets that arrive within one delay | packets | 1000p | tc | 1 to 4294967295 |
+//! | `delay` | delay of every packet | time | 0s | tc | 0 to 1000000s |
+//! | `delay.jitter` | random variation of the delay | time | 0s | tc | 0 to 1000000s |
+//! | `delay.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `distribution` | distribution of the random delay; jitter is the half width of uniform and the standard deviation of the others | `uniform`, `normal`, `pareto`, `paretonormal`, or a table | uniform | tc | |
+//! | `loss` | probability that a packet is lost | fraction, 0 to 1 | 0 | tc | |
+//! | `loss.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `loss gemodel` | loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss` | fraction, 0 to 1 | none | tc | |
+//! | `loss gemodel.r` | probability to leave the bad state | fraction, 0 to 1 | 1 - P | tc | |
+//! | `loss gemodel.1-h` | probability of a loss in the bad state | fraction, 0 to 1 | 1 | tc | |
+//! | `loss gemodel.1-k` | probability of a loss in the good state | fraction, 0 to 1 | 0 | tc | |
+//! | `loss state` | loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with `loss` | fraction, 0 to 1 | none | tc | |
+//! | `loss state.p31` | probability from a loss in a burst to a gap | fraction, 0 to 1 | 1 - P13 | tc | |
+//! | `loss state.p32` | probability from a loss in a burst to a delivery in a burst | fraction, 0 to 1 | 0 | tc | |
+//! | `loss state.p23` | probability from a delivery in a burst to a loss | fraction, 0 to 1 | 1 | tc | |
+//! | `loss state.p14` | probability of a single loss in a gap | fraction, 0 to 1 | 0 | tc | |
+//! | `corrupt` | probability that one bit of a packet is flipped | fraction, 0 to 1 | 0 | tc | |
+//! | `corrupt.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `duplicate` | probability that a packet is duplicated | fraction, 0 to 1 | 0 | tc | |
+//! | `duplicate.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `reorder` | probability that a packet skips the delay | fraction, 0 to 1 | 0 | tc | needs delay |
+//! | `reorder.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `gap` | one packet out of this many may skip the delay | packets | 1 with reorder | tc | 1 to 4294967295 |
+//! | `rate` | link rate that spaces packets | rate | none | tc | 8bit or more |
+//! | `rate.packetoverhead` | bytes added to each packet | number, may be negative | 0 | tc | |
+//! | `rate.cellsize` | payload bytes of a cell; the link sends whole cells | number | 0 | tc | |
+//! | `rate.celloverhead` | bytes added to each cell | number, may be negative | 0 | tc | |
+//! | `slot` | shortest time between bunches of packets | time | none | tc | |
+//! | `slot.max` | longest time between bunches | time | the least | tc | |
+//! | `slot distribution` | distribution of the time between bunches | `uniform`, `normal`, `pareto`, `paretonormal`, or a table | none | tc | |
+//! | `slot distribution.delay` | mean time between bunches | time | 0s | tc | |
+//! | `slot distribution.jitter` | standard deviation of the time between bunches | time | 0s | tc | |
+//! | `packets` | packets per bunch; needs slot | packets | no bound | tc | |
+//! | `bytes` | bytes per bunch; needs slot | bytes | no bound | tc | |
+//! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
+//! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
 //!
 //! A limit of 1000 packets with a delay of 100 ms holds a flow below 121 Mbit/s: what comes beyond
 //! it is dropped, which looks like a slow path. Set `limit` to more than the packets of one delay.

@@ -12,9 +12,9 @@
 //! The three FIFOs.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `txqueuelen` | packets | 1000 | Linux: the device's txqueuelen, 1000 for Ethernet | 1 to 2^32 - 1, for each FIFO |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `txqueuelen` | packets that each FIFO holds | packets | 1000p | Linux: txqueuelen of Ethernet | 1 to 4294967295 |
 //!
 //! # Deviations
 //! The TOS byte is not looked at: a packet goes to the FIFO that [`Flow::class`] says, from 1 to 3,
@@ -67,12 +67,12 @@ impl Configure for PfifoFastConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.small("txqueuelen", 1, u64::from(u32::MAX))?;
+        let given = settings.small(TXQUEUELEN.name, 1, u64::from(u32::MAX))?;
         Ok(Self { txqueuelen: given.unwrap_or(1000) })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with("txqueuelen", Value::Packets(u64::from(self.txqueuelen)))
+        Settings::new().with(TXQUEUELEN.name, Value::Packets(u64::from(self.txqueuelen)))
     }
 }
 
@@ -184,12 +184,14 @@ const KIND: Kind = Kind {
     reference: "tc-pfifo_fast(8)",
     variants: &[],
     children: Children::None,
-    parameters: &[Parameter {
-        name: "txqueuelen",
-        unit: Unit::Packets,
-        default: "1000p",
-        source: "Linux: txqueuelen of Ethernet",
-        range: "1 to 4294967295",
-        doc: "packets that each FIFO holds",
-    }],
+    parameters: &[TXQUEUELEN],
+};
+
+const TXQUEUELEN: Parameter = Parameter {
+    name: "txqueuelen",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "Linux: txqueuelen of Ethernet",
+    range: "1 to 4294967295",
+    doc: "packets that each FIFO holds",
 };

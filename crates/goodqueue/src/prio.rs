@@ -12,10 +12,10 @@
 //! One discipline per band.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `bands` | number | 3, or as many as are given | Linux sch_prio | 2 to 16 |
-//! | `priomap` | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_prio | each below `bands` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `bands` | number of bands; band n is written [n: qdisc] | number | 3 | Linux sch_prio | 2 to 16 |
+//! | `priomap` | the band of each priority from 0 to 15, the first band being 0 | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_prio | each below `bands` |
 //!
 //! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it
 //! is a `pfifo` of 1000 packets.
@@ -92,7 +92,7 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let children = settings.children();
-        let given = settings.number("bands", MIN_BANDS, MAX_BANDS)?;
+        let given = settings.number(BANDS.name, MIN_BANDS, MAX_BANDS)?;
         let highest = children.iter().map(|child| u64::from(child.class)).max().unwrap_or(0);
         let count = given.unwrap_or(highest.clamp(DEFAULT_BANDS, MAX_BANDS));
         let mut bands = Vec::new();
@@ -113,22 +113,22 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
                 *band = config;
             }
         }
-        let map = match settings.get("priomap") {
+        let map = match settings.get(PRIOMAP.name) {
             Some(Value::Priomap(map)) => map,
             // Linux refuses two bands without a map for them.
             _ => DEFAULT_PRIOMAP.map(|band| band.min(u8::try_from(count - 1).unwrap_or(u8::MAX))),
         };
         if let Some(band) = map.iter().find(|band| u64::from(**band) >= count) {
             let allowed = alloc::format!("0 to {}: there are {count} bands", count - 1);
-            return Err(ConfigError::new("priomap", alloc::format!("{band}"), allowed));
+            return Err(ConfigError::new(PRIOMAP.name, alloc::format!("{band}"), allowed));
         }
         Ok(Self { bands, map })
     }
 
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
-            .with("bands", Value::Integer(self.bands.len() as u64))
-            .with("priomap", Value::Priomap(self.map));
+            .with(BANDS.name, Value::Integer(self.bands.len() as u64))
+            .with(PRIOMAP.name, Value::Priomap(self.map));
         (1..)
             .zip(&self.bands)
             .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
@@ -137,7 +137,7 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
 
 setters! {
     [C: InnerConfig] PrioConfig<C>,
-    /// Sets `bands`: number of bands; band n is written `[n: qdisc]`. Default: 3. Range: 2 to 16.
+    /// Sets `bands`: number of bands; band n is written [n: qdisc]. Default: 3. Range: 2 to 16.
     with_bands(integer);
     /// Sets `priomap`: the band of each priority from 0 to 15, the first band being 0. Default: 1 2
     /// 2 2 1 2 0 0 1 1 1 1 1 1 1 1. Range: each below `bands`.
@@ -282,28 +282,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Prio<P, Q> {}
 
 const KIND: Kind = Kind {
     name: "prio",
-    summary: "Strict priority between bands, each with a discipline of its own",
+    summary: "Strict priority between bands, each with its own discipline",
     reference: "tc-prio(8)",
     variants: &[],
     children: Children::Bands,
-    parameters: &[
-        Parameter {
-            name: "bands",
-            unit: Unit::Integer,
-            default: "3",
-            source: "Linux sch_prio",
-            range: "2 to 16",
-            doc: "number of bands; band n is written [n: qdisc]",
-        },
-        Parameter {
-            name: "priomap",
-            unit: Unit::Priomap,
-            default: "1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
-            source: "Linux sch_prio",
-            range: "each below `bands`",
-            doc: "the band of each priority from 0 to 15, the first band being 0",
-        },
-    ],
+    parameters: &[BANDS, PRIOMAP],
 };
 
 const MIN_BANDS: u64 = 2;
@@ -311,3 +294,21 @@ const MAX_BANDS: u64 = 16;
 const DEFAULT_BANDS: u64 = 3;
 /// Linux; `pfifo_fast` has the same.
 pub(crate) const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+const BANDS: Parameter = Parameter {
+    name: "bands",
+    unit: Unit::Integer,
+    default: "3",
+    source: "Linux sch_prio",
+    range: "2 to 16",
+    doc: "number of bands; band n is written [n: qdisc]",
+};
+
+const PRIOMAP: Parameter = Parameter {
+    name: "priomap",
+    unit: Unit::Priomap,
+    default: "1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+    source: "Linux sch_prio",
+    range: "each below `bands`",
+    doc: "the band of each priority from 0 to 15, the first band being 0",
+};

@@ -18,11 +18,11 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `flows` | number | 1024 if there are no classes | ours; as fq_codel | 1 to 65536; not with classes |
-//! | class `weight` | number | 1 | Linux sch_qfq | 1 to 1024; all together 65536 |
-//! | class `maxpkt` | bytes | MTU | Linux sch_qfq | 512 to 65536; grows with the packets that come |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `flows` | number of classes to create if none is given; flows are hashed into them | number | 1024 | ours; Linux has no classes until they are made | 1 to 65536 |
+//! | class `weight` | share of the link | number | 1 | Linux sch_qfq | 1 to 1024; all together 65536 |
+//! | class `maxpkt` | length of the longest expected packet | bytes | MTU | Linux sch_qfq | 512 to 65536 |
 //!
 //! # Deviations
 //! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow,

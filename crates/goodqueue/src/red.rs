@@ -20,24 +20,25 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | bytes | max(4 × max, 127 MTU) | tc demands it; here room for the average to act | 1 to 2^32 - 1 |
-//! | `min` | bytes | max / 3; without `limit` and `max` 10 ms of the link rate, at least one MTU | tc; Høiland-Jørgensen et al. 2015, table 1 (target delay 20 ms) | 1 to max - 1 |
-//! | `max` | bytes | 3 × min, or limit / 4; 2 MTU where min is one MTU by default | tc; the same table | up to 2^32 - 1 |
-//! | `avpkt` | bytes | 1000, at most 2/3 MTU | tc-red(8) recommends 1000 | 1 to 2^32 - 1 |
-//! | `burst` | packets | (2 min + max) / (3 avpkt) | tc | at least min / avpkt |
-//! | `probability` | fraction | 0.02; `floyd1993 adaptive`: 0.1 | tc; Floyd 2001 | above 0, to 1 |
-//! | `bandwidth` | rate | the link rate | tc: 10 Mbit/s | 8 bit/s and more |
-//! | `adaptive` | flag | off | tc | |
-//! | `ecn` | flag | off | tc | |
-//! | `harddrop` | flag | off | tc | |
-//! | `nodrop` | flag | off | tc | needs `ecn` |
-//! | `gentle` | flag | off; on with `adaptive` and in `ns2` | Floyd 2000; Floyd 2001; ns-2 | `floyd1993`, `ns2` |
-//! | `bytemode` | flag | off; `ns2`: on | Floyd and Jacobson 1993; ns-2 | `floyd1993`, `ns2` |
-//! | `weight` | fraction | 0.002; with `adaptive` 1 - e^(-1/C), C the link rate in packets per second; `ns2`: `autoweight` | 1993; 2001; ns-2 | `floyd1993`, `ns2`: above 0, to 1 |
-//! | `wait` | flag | `ns2`: on | ns-2 | `ns2` |
-//! | `autoweight` | word | `delay` | ns-2: q_weight -1, 0 or -2 | `ns2`: `delay`, `rate`, `fast` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | bytes that the queue holds | bytes | 4 x max, at least 127 MTU; ns2: 50 avpkt | room for the average to act; tc demands it; ns-2 | 1 to 4294967295 |
+//! | `min` | average queue length below which nothing is dropped | bytes | max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt | tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2 | 1 to max - 1 |
+//! | `max` | average queue length above which every packet is dropped | bytes | 3 x min, or limit / 4; 2 MTU where min is 1 MTU by default | tc; Høiland-Jørgensen et al. 2015 | min + 1 to 4294967295 |
+//! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000, at most 2/3 MTU; ns2: 500 | tc-red(8); ns-2 | 1 to 4294967295; linux: below min |
+//! | `burst` | length of a burst that passes, which sets how slowly the average moves | packets | (2 min + max) / (3 avpkt) | tc | at least min / avpkt |
+//! | `probability` | largest probability of an early drop | fraction, 0 to 1 | 0.02; floyd1993 adaptive and ns2: 0.1 | tc; Floyd 2001; ns-2 | above 0 (at least 2^-32), to 1 |
+//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit and more |
+//! | `adaptive` | adapt the probability to keep the average halfway between min and max | flag | off | tc | |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | off | tc | |
+//! | `harddrop` | above max, drop ECN-capable packets too | flag | off | tc | |
+//! | `nodrop` | enqueue packets that cannot be marked instead of dropping them | flag | off | tc | needs ecn |
+//! | `gentle` | let the probability rise to 1 between max and 2 x max, not jump | flag | off; on with adaptive and for ns2 | Floyd 2000, 2001; ns-2 | variants floyd1993 and ns2 |
+//! | `bytemode` | measure the queue in bytes, and drop in proportion to packet length | flag | off; ns2: on | Floyd and Jacobson 1993; ns-2 | variants floyd1993 and ns2 |
+//! | `weight` | weight of one sample in the average | fraction, 0 to 1 | 0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight | Floyd and Jacobson 1993; Floyd 2001; ns-2 | variants floyd1993 and ns2: above 0, to 1 |
+//! | `wait` | after each drop, let 1/p packets pass before the next | flag | ns2: on | ns-2 | variant ns2 |
+//! | `autoweight` | rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s | `delay`, `rate`, `fast` | delay | ns-2: q_weight -1, 0, -2 | variant ns2 |
+//! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `floyd1993`: Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001. `ns2`: ns-2.35, which derives its parameters from the rate and delay of the link | word | linux | | |
 //!
 //! `ns2` has other defaults, those of ns-2.35: `avpkt` 500, `limit` 50 avpkt, `probability` 0.1,
 //! `min` half of what the link carries in 5 ms and at least 5 avpkt, `max` 3 × min.

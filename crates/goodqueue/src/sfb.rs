@@ -21,17 +21,17 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `rehash` | milliseconds | 600000 | tc | 0 (never) to 2^32 - 1 |
-//! | `db` | milliseconds | 60000 | tc | 0 to 2^32 - 1 |
-//! | `limit` | packets | 1000 | Linux: the device's txqueuelen | 1 to 2^32 - 1 |
-//! | `max` | packets | (5 target + 1) / 4; 25 | tc | 1 to 2^32 - 1 |
-//! | `target` | packets | (4 max + 3) / 5 | tc | 1 to 2^32 - 1 |
-//! | `increment` | fraction | 0.0005 | tc | 0 to 1 |
-//! | `decrement` | fraction | 0.00005 | tc | 0 to 1 |
-//! | `penalty_rate` | packets per second | 10 | tc | 0 to 2^32 - 1 |
-//! | `penalty_burst` | packets | 20 | tc | 0 to 2^32 - 1 |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `rehash` | time between changes of the hash, in milliseconds | number | 600000 | tc | 0 to 4294967295 ms; 0: never |
+//! | `db` | time for which the next set of bins learns beside the set in use (double buffering), in milliseconds | number | 60000 | tc | 0 to 4294967295 ms |
+//! | `limit` | packets that the queue holds | packets | 1000p | Linux sch_sfb: txqueuelen of Ethernet | 1 to 4294967295 |
+//! | `max` | packets that one flow may have queued | packets | (5 target + 1) / 4; 25p | tc | 1 to 4294967295 |
+//! | `target` | bin length above which the bin's drop probability rises | packets | (4 max + 3) / 5 | tc | 1 to 4294967295 |
+//! | `increment` | increase of a bin's probability when a packet arrives at a long bin | fraction, 0 to 1 | 0.0005 | tc | 0 to 1 |
+//! | `decrement` | decrease of a bin's probability when a packet arrives at an empty bin | fraction, 0 to 1 | 0.00005 | tc | 0 to 1 |
+//! | `penalty_rate` | packets per second that all unresponsive flows together may send | number | 10 | tc | 0 to 4294967295 |
+//! | `penalty_burst` | burst that unresponsive flows may send, in packets | packets | 20p | tc | 0 to 4294967295 |
 //!
 //! # Deviations
 //! As in Linux, the penalty box refills by the time since it last refused: a flow that sends more
@@ -166,35 +166,35 @@ impl Configure for SfbConfig {
             Some(given) if (0.0..=1.0).contains(&given) => Ok(sixteen_bits(given)),
             Some(given) => Err(ConfigError::new(name, format!("{given}"), "0 to 1")),
         };
-        let (max, target) = (number("max", 1)?, number("target", 1)?);
+        let (max, target) = (number(MAX.name, 1)?, number(TARGET.name, 1)?);
         let five_fourths = |n: u32| u32::try_from((u64::from(n) * 5 + 1) / 4).unwrap_or(u32::MAX);
         let max = max.or(target.map(five_fourths)).unwrap_or(25);
         let four_fifths = u32::try_from((u64::from(max) * 4 + 3) / 5).unwrap_or(u32::MAX);
         Ok(Self {
-            rehash: number("rehash", 0)?.unwrap_or(600_000),
-            warmup: number("db", 0)?.unwrap_or(60_000),
-            limit: number("limit", 1)?.unwrap_or(1000),
+            rehash: number(REHASH.name, 0)?.unwrap_or(600_000),
+            warmup: number(DB.name, 0)?.unwrap_or(60_000),
+            limit: number(LIMIT.name, 1)?.unwrap_or(1000),
             max,
             target: target.unwrap_or(four_fifths),
-            increment: fraction("increment", 33)?,
-            decrement: fraction("decrement", 3)?,
-            penalty_rate: number("penalty_rate", 0)?.unwrap_or(10),
-            penalty_burst: number("penalty_burst", 0)?.unwrap_or(20),
+            increment: fraction(INCREMENT.name, 33)?,
+            decrement: fraction(DECREMENT.name, 3)?,
+            penalty_rate: number(PENALTY_RATE.name, 0)?.unwrap_or(10),
+            penalty_burst: number(PENALTY_BURST.name, 0)?.unwrap_or(20),
         })
     }
 
     fn to_settings(&self) -> Settings {
         let fraction = |units: u16| Value::Probability(f64::from(units) / 65_535.0);
         Settings::new()
-            .with("rehash", Value::Integer(u64::from(self.rehash)))
-            .with("db", Value::Integer(u64::from(self.warmup)))
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("max", Value::Packets(u64::from(self.max)))
-            .with("target", Value::Packets(u64::from(self.target)))
-            .with("increment", fraction(self.increment))
-            .with("decrement", fraction(self.decrement))
-            .with("penalty_rate", Value::Integer(u64::from(self.penalty_rate)))
-            .with("penalty_burst", Value::Packets(u64::from(self.penalty_burst)))
+            .with(REHASH.name, Value::Integer(u64::from(self.rehash)))
+            .with(DB.name, Value::Integer(u64::from(self.warmup)))
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(MAX.name, Value::Packets(u64::from(self.max)))
+            .with(TARGET.name, Value::Packets(u64::from(self.target)))
+            .with(INCREMENT.name, fraction(self.increment))
+            .with(DECREMENT.name, fraction(self.decrement))
+            .with(PENALTY_RATE.name, Value::Integer(u64::from(self.penalty_rate)))
+            .with(PENALTY_BURST.name, Value::Packets(u64::from(self.penalty_burst)))
     }
 }
 
@@ -203,28 +203,28 @@ setters! {
     /// Sets `rehash`: time between changes of the hash, in milliseconds. Default: 600000. Range: 0
     /// to 4294967295 ms; 0: never.
     with_rehash(integer);
-    /// Sets `db`: time for which the next bins learn beside those in use (double buffering), in
-    /// milliseconds. Default: 60000. Range: 0 to 4294967295 ms.
+    /// Sets `db`: time for which the next set of bins learns beside the set in use (double
+    /// buffering), in milliseconds. Default: 60000. Range: 0 to 4294967295 ms.
     with_db(integer);
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `max`: packets of one flow that the queue holds. Default: (5 target + 1) / 4; 25p.
-    /// Range: 1 to 4294967295.
+    /// Sets `max`: packets that one flow may have queued. Default: (5 target + 1) / 4; 25p. Range:
+    /// 1 to 4294967295.
     with_max(packets);
-    /// Sets `target`: packets in a bin from which on its probability rises. Default: (4 max + 3)
+    /// Sets `target`: bin length above which the bin's drop probability rises. Default: (4 max + 3)
     /// / 5. Range: 1 to 4294967295.
     with_target(packets);
-    /// Sets `increment`: what an arrival to a long bin adds to its probability. Default: 0.0005.
-    /// Range: 0 to 1.
+    /// Sets `increment`: increase of a bin's probability when a packet arrives at a long bin.
+    /// Default: 0.0005. Range: 0 to 1.
     with_increment(probability);
-    /// Sets `decrement`: what an arrival to an empty bin takes from its probability. Default:
-    /// 0.00005. Range: 0 to 1.
+    /// Sets `decrement`: decrease of a bin's probability when a packet arrives at an empty bin.
+    /// Default: 0.00005. Range: 0 to 1.
     with_decrement(probability);
-    /// Sets `penalty_rate`: packets per second of all flows that do not respond. Default: 10.
-    /// Range: 0 to 4294967295.
+    /// Sets `penalty_rate`: packets per second that all unresponsive flows together may send.
+    /// Default: 10. Range: 0 to 4294967295.
     with_penalty_rate(integer);
-    /// Sets `penalty_burst`: packets of such flows that may pass at once. Default: 20p. Range: 0 to
-    /// 4294967295.
+    /// Sets `penalty_burst`: burst that unresponsive flows may send, in packets. Default: 20p.
+    /// Range: 0 to 4294967295.
     with_penalty_burst(packets);
 }
 
@@ -516,76 +516,20 @@ impl<P: Packet + Flow> Inner<P> for Sfb<P, crate::random::Source> {}
 
 const KIND: Kind = Kind {
     name: "sfb",
-    summary: "Keeps a BLUE in each of 8 x 16 bins and drops by the mildest of a flow's eight",
+    summary: "Keeps a BLUE drop probability in each of 8 x 16 bins; a flow gets the smallest of its eight",
     reference: "Feng, Kandlur, Saha and Shin 2001; tc-sfb(8)",
     variants: &[],
     children: Children::None,
     parameters: &[
-        Parameter {
-            name: "rehash",
-            unit: Unit::Integer,
-            default: "600000",
-            source: "tc",
-            range: "0 to 4294967295 ms; 0: never",
-            doc: "time between changes of the hash, in milliseconds",
-        },
-        Parameter {
-            name: "db",
-            unit: Unit::Integer,
-            default: "60000",
-            source: "tc",
-            range: "0 to 4294967295 ms",
-            doc: "time for which the next bins learn beside those in use (double buffering), in milliseconds",
-        },
+        REHASH,
+        DB,
         Parameter { source: "Linux sch_sfb: txqueuelen of Ethernet", ..LIMIT },
-        Parameter {
-            name: "max",
-            unit: Unit::Packets,
-            default: "(5 target + 1) / 4; 25p",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "packets of one flow that the queue holds",
-        },
-        Parameter {
-            name: "target",
-            unit: Unit::Packets,
-            default: "(4 max + 3) / 5",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "packets in a bin from which on its probability rises",
-        },
-        Parameter {
-            name: "increment",
-            unit: Unit::Probability,
-            default: "0.0005",
-            source: "tc",
-            range: "0 to 1",
-            doc: "what an arrival to a long bin adds to its probability",
-        },
-        Parameter {
-            name: "decrement",
-            unit: Unit::Probability,
-            default: "0.00005",
-            source: "tc",
-            range: "0 to 1",
-            doc: "what an arrival to an empty bin takes from its probability",
-        },
-        Parameter {
-            name: "penalty_rate",
-            unit: Unit::Integer,
-            default: "10",
-            source: "tc",
-            range: "0 to 4294967295",
-            doc: "packets per second of all flows that do not respond",
-        },
-        Parameter {
-            name: "penalty_burst",
-            unit: Unit::Packets,
-            default: "20p",
-            source: "tc",
-            range: "0 to 4294967295",
-            doc: "packets of such flows that may pass at once",
-        },
+        MAX,
+        TARGET,
+        INCREMENT,
+        DECREMENT,
+        PENALTY_RATE,
+        PENALTY_BURST,
     ],
 };
 
@@ -593,6 +537,78 @@ const KIND: Kind = Kind {
 const LEVELS: usize = 8;
 /// Linux: `SFB_NUMBUCKETS`.
 const BINS: usize = 16;
+
+const REHASH: Parameter = Parameter {
+    name: "rehash",
+    unit: Unit::Integer,
+    default: "600000",
+    source: "tc",
+    range: "0 to 4294967295 ms; 0: never",
+    doc: "time between changes of the hash, in milliseconds",
+};
+
+const DB: Parameter = Parameter {
+    name: "db",
+    unit: Unit::Integer,
+    default: "60000",
+    source: "tc",
+    range: "0 to 4294967295 ms",
+    doc: "time for which the next set of bins learns beside the set in use (double buffering), in milliseconds",
+};
+
+const MAX: Parameter = Parameter {
+    name: "max",
+    unit: Unit::Packets,
+    default: "(5 target + 1) / 4; 25p",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "packets that one flow may have queued",
+};
+
+const TARGET: Parameter = Parameter {
+    name: "target",
+    unit: Unit::Packets,
+    default: "(4 max + 3) / 5",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "bin length above which the bin's drop probability rises",
+};
+
+const INCREMENT: Parameter = Parameter {
+    name: "increment",
+    unit: Unit::Probability,
+    default: "0.0005",
+    source: "tc",
+    range: "0 to 1",
+    doc: "increase of a bin's probability when a packet arrives at a long bin",
+};
+
+const DECREMENT: Parameter = Parameter {
+    name: "decrement",
+    unit: Unit::Probability,
+    default: "0.00005",
+    source: "tc",
+    range: "0 to 1",
+    doc: "decrease of a bin's probability when a packet arrives at an empty bin",
+};
+
+const PENALTY_RATE: Parameter = Parameter {
+    name: "penalty_rate",
+    unit: Unit::Integer,
+    default: "10",
+    source: "tc",
+    range: "0 to 4294967295",
+    doc: "packets per second that all unresponsive flows together may send",
+};
+
+const PENALTY_BURST: Parameter = Parameter {
+    name: "penalty_burst",
+    unit: Unit::Packets,
+    default: "20p",
+    source: "tc",
+    range: "0 to 4294967295",
+    doc: "burst that unresponsive flows may send, in packets",
+};
 
 #[cfg(test)]
 mod tests {

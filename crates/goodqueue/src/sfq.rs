@@ -18,22 +18,24 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 127 | Linux sch_sfq | 1 to 2^32 - 1; at most depth × flows counts |
-//! | `depth` | packets | 127 | Linux sch_sfq | 1 to 127 |
-//! | `flows` | number | 128 | Linux sch_sfq | 1 to 65408; at most `divisor` and `limit` count |
-//! | `divisor` | number | 1024 | Linux sch_sfq | a power of 2 up to 65536 |
-//! | `quantum` | bytes | MTU | Linux sch_sfq | 1 to 2^31 - 1 |
-//! | `perturb` | seconds | 0 (off) | Linux sch_sfq; tc-sfq(8) advises 10 | 0 to 10^6 s |
-//! | `headdrop` | flag | off | Linux sch_sfq | |
-//! | `redflowlimit` | bytes | none: no RED | tc-sfq(8) | 1 to 2^32 - 1 |
-//! | `min`, `max` | bytes | `max` / 3, `redflowlimit` / 4 | tc-sfq(8) | 0 < min < max; with `redflowlimit`, as all that follow |
-//! | `avpkt` | bytes | 1000 | tc-sfq(8) | 1 to 2^32 - 1 |
-//! | `burst` | packets | (2 min + max) / (3 avpkt) | tc-sfq(8) | more than min / avpkt |
-//! | `probability` | probability | 0.02 | tc-sfq(8) | 2^-32 to 1 |
-//! | `ecn`, `harddrop` | flag | off | tc-sfq(8) | |
-//! | `variant` | | `linux` | | `linux`, `mckenney1990`, `ns2` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that the queue holds | packets | 127p | Linux sch_sfq | 1 to 4294967295; limited to depth x flows |
+//! | `depth` | packets that one flow may have queued | packets | 127p | Linux sch_sfq | 1 to 127 |
+//! | `flows` | number of flows that can have packets queued at once | number | 128 | Linux sch_sfq | 1 to 65408; limited to divisor and to limit |
+//! | `divisor` | number of hash buckets | number | 1024 | Linux sch_sfq | a power of 2 from 1 to 65536 |
+//! | `quantum` | bytes that a flow sends per turn | bytes | MTU | Linux sch_sfq | 1 to 2147483647 |
+//! | `perturb` | time between changes of the hash function; 0: never | time; without a unit: seconds | 0 | Linux sch_sfq | 0 to 1000000s |
+//! | `headdrop` | drop the oldest packet of a flow, not the youngest | flag | off | Linux sch_sfq | |
+//! | `redflowlimit` | bytes that a flow may have queued; switches on RED for each flow | bytes | none | tc-sfq(8) | 1 to 4294967295 |
+//! | `min` | average backlog of a flow above which packets are signalled | bytes | max / 3 | tc-sfq(8) | needs redflowlimit |
+//! | `max` | average backlog above which every packet is signalled | bytes | redflowlimit / 4 | tc-sfq(8) | needs redflowlimit |
+//! | `avpkt` | typical packet length, from which the averaging filter is computed | bytes | 1000 | tc-sfq(8) | needs redflowlimit |
+//! | `burst` | length of a burst that passes without a signal | packets | (2 min + max) / (3 avpkt) | tc-sfq(8) | needs redflowlimit |
+//! | `probability` | probability of a signal at `max` | fraction, 0 to 1 | 0.02 | tc-sfq(8) | needs redflowlimit |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | off | tc-sfq(8) | needs redflowlimit |
+//! | `harddrop` | above max, drop ECN-capable packets too | flag | off | tc-sfq(8) | needs redflowlimit |
+//! | `variant` | `linux`: Linux 6.1; byte quanta, depth and headdrop. `mckenney1990`: the paper; one packet per turn, whatever its length. `ns2`: ns-2.35; one packet per turn, and arrivals of flows with many packets are dropped when little room is left | word | linux | | |
 //!
 //! # Deviations
 //! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of

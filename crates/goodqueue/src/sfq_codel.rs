@@ -16,15 +16,16 @@
 //! ```
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | ours; ns-2's scripts set it | 1 to 2^24 |
-//! | `flows` | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
-//! | `quantum` | bytes | 0 (a packet a turn) | ns-2 sfqcodel | 0 to 2^30; `cablelabs` only |
-//! | `target`, `interval` | time | 5 ms, 100 ms | ns-2 sfqcodel | as for `codel` |
-//! | `recall` | word | `b` | ns-2 sfqcodel.cc | `a`, `b`, `c`: as for `codel` |
-//! | `ns2_init_quirk` | flag | off | ours; on in ns-2 | |
-//! | `variant` | | `ns2` | | `ns2`, `cablelabs` |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that all bins together hold | packets | 1000p | ours; ns-2's scripts set it | 1 to 16777216 |
+//! | `flows` | number of bins; does not change while packets are queued | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
+//! | `quantum` | bytes that a bin sends per turn; 0: one packet | bytes | 0 | ns-2 sfqcodel | 0 to 1073741824; variant cablelabs |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | b | ns-2 sfqcodel.cc | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
+//! | `ns2_init_quirk` | drop the first packet of a bin if it waited for longer than target | flag | off | on in ns-2 sfqcodel | |
+//! | `variant` | `ns2`: Nichols' ns-2 code of 2012; one packet per turn, and a full queue drops arrivals. `cablelabs`: Nichols' ns-2 code of 2013 for CableLabs; byte quanta, and a full queue drops the newest packet of the longest bin | word | ns2 | | |
 //!
 //! # Deviations
 //! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by
@@ -125,42 +126,28 @@ impl Configure for SfqCodelConfig {
         variants: &[
             Variant {
                 name: "ns2",
-                doc: "Nichols' ns-2 code of 2012: packet by packet, arrivals dropped when full",
+                doc: "Nichols' ns-2 code of 2012; one packet per turn, and a full queue drops arrivals",
             },
             Variant {
                 name: "cablelabs",
-                doc: "that of 2013 for CableLabs: quantum, the longest bin loses its youngest packet",
+                doc: "Nichols' ns-2 code of 2013 for CableLabs; byte quanta, and a full queue drops the newest packet of the longest bin",
             },
         ],
         parameters: &[
             LIMIT,
             FLOWS,
-            Parameter {
-                name: "quantum",
-                unit: Unit::Bytes,
-                default: "0",
-                source: "ns-2 sfqcodel",
-                range: "0 to 1073741824; with variant cablelabs only",
-                doc: "bytes that a bin sends before the next one's turn; 0: one packet",
-            },
+            QUANTUM,
             TARGET,
             INTERVAL,
             Parameter { default: "b", source: "ns-2 sfqcodel.cc", ..RECALL },
-            Parameter {
-                name: "ns2_init_quirk",
-                unit: Unit::Flag { off: None },
-                default: "off",
-                source: "on in ns-2 sfqcodel",
-                range: "",
-                doc: "drop the first packet of a bin if it waited for target",
-            },
+            NS2_INIT_QUIRK,
         ],
     };
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let cablelabs = settings.choice("variant") == Some("cablelabs");
         let (limit, flows, quantum) = shape(settings, cablelabs)?;
-        let quirk = settings.flag("ns2_init_quirk").unwrap_or(false);
+        let quirk = settings.flag(NS2_INIT_QUIRK.name).unwrap_or(false);
         let variant = if cablelabs { CodelVariant::Ns2CableLabs } else { CodelVariant::Ns2 };
         let mut params = CodelParams::from_settings(settings, link, false, variant)?;
         params.startup = quirk.then_some(Startup::Ns2);
@@ -170,13 +157,13 @@ impl Configure for SfqCodelConfig {
 
     fn to_settings(&self) -> Settings {
         Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("flows", Value::Integer(u64::from(self.flows)))
-            .with("quantum", Value::Bytes(u64::from(self.quantum)))
-            .with("target", Value::Time(self.params.target))
-            .with("interval", Value::Time(self.params.interval))
-            .with("recall", Value::Choice(self.params.recall().name()))
-            .with("ns2_init_quirk", Value::Flag(self.quirk))
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
+            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)))
+            .with(TARGET.name, Value::Time(self.params.target))
+            .with(INTERVAL.name, Value::Time(self.params.interval))
+            .with(RECALL.name, Value::Choice(self.params.recall().name()))
+            .with(NS2_INIT_QUIRK.name, Value::Flag(self.quirk))
             .with("variant", Value::Choice(if self.cablelabs() { "cablelabs" } else { "ns2" }))
     }
 
@@ -189,22 +176,23 @@ setters! {
     [] SfqCodelConfig,
     /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1
-    /// to 65536.
+    /// Sets `flows`: number of bins; does not change while packets are queued. Default: 1024.
+    /// Range: 1 to 65536.
     with_flows(integer);
-    /// Sets `quantum`: bytes that a bin sends before the next one's turn; 0: one packet.
-    /// Default: 0. Range: 0 to 1073741824; with variant cablelabs only.
+    /// Sets `quantum`: bytes that a bin sends per turn; 0: one packet. Default: 0. Range: 0 to
+    /// 1073741824; variant cablelabs.
     with_quantum(bytes);
-    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
-    /// interval, and at least the time of one packet on the link, is sensible.
+    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
+    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
     with_interval(time);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: b. One of
-    /// `a`, `b`, `c`.
+    /// Sets `recall`: drop count with which the next dropping phase starts. Default: b. One of `a`,
+    /// `b`, `c`.
     with_recall(choice);
-    /// Sets `ns2_init_quirk`: drop the first packet of a bin if it waited for target. Default: off.
+    /// Sets `ns2_init_quirk`: drop the first packet of a bin if it waited for longer than target.
+    /// Default: off.
     with_ns2_init_quirk(flag);
 }
 
@@ -301,6 +289,24 @@ impl<P: Packet + Flow> Observe for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Inner<P> for SfqCodel<P> {}
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "0",
+    source: "ns-2 sfqcodel",
+    range: "0 to 1073741824; variant cablelabs",
+    doc: "bytes that a bin sends per turn; 0: one packet",
+};
+
+const NS2_INIT_QUIRK: Parameter = Parameter {
+    name: "ns2_init_quirk",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "on in ns-2 sfqcodel",
+    range: "",
+    doc: "drop the first packet of a bin if it waited for longer than target",
+};
 
 #[cfg(test)]
 mod tests {

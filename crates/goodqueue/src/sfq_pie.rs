@@ -11,12 +11,19 @@
 //! As `sfq_codel`, and per bin what `fq_pie` has per flow.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `limit` | packets | 1000 | ours | 1 to 2^24 |
-//! | `flows` | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
-//! | `target`, `tupdate`, `alpha`, `beta`, `ecn`, `ecn_prob`, `bytemode`, `dq_rate_estimator` | | as for `fq_pie` | RFC 8033; Linux | as for `fq_pie` |
-//! | `variant` | | `linux` | | `linux`, `rfc8033`: whose PIE |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that all bins together hold | packets | 1000p | ours; ns-2's scripts set it | 1 to 16777216 |
+//! | `flows` | number of bins; does not change while packets are queued | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
+//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294s |
+//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294s |
+//! | `alpha` | gain on the distance from the target, in 1/16 per second | number | 2 | RFC 8033 §4.2 (0.125 per s); Linux | 0 to 32 |
+//! | `beta` | gain on the change of the delay, in 1/16 per second | number | 20 | RFC 8033 §4.2 (1.25 per s); Linux | 0 to 32 |
+//! | `ecn_prob` | drop probability in per cent above which ECN-capable packets are dropped as well | number | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
+//! | `ecn` | mark ECN-capable packets instead of dropping them, up to the probability ecn_prob | flag | noecn | Linux sch_fq_pie | |
+//! | `bytemode` | scale the drop probability by packet length over MTU | flag | nobytemode | Linux sch_fq_pie | |
+//! | `dq_rate_estimator` | derive the delay from the measured departure rate, not from timestamps | flag | no_dq_rate_estimator | Linux sch_fq_pie | |
+//! | `variant` | `linux`: the PIE of Linux 6.1, bit for bit. `rfc8033`: the PIE of RFC 8033 in exact arithmetic | word | linux | | |
 //!
 //! # Deviations
 //! Those of `pie` for each bin. When full, the arriving packet is dropped.
@@ -88,7 +95,7 @@ impl Configure for SfqPieConfig {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let (limit, flows, _) = shape(settings, false)?;
-        let percent = settings.number("ecn_prob", 0, 100)?;
+        let percent = settings.number(ECN_PROB.name, 0, 100)?;
         Ok(Self {
             limit,
             flows,
@@ -99,9 +106,9 @@ impl Configure for SfqPieConfig {
 
     fn to_settings(&self) -> Settings {
         let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("flows", Value::Integer(u64::from(self.flows)))
-            .with("ecn_prob", Value::Integer(u64::from(self.ecn_percent)));
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
+            .with(ECN_PROB.name, Value::Integer(u64::from(self.ecn_percent)));
         if let Some(variant) = self.pie.to_settings().get("variant") {
             settings.set("variant", variant);
         }
@@ -117,31 +124,30 @@ setters! {
     [] SfqPieConfig,
     /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `flows`: number of bins; fixed while packets are queued. Default: 1024. Range: 1
-    /// to 65536.
+    /// Sets `flows`: number of bins; does not change while packets are queued. Default: 1024.
+    /// Range: 1 to 65536.
     with_flows(integer);
-    /// Sets `target`: queue delay aimed at in each flow. Default: 15ms. Range: 1ns to 4294s.
+    /// Sets `target`: target queue delay of each flow. Default: 15ms. Range: 1ns to 4294s.
     with_target(time);
     /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in sixteenths per second. Default: 2.
-    /// Range: 0 to 32.
+    /// Sets `alpha`: gain on the distance from the target, in 1/16 per second. Default: 2. Range: 0
+    /// to 32.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in sixteenths per second. Default: 20. Range:
-    /// 0 to 32.
+    /// Sets `beta`: gain on the change of the delay, in 1/16 per second. Default: 20. Range: 0 to
+    /// 32.
     with_beta(integer);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped
-    /// too. Default: 10. Range: 0 to 100.
+    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped as
+    /// well. Default: 10. Range: 0 to 100.
     with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to ecn_prob. Default:
-    /// noecn.
+    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to the probability
+    /// ecn_prob. Default: noecn.
     with_ecn(flag);
-    /// Sets `bytemode`: scale the drop probability with the packet's length over the MTU. Default:
-    /// nobytemode.
+    /// Sets `bytemode`: scale the drop probability by packet length over MTU. Default: nobytemode.
     with_bytemode(flag);
-    /// Sets `dq_rate_estimator`: delay from the measured departure rate instead of from timestamps.
-    /// Default: no_dq_rate_estimator.
+    /// Sets `dq_rate_estimator`: derive the delay from the measured departure rate, not from
+    /// timestamps. Default: no_dq_rate_estimator.
     with_dq_rate_estimator(flag);
 }
 

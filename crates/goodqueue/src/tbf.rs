@@ -13,16 +13,17 @@
 //! rate, up to `mtu`.
 //!
 //! # Parameters
-//! | name | unit | default | source of the default | range |
-//! |---|---|---|---|---|
-//! | `rate` | rate | that of the link | ours; tc wants one | 8 bit/s or more |
-//! | `burst` | bytes | the larger of MTU and 1 ms at `rate` | ours; tc-tbf(8): at least rate / HZ | 1 to 2^32 - 1 |
-//! | `limit` | bytes | from `latency` | tc wants one of the two | 1 to 2^32 - 1 |
-//! | `latency` | time | 50 ms | ours; tc-tbf(8)'s example | gives `limit` = rate × latency + burst |
-//! | `peakrate` | rate | none | tc | more than `rate`; needs `mtu` |
-//! | `mtu` | bytes | | tc: bucket at `peakrate` | 1 to 2^32 - 1 |
-//! | `overhead`, `mpu` | bytes | 0 | tc | 0 to 65535 |
-//! | `linklayer` | word | `ethernet` | tc | `ethernet`; `atm`, `adsl`: cells of 53 bytes for 48 |
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `rate` | long-term rate | rate | the link rate | ours; tc wants one | 8bit or more |
+//! | `burst` | bytes that may leave at once; longer packets are dropped | bytes | the larger of the MTU and 1 ms at rate | ours, after tc-tbf(8); tc wants one | 1 to 4294967295 |
+//! | `limit` | bytes that the inner bfifo holds | bytes | rate x latency + burst | tc | 1 to 4294967295 |
+//! | `latency` | longest time in the inner bfifo, which sets its limit | time | 50ms | ours; tc wants this or limit | |
+//! | `peakrate` | rate limit within a burst; needs mtu | rate | none | tc | more than `rate` |
+//! | `mtu` | bytes that may leave at once at the peak rate | bytes | none | tc | 1 to 4294967295 |
+//! | `overhead` | bytes that the link adds to each packet | bytes | 0 | tc | 0 to 65535 |
+//! | `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
+//! | `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
 //!
 //! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit
 //! burst 5000 [codel]`; `limit` means nothing then.
@@ -157,23 +158,24 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let bytes =
             |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
-        let rate = settings.rate("rate").unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
+        let rate =
+            settings.rate(RATE.name).unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
         let cost = ByteCost::new(rate)
-            .ok_or_else(|| ConfigError::new("rate", alloc::format!("{rate}"), RATE_RANGE))?;
+            .ok_or_else(|| ConfigError::new(RATE.name, alloc::format!("{rate}"), RATE_RANGE))?;
         let framing = Framing::from_settings(settings)?;
         let cost = cost.framed(framing);
-        let burst = bytes("burst")?.unwrap_or_else(|| {
+        let burst = bytes(BURST.name)?.unwrap_or_else(|| {
             let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
             of_a_millisecond.max(link.mtu).max(1)
         });
-        let mtu = bytes("mtu")?;
-        let peak = match (settings.rate("peakrate"), mtu) {
+        let mtu = bytes(MTU.name)?;
+        let peak = match (settings.rate(PEAKRATE.name), mtu) {
             (None, _) => None,
             (Some(peak), _) if peak <= rate => {
-                return Err(ConfigError::new("peakrate", alloc::format!("{peak}"), PEAK_RANGE));
+                return Err(ConfigError::new(PEAKRATE.name, alloc::format!("{peak}"), PEAK_RANGE));
             }
             (Some(_), None) => {
-                return Err(ConfigError::new("mtu", "", "a size, since `peakrate` is given"));
+                return Err(ConfigError::new(MTU.name, "", "a size, since `peakrate` is given"));
             }
             (Some(peak), Some(most)) => Some((peak, most)),
         };
@@ -188,10 +190,10 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             longest: peak.map_or(burst, |(_, most)| burst.min(most)),
         };
         let inner = match settings.children() {
-            [] => Within::Limit(match bytes("limit")? {
+            [] => Within::Limit(match bytes(LIMIT.name)? {
                 Some(limit) => limit,
                 None => {
-                    let latency = settings.time("latency").unwrap_or(DEFAULT_LATENCY);
+                    let latency = settings.time(LATENCY.name).unwrap_or(DEFAULT_LATENCY);
                     let at =
                         |pace: Rate, more: u32| pace.bytes_in(latency).saturating_add(u64::from(more)).max(1);
                     let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(pace, most)| at(pace, most)));
@@ -209,15 +211,15 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new()
-            .with("rate", Value::Rate(self.rate))
-            .with("burst", Value::Bytes(u64::from(self.burst)));
+            .with(RATE.name, Value::Rate(self.rate))
+            .with(BURST.name, Value::Bytes(u64::from(self.burst)));
         if let Some((peak, mtu)) = self.peak {
-            settings.set("peakrate", Value::Rate(peak));
-            settings.set("mtu", Value::Bytes(u64::from(mtu)));
+            settings.set(PEAKRATE.name, Value::Rate(peak));
+            settings.set(MTU.name, Value::Bytes(u64::from(mtu)));
         }
         self.framing.add_to_settings(&mut settings);
         match &self.inner {
-            Within::Limit(limit) => settings.with("limit", Value::Bytes(u64::from(*limit))),
+            Within::Limit(limit) => settings.with(LIMIT.name, Value::Bytes(u64::from(*limit))),
             Within::Given(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
         }
     }
@@ -226,44 +228,43 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     fn handed_down(inner: &str, changed: &Settings) -> Option<(&'static str, Value)> {
         let limit = Self::from_settings(changed, &Link::default()).ok()?.limit()?;
         match inner {
-            "bfifo" => Some(("limit", Value::Bytes(u64::from(limit)))),
-            "pfifo" | "pfifo_head_drop" => Some(("limit", Value::Packets(u64::from(limit)))),
+            "bfifo" => Some((LIMIT.name, Value::Bytes(u64::from(limit)))),
+            "pfifo" | "pfifo_head_drop" => Some((LIMIT.name, Value::Packets(u64::from(limit)))),
             _ => None,
         }
     }
 
     /// The limit follows from a latency.
     fn stays_beside(parameter: &str, given: &Settings) -> bool {
-        parameter != "limit" || given.time("latency").is_none()
+        parameter != LIMIT.name || given.time(LATENCY.name).is_none()
     }
 }
 
 setters! {
     [C: InnerConfig] TbfConfig<C>,
-    /// Sets `rate`: what is let through in the long run. Default: the link's. Range: 8bit or more.
+    /// Sets `rate`: long-term rate. Default: the link rate. Range: 8bit or more.
     with_rate(rate);
-    /// Sets `burst`: bytes that may go at once; longer packets are dropped. Default: MTU or 1 ms at
-    /// rate. Range: 1 to 4294967295.
+    /// Sets `burst`: bytes that may leave at once; longer packets are dropped. Default: the larger
+    /// of the MTU and 1 ms at rate. Range: 1 to 4294967295.
     with_burst(bytes);
     /// Sets `limit`: bytes that the inner bfifo holds. Default: rate x latency + burst. Range: 1 to
     /// 4294967295.
     with_limit(bytes);
-    /// Sets `latency`: longest time in the inner bfifo, from which its limit follows. Default:
-    /// 50ms.
+    /// Sets `latency`: longest time in the inner bfifo, which sets its limit. Default: 50ms.
     with_latency(time);
-    /// Sets `peakrate`: rate within a burst. Default: none. Range: more than `rate`.
+    /// Sets `peakrate`: rate limit within a burst; needs mtu. Default: none. Range: more than
+    /// `rate`.
     with_peakrate(rate);
-    /// Sets `mtu`: bytes that may go at once at the peak rate. Default: none. Range: 1
-    /// to 4294967295.
+    /// Sets `mtu`: bytes that may leave at once at the peak rate. Default: none. Range: 1 to
+    /// 4294967295.
     with_mtu(bytes);
-    /// Sets `overhead`: bytes that each packet takes on the link beside its own. Default: 0. Range:
-    /// 0 to 65535.
+    /// Sets `overhead`: bytes that the link adds to each packet. Default: 0. Range: 0 to 65535.
     with_overhead(bytes);
-    /// Sets `mpu`: least that a packet takes on the link, overhead included. Default: 0. Range: 0
+    /// Sets `mpu`: smallest length of a packet on the link, overhead included. Default: 0. Range: 0
     /// to 65535.
     with_mpu(bytes);
-    /// Sets `linklayer`: `atm` or `adsl`: the link sends cells of 53 bytes for 48. Default:
-    /// ethernet. One of `ethernet`, `atm`, `adsl`.
+    /// Sets `linklayer`: framing of the link; `atm` and `adsl` send cells of 53 bytes that carry
+    /// 48. Default: ethernet. One of `ethernet`, `atm`, `adsl`.
     with_linklayer(choice);
 }
 
@@ -410,59 +411,17 @@ impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Tbf<P, Q> {}
 
 const KIND: Kind = Kind {
     name: "tbf",
-    summary: "Token bucket: no more than a rate, save for a burst, in front of one inner discipline",
+    summary: "Token bucket: limits the rate, with a burst, in front of one inner discipline",
     reference: "tc-tbf(8)",
     variants: &[],
     children: Children::One,
     parameters: &[
-        Parameter {
-            name: "rate",
-            unit: Unit::Rate,
-            default: "the link's",
-            source: "ours; tc wants one",
-            range: RATE_RANGE,
-            doc: "what is let through in the long run",
-        },
-        Parameter {
-            name: "burst",
-            unit: Unit::Bytes,
-            default: "MTU or 1 ms at rate",
-            source: "ours, after tc-tbf(8); tc wants one",
-            range: BYTES_RANGE,
-            doc: "bytes that may go at once; longer packets are dropped",
-        },
-        Parameter {
-            name: "limit",
-            unit: Unit::Bytes,
-            default: "rate x latency + burst",
-            source: "tc",
-            range: BYTES_RANGE,
-            doc: "bytes that the inner bfifo holds",
-        },
-        Parameter {
-            name: "latency",
-            unit: Unit::Time,
-            default: "50ms",
-            source: "ours; tc wants this or limit",
-            range: "",
-            doc: "longest time in the inner bfifo, from which its limit follows",
-        },
-        Parameter {
-            name: "peakrate",
-            unit: Unit::Rate,
-            default: "none",
-            source: "tc",
-            range: PEAK_RANGE,
-            doc: "rate within a burst",
-        },
-        Parameter {
-            name: "mtu",
-            unit: Unit::Bytes,
-            default: "none",
-            source: "tc",
-            range: BYTES_RANGE,
-            doc: "bytes that may go at once at the peak rate",
-        },
+        RATE,
+        BURST,
+        LIMIT,
+        LATENCY,
+        PEAKRATE,
+        MTU,
         Framing::OVERHEAD,
         Framing::MPU,
         Framing::LINKLAYER,
@@ -475,3 +434,57 @@ const BYTES_RANGE: &str = "1 to 4294967295";
 /// When the link has no rate of its own to take.
 const FALLBACK: Rate = Rate::from_bps(10_000_000);
 const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
+
+const RATE: Parameter = Parameter {
+    name: "rate",
+    unit: Unit::Rate,
+    default: "the link rate",
+    source: "ours; tc wants one",
+    range: RATE_RANGE,
+    doc: "long-term rate",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    unit: Unit::Bytes,
+    default: "the larger of the MTU and 1 ms at rate",
+    source: "ours, after tc-tbf(8); tc wants one",
+    range: BYTES_RANGE,
+    doc: "bytes that may leave at once; longer packets are dropped",
+};
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Bytes,
+    default: "rate x latency + burst",
+    source: "tc",
+    range: BYTES_RANGE,
+    doc: "bytes that the inner bfifo holds",
+};
+
+const LATENCY: Parameter = Parameter {
+    name: "latency",
+    unit: Unit::Time,
+    default: "50ms",
+    source: "ours; tc wants this or limit",
+    range: "",
+    doc: "longest time in the inner bfifo, which sets its limit",
+};
+
+const PEAKRATE: Parameter = Parameter {
+    name: "peakrate",
+    unit: Unit::Rate,
+    default: "none",
+    source: "tc",
+    range: PEAK_RANGE,
+    doc: "rate limit within a burst; needs mtu",
+};
+
+const MTU: Parameter = Parameter {
+    name: "mtu",
+    unit: Unit::Bytes,
+    default: "none",
+    source: "tc",
+    range: BYTES_RANGE,
+    doc: "bytes that may leave at once at the peak rate",
+};

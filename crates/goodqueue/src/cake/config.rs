@@ -4,9 +4,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::keywords::KEYWORDS;
-use crate::cobalt::{CobaltVariant, VARIANTS};
-use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Parameter, Settings, Unit, Value};
-use crate::memory::{Buffers, TRUESIZE};
+use super::parameters::{
+    ACK_FILTER, ACK_FILTER_AGGRESSIVE, ATM, AUTORATE_INGRESS, BANDWIDTH, BESTEFFORT, DIFFSERV3, DIFFSERV4,
+    DIFFSERV8, DSTHOST, DUAL_DSTHOST, DUAL_SRCHOST, FLOWBLIND, FLOWS, FWMARK, HOSTS, INGRESS, KIND, MEMLIMIT,
+    MPU, NAT, OVERHEAD, PRECEDENCE, PTM, RAW, RTT, SPLIT_GSO, SRCHOST, TRIPLE_ISOLATE, UNLIMITED, WASH,
+};
+use crate::cobalt::CobaltVariant;
+use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
+use crate::memory::Buffers;
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
 
@@ -78,11 +83,11 @@ pub(super) enum Cells {
 
 impl Classes {
     pub(super) const ALL: [(&'static str, Self); 5] = [
-        ("diffserv3", Self::Diffserv3),
-        ("besteffort", Self::BestEffort),
-        ("diffserv4", Self::Diffserv4),
-        ("diffserv8", Self::Diffserv8),
-        ("precedence", Self::Precedence),
+        (DIFFSERV3.name, Self::Diffserv3),
+        (BESTEFFORT.name, Self::BestEffort),
+        (DIFFSERV4.name, Self::Diffserv4),
+        (DIFFSERV8.name, Self::Diffserv8),
+        (PRECEDENCE.name, Self::Precedence),
     ];
 
     /// Each tin's share of the bandwidth and its weight without a shaper.
@@ -165,14 +170,14 @@ impl Classes {
 
 impl Isolation {
     pub(super) const ALL: [(&'static str, Self); 8] = [
-        ("triple-isolate", Self::Triple),
-        ("flowblind", Self::FlowBlind),
-        ("srchost", Self::SourceHost),
-        ("dsthost", Self::DestinationHost),
-        ("hosts", Self::Hosts),
-        ("flows", Self::Flows),
-        ("dual-srchost", Self::DualSource),
-        ("dual-dsthost", Self::DualDestination),
+        (TRIPLE_ISOLATE.name, Self::Triple),
+        (FLOWBLIND.name, Self::FlowBlind),
+        (SRCHOST.name, Self::SourceHost),
+        (DSTHOST.name, Self::DestinationHost),
+        (HOSTS.name, Self::Hosts),
+        (FLOWS.name, Self::Flows),
+        (DUAL_SRCHOST.name, Self::DualSource),
+        (DUAL_DSTHOST.name, Self::DualDestination),
     ];
 
     pub(super) const fn shares_by_source(self) -> bool {
@@ -186,11 +191,11 @@ impl Isolation {
 
 impl AckFilter {
     pub(super) const ALL: [(&'static str, Self); 2] =
-        [("ack-filter", Self::Conservative), ("ack-filter-aggressive", Self::Aggressive)];
+        [(ACK_FILTER.name, Self::Conservative), (ACK_FILTER_AGGRESSIVE.name, Self::Aggressive)];
 }
 
 impl Cells {
-    pub(super) const ALL: [(&'static str, Self); 2] = [("atm", Self::Atm), ("ptm", Self::Ptm)];
+    pub(super) const ALL: [(&'static str, Self); 2] = [(ATM.name, Self::Atm), (PTM.name, Self::Ptm)];
 }
 
 /// The one of `choices` whose flag is on; `default` if none is.
@@ -244,12 +249,12 @@ impl Configure for CakeConfig {
         let small = |name| -> Result<Option<u32>, ConfigError> {
             Ok(settings.number(name, 0, 256)?.and_then(|n| u32::try_from(n).ok()))
         };
-        let bandwidth = settings.number("bandwidth", 8, u64::MAX)?;
-        if bandwidth.is_some() && settings.flag("unlimited") == Some(true) {
-            return Err(ConfigError::new("unlimited", "", "either `bandwidth` or `unlimited`"));
+        let bandwidth = settings.number(BANDWIDTH.name, 8, u64::MAX)?;
+        if bandwidth.is_some() && settings.flag(UNLIMITED.name) == Some(true) {
+            return Err(ConfigError::new(UNLIMITED.name, "", "either `bandwidth` or `unlimited`"));
         }
-        let overhead = settings.signed("overhead", -64, 256)?;
-        let rtt = settings.number("rtt", 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
+        let overhead = settings.signed(OVERHEAD.name, -64, 256)?;
+        let rtt = settings.number(RTT.name, 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
         let variant = CobaltVariant::from_settings(settings);
         Ok(Self {
             rate: bandwidth.map_or(0, |bits| bits / 8),
@@ -258,15 +263,15 @@ impl Configure for CakeConfig {
             isolation: one_of(settings, &Isolation::ALL, Isolation::Triple)?,
             ack_filter: one_of(settings, &AckFilter::ALL, AckFilter::Off)?,
             cells: one_of(settings, &Cells::ALL, Cells::None)?,
-            ingress: settings.flag("ingress").unwrap_or(false),
-            split_gso: settings.flag("split-gso").unwrap_or(true),
-            wash: settings.flag("wash").unwrap_or(false),
-            nat: settings.flag("nat").unwrap_or(false),
+            ingress: settings.flag(INGRESS.name).unwrap_or(false),
+            split_gso: settings.flag(SPLIT_GSO.name).unwrap_or(true),
+            wash: settings.flag(WASH.name).unwrap_or(false),
+            nat: settings.flag(NAT.name).unwrap_or(false),
             overhead: overhead.unwrap_or(0),
-            raw: settings.flag("raw").unwrap_or(overhead.is_none()),
-            mpu: small("mpu")?.unwrap_or(0),
+            raw: settings.flag(RAW.name).unwrap_or(overhead.is_none()),
+            mpu: small(MPU.name)?.unwrap_or(0),
             rtt: Duration::from_micros((rtt / 1_000).max(1)),
-            memory_limit: settings.number("memlimit", 1, u64::from(u32::MAX))?,
+            memory_limit: settings.number(MEMLIMIT.name, 1, u64::from(u32::MAX))?,
             buffers: Buffers::from_settings(
                 settings,
                 match variant {
@@ -275,17 +280,17 @@ impl Configure for CakeConfig {
                 },
             )?,
             mtu: link.mtu,
-            autorate: settings.flag("autorate-ingress").unwrap_or(false),
-            fwmark: settings.small("fwmark", 0, u64::from(u32::MAX))?.unwrap_or(0),
+            autorate: settings.flag(AUTORATE_INGRESS.name).unwrap_or(false),
+            fwmark: settings.small(FWMARK.name, 0, u64::from(u32::MAX))?.unwrap_or(0),
             variant,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = if self.bandwidth.as_bps() > 0 {
-            Settings::new().with("bandwidth", Value::Rate(self.bandwidth))
+            Settings::new().with(BANDWIDTH.name, Value::Rate(self.bandwidth))
         } else {
-            Settings::new().with("unlimited", Value::Flag(true))
+            Settings::new().with(UNLIMITED.name, Value::Flag(true))
         };
         let flags = [
             flag_of(&Classes::ALL, self.classes),
@@ -296,24 +301,24 @@ impl Configure for CakeConfig {
         for flag in flags.into_iter().flatten() {
             settings.set(flag, Value::Flag(true));
         }
-        settings.set("rtt", Value::Time(self.rtt));
+        settings.set(RTT.name, Value::Time(self.rtt));
         if self.raw {
-            settings.set("raw", Value::Flag(true));
+            settings.set(RAW.name, Value::Flag(true));
         }
         if self.overhead != 0 || !self.raw {
-            settings.set("overhead", Value::Signed(i64::from(self.overhead)));
+            settings.set(OVERHEAD.name, Value::Signed(i64::from(self.overhead)));
         }
-        settings.set("mpu", Value::Integer(u64::from(self.mpu)));
-        settings.set("ingress", Value::Flag(self.ingress));
-        settings.set("split-gso", Value::Flag(self.split_gso));
-        settings.set("wash", Value::Flag(self.wash));
-        settings.set("nat", Value::Flag(self.nat));
-        settings.set("autorate-ingress", Value::Flag(self.autorate));
+        settings.set(MPU.name, Value::Integer(u64::from(self.mpu)));
+        settings.set(INGRESS.name, Value::Flag(self.ingress));
+        settings.set(SPLIT_GSO.name, Value::Flag(self.split_gso));
+        settings.set(WASH.name, Value::Flag(self.wash));
+        settings.set(NAT.name, Value::Flag(self.nat));
+        settings.set(AUTORATE_INGRESS.name, Value::Flag(self.autorate));
         if self.fwmark > 0 {
-            settings.set("fwmark", Value::Integer(u64::from(self.fwmark)));
+            settings.set(FWMARK.name, Value::Integer(u64::from(self.fwmark)));
         }
         if let Some(limit) = self.memory_limit {
-            settings.set("memlimit", Value::Bytes(limit));
+            settings.set(MEMLIMIT.name, Value::Bytes(limit));
         }
         self.buffers.add_to(settings).with("variant", Value::Choice(self.variant.name()))
     }
@@ -324,8 +329,8 @@ impl Configure for CakeConfig {
             choices.iter().map(|choice| choice.0).collect()
         }
         let exclusive = [
-            vec!["bandwidth", "unlimited"],
-            vec!["overhead", "raw"],
+            vec![BANDWIDTH.name, UNLIMITED.name],
+            vec![OVERHEAD.name, RAW.name],
             names(&Classes::ALL),
             names(&Isolation::ALL),
             names(&AckFilter::ALL),
@@ -333,8 +338,8 @@ impl Configure for CakeConfig {
         ];
         let given_any = |names: &[&str]| names.iter().any(|name| given.get(name).is_some());
         // A rate that is given ends the search for one.
-        if parameter == "autorate-ingress" {
-            return !given_any(&["bandwidth", "unlimited"]);
+        if parameter == AUTORATE_INGRESS.name {
+            return !given_any(&[BANDWIDTH.name, UNLIMITED.name]);
         }
         !exclusive.iter().any(|names| names.contains(&parameter) && given_any(names))
     }
@@ -356,7 +361,7 @@ setters! {
     with_unlimited(flag);
     /// Sets `besteffort`: one tin for all packets. Default: off.
     with_besteffort(flag);
-    /// Sets `precedence`: eight tins by the old precedence bits. Default: off.
+    /// Sets `precedence`: eight tins by the three IP precedence bits (RFC 791). Default: off.
     with_precedence(flag);
     /// Sets `diffserv8`: eight tins by DSCP. Default: off.
     with_diffserv8(flag);
@@ -366,175 +371,71 @@ setters! {
     with_diffserv3(flag);
     /// Sets `flowblind`: one queue for all flows. Default: off.
     with_flowblind(flag);
-    /// Sets `srchost`: a queue per source host. Default: off.
+    /// Sets `srchost`: one queue per source host. Default: off.
     with_srchost(flag);
-    /// Sets `dsthost`: a queue per destination host. Default: off.
+    /// Sets `dsthost`: one queue per destination host. Default: off.
     with_dsthost(flag);
-    /// Sets `hosts`: a queue per pair of hosts. Default: off.
+    /// Sets `hosts`: one queue per pair of hosts. Default: off.
     with_hosts(flag);
-    /// Sets `flows`: a queue per flow. Default: off.
+    /// Sets `flows`: one queue per flow. Default: off.
     with_flows(flag);
-    /// Sets `dual-srchost`: fair between source hosts, then between flows. Default: off.
+    /// Sets `dual-srchost`: fairness between source hosts, then between the flows of each. Default:
+    /// off.
     with_dual_srchost(flag) = "dual-srchost";
-    /// Sets `dual-dsthost`: fair between destination hosts, then between flows. Default: off.
+    /// Sets `dual-dsthost`: fairness between destination hosts, then between the flows of each.
+    /// Default: off.
     with_dual_dsthost(flag) = "dual-dsthost";
-    /// Sets `triple-isolate`: fair between hosts of either side, then between flows. Default: on.
+    /// Sets `triple-isolate`: fairness between source hosts and between destination hosts, then
+    /// between flows. Default: on.
     with_triple_isolate(flag) = "triple-isolate";
-    /// Sets `rtt`: round-trip time to be expected: COBALT's interval, and twenty times its target.
+    /// Sets `rtt`: expected round-trip time; COBALT's interval, and twenty times its target.
     /// Default: 100ms. Range: 1us to 4294s.
     with_rtt(time);
-    /// Sets `overhead`: bytes that the link adds to an IP packet. Default: raw. Range: -64 to 256.
+    /// Sets `overhead`: bytes that the link adds to each IP packet. Default: raw. Range: -64 to
+    /// 256.
     with_overhead(signed);
-    /// Sets `raw`: packets take what they have, Ethernet header included. Default: on.
+    /// Sets `raw`: charge each packet its length with the Ethernet header, nothing more. Default:
+    /// on.
     with_raw(flag);
-    /// Sets `mpu`: least that a packet takes on the link, in bytes. Default: 0. Range: 0 to 256.
+    /// Sets `mpu`: smallest length of a packet on the link, in bytes. Default: 0. Range: 0 to 256.
     with_mpu(integer);
-    /// Sets `atm`: the link sends cells of 53 bytes for 48. Default: noatm.
+    /// Sets `atm`: the link sends cells of 53 bytes that carry 48. Default: noatm.
     with_atm(flag);
-    /// Sets `ptm`: the link adds a byte to every 64. Default: off.
+    /// Sets `ptm`: the link adds one byte to every 64 (VDSL2). Default: off.
     with_ptm(flag);
-    /// Sets `ack-filter`: drop ACKs that two later ones make superfluous. Default: no-ack-filter.
+    /// Sets `ack-filter`: drop an ACK when two later ones make it superfluous. Default:
+    /// no-ack-filter.
     with_ack_filter(flag) = "ack-filter";
-    /// Sets `ack-filter-aggressive`: drop ACKs that one later one makes superfluous. Default: off.
+    /// Sets `ack-filter-aggressive`: drop an ACK when one later one makes it superfluous. Default:
+    /// off.
     with_ack_filter_aggressive(flag) = "ack-filter-aggressive";
-    /// Sets `ingress`: charge dropped packets to the shaper: they came over the link. Default:
-    /// egress.
+    /// Sets `ingress`: charge dropped packets to the shaper, for a shaper behind the bottleneck.
+    /// Default: egress.
     with_ingress(flag);
     /// Sets `memlimit`: bytes of memory that all queues together hold. Default: 4 x bandwidth x
-    /// rtt, 4mb at least. Range: 1 to 4294967295.
+    /// rtt, at least 4mb, at most 10240 x MTU. Range: 1 to 4294967295.
     with_memlimit(bytes);
-    /// Sets `truesize`: memory that each packet takes, longer ones take their bytes: 2304 with many
-    /// drivers; 1: bytes of packets. Default: as Linux allocates (`linux`), or the packet's bytes.
-    /// Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
+    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
+    /// packet's length. Range: 1 to 1073741824.
     with_truesize(bytes);
-    /// Sets `autorate-ingress`: set `bandwidth` to fifteen sixteenths of the rate at which packets
-    /// come at most. Default: off.
+    /// Sets `autorate-ingress`: set the shaper to 15/16 of the measured peak arrival rate. Default:
+    /// off.
     with_autorate_ingress(flag) = "autorate-ingress";
-    /// Sets `fwmark`: bits of a packet's mark that choose its tin, from 1; 0 bits there, and the
-    /// DSCP does. Default: 0. Range: 0 to 4294967295.
+    /// Sets `fwmark`: mask of the firewall mark whose bits choose the tin, counted from 1; if they
+    /// are 0, the DSCP does. Default: 0. Range: 0 to 4294967295.
     with_fwmark(integer);
-    /// Sets `wash`: clear the DSCP of each packet once its tin is chosen. Default: nowash.
+    /// Sets `wash`: clear the DSCP of each packet after its tin is chosen. Default: nowash.
     with_wash(flag);
-    /// Sets `nat`: look behind address translation: there is none here, so this changes nothing.
-    /// Default: nonat.
+    /// Sets `nat`: look up addresses behind NAT; accepted without effect, since nothing is
+    /// translated here. Default: nonat.
     with_nat(flag);
-    /// Sets `split-gso`: split aggregates: there are none here. Default: split-gso.
+    /// Sets `split-gso`: split aggregated packets; accepted without effect, since there are none
+    /// here. Default: split-gso.
     with_split_gso(flag) = "split-gso";
 }
 
 setters! { @variant [] CakeConfig }
-
-const fn flag(
-    name: &'static str,
-    off: Option<&'static str>,
-    default: &'static str,
-    doc: &'static str,
-) -> Parameter {
-    Parameter { name, unit: Unit::Flag { off }, default, source: "tc-cake(8)", range: "", doc }
-}
-
-const KIND: Kind = Kind {
-    name: "cake",
-    summary: "Shaper, DSCP tins, flow and host isolation and COBALT in one",
-    reference: "tc-cake(8); Høiland-Jørgensen et al. 2018",
-    children: crate::config::Children::None,
-    variants: VARIANTS,
-    parameters: &[
-        Parameter {
-            name: "bandwidth",
-            unit: Unit::Rate,
-            default: "unlimited",
-            source: "tc-cake(8)",
-            range: "8bit or more",
-            doc: "rate of the shaper",
-        },
-        flag("unlimited", None, "on", "no shaper"),
-        flag("besteffort", None, "off", "one tin for all packets"),
-        flag("precedence", None, "off", "eight tins by the old precedence bits"),
-        flag("diffserv8", None, "off", "eight tins by DSCP"),
-        flag("diffserv4", None, "off", "four tins by DSCP: bulk, best effort, video, voice"),
-        flag("diffserv3", None, "on", "three tins by DSCP: bulk, best effort, voice"),
-        flag("flowblind", None, "off", "one queue for all flows"),
-        flag("srchost", None, "off", "a queue per source host"),
-        flag("dsthost", None, "off", "a queue per destination host"),
-        flag("hosts", None, "off", "a queue per pair of hosts"),
-        flag("flows", None, "off", "a queue per flow"),
-        flag("dual-srchost", None, "off", "fair between source hosts, then between flows"),
-        flag("dual-dsthost", None, "off", "fair between destination hosts, then between flows"),
-        flag("triple-isolate", None, "on", "fair between hosts of either side, then between flows"),
-        Parameter {
-            name: "rtt",
-            unit: Unit::Time,
-            default: "100ms",
-            source: "tc-cake(8)",
-            range: "1us to 4294s",
-            doc: "round-trip time to be expected: COBALT's interval, and twenty times its target",
-        },
-        Parameter {
-            name: "overhead",
-            unit: Unit::Signed,
-            default: "raw",
-            source: "tc-cake(8)",
-            range: "-64 to 256",
-            doc: "bytes that the link adds to an IP packet",
-        },
-        flag("raw", None, "on", "packets take what they have, Ethernet header included"),
-        Parameter {
-            name: "mpu",
-            unit: Unit::Integer,
-            default: "0",
-            source: "tc-cake(8)",
-            range: "0 to 256",
-            doc: "least that a packet takes on the link, in bytes",
-        },
-        flag("atm", Some("noatm"), "noatm", "the link sends cells of 53 bytes for 48"),
-        flag("ptm", None, "off", "the link adds a byte to every 64"),
-        flag(
-            "ack-filter",
-            Some("no-ack-filter"),
-            "no-ack-filter",
-            "drop ACKs that two later ones make superfluous",
-        ),
-        flag("ack-filter-aggressive", None, "off", "drop ACKs that one later one makes superfluous"),
-        flag(
-            "ingress",
-            Some("egress"),
-            "egress",
-            "charge dropped packets to the shaper: they came over the link",
-        ),
-        Parameter {
-            name: "memlimit",
-            unit: Unit::Bytes,
-            default: "4 x bandwidth x rtt, 4mb at least",
-            source: "Linux sch_cake",
-            range: "1 to 4294967295",
-            doc: "bytes of memory that all queues together hold",
-        },
-        TRUESIZE,
-        flag(
-            "autorate-ingress",
-            None,
-            "off",
-            "set `bandwidth` to fifteen sixteenths of the rate at which packets come at most",
-        ),
-        Parameter {
-            name: "fwmark",
-            unit: Unit::Integer,
-            default: "0",
-            source: "tc-cake(8)",
-            range: "0 to 4294967295",
-            doc: "bits of a packet's mark that choose its tin, from 1; 0 bits there, and the DSCP does",
-        },
-        flag("wash", Some("nowash"), "nowash", "clear the DSCP of each packet once its tin is chosen"),
-        flag(
-            "nat",
-            Some("nonat"),
-            "nonat",
-            "look behind address translation: there is none here, so this changes nothing",
-        ),
-        flag("split-gso", Some("no-split-gso"), "split-gso", "split aggregates: there are none here"),
-    ],
-};
 
 /// Linux sch_cake: no more memory than so many of the largest packets, unless asked for.
 const MAX_PACKETS: u64 = 10_240;

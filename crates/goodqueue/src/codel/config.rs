@@ -80,7 +80,7 @@ impl CodelConfig {
     /// The limit or the interval is 0, or the interval is not representable in the variant.
     pub fn new(limit: u32, params: CodelParams) -> Result<Self, ConfigError> {
         if limit == 0 {
-            return Err(ConfigError::new("limit", "0", "1 to 4294967295 packets"));
+            return Err(ConfigError::new(LIMIT.name, "0", "1 to 4294967295 packets"));
         }
         params.check()?;
         Ok(Self { limit, params })
@@ -131,7 +131,7 @@ impl CodelParams {
     /// The interval is 0, or beyond what the variant's clock can hold.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.interval.is_zero() {
-            return Err(ConfigError::new("interval", "0", "more than 0; 100ms suits most networks"));
+            return Err(ConfigError::new(INTERVAL.name, "0", "more than 0; 100ms suits most networks"));
         }
         if self.variant == CodelVariant::Linux {
             self.check_linux_clock()?;
@@ -144,10 +144,10 @@ impl CodelParams {
     fn check_linux_clock(&self) -> Result<(), ConfigError> {
         let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
         if self.interval.as_nanos() < 1024 || self.interval > longest {
-            return Err(out_of_range("interval", self.interval, "1024ns to 2199s with variant linux"));
+            return Err(out_of_range(INTERVAL.name, self.interval, "1024ns to 2199s with variant linux"));
         }
         if self.target > longest {
-            return Err(out_of_range("target", self.target, "at most 2199s with variant linux"));
+            return Err(out_of_range(TARGET.name, self.target, "at most 2199s with variant linux"));
         }
         Ok(())
     }
@@ -163,14 +163,14 @@ impl CodelParams {
         variant: CodelVariant,
     ) -> Result<Self, ConfigError> {
         let params = Self {
-            target: settings.time("target").unwrap_or(DEFAULT_TARGET),
-            interval: settings.time("interval").unwrap_or(DEFAULT_INTERVAL),
-            ecn: settings.flag("ecn").unwrap_or(ecn),
-            ce_threshold: settings.time("ce_threshold"),
+            target: settings.time(TARGET.name).unwrap_or(DEFAULT_TARGET),
+            interval: settings.time(INTERVAL.name).unwrap_or(DEFAULT_INTERVAL),
+            ecn: settings.flag(ECN.name).unwrap_or(ecn),
+            ce_threshold: settings.time(CE_THRESHOLD.name),
             mtu: link.mtu,
             variant,
-            recall: settings.choice("recall").and_then(Recall::by_name),
-            startup: settings.choice("startup").and_then(Startup::by_name),
+            recall: settings.choice(RECALL.name).and_then(Recall::by_name),
+            startup: settings.choice(STARTUP.name).and_then(Startup::by_name),
         };
         params.check()?;
         Ok(params)
@@ -180,17 +180,17 @@ impl CodelParams {
     #[must_use]
     pub fn add_to_settings(&self, settings: Settings) -> Settings {
         let mut all = settings
-            .with("target", Value::Time(self.target))
-            .with("interval", Value::Time(self.interval))
-            .with("ecn", Value::Flag(self.ecn));
+            .with(TARGET.name, Value::Time(self.target))
+            .with(INTERVAL.name, Value::Time(self.interval))
+            .with(ECN.name, Value::Flag(self.ecn));
         if let Some(threshold) = self.ce_threshold {
-            all.set("ce_threshold", Value::Time(threshold));
+            all.set(CE_THRESHOLD.name, Value::Time(threshold));
         }
         if let Some(recall) = self.recall {
-            all.set("recall", Value::Choice(recall.name()));
+            all.set(RECALL.name, Value::Choice(recall.name()));
         }
         if let Some(startup) = self.startup {
-            all.set("startup", Value::Choice(startup.name()));
+            all.set(STARTUP.name, Value::Choice(startup.name()));
         }
         all
     }
@@ -290,14 +290,14 @@ impl Configure for CodelConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small("limit", 1, u64::from(u32::MAX))?;
+        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
         let variant =
             settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
         Self::new(limit.unwrap_or(DEFAULT_LIMIT), CodelParams::from_settings(settings, link, false, variant)?)
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = Settings::new().with("limit", Value::Packets(u64::from(self.limit)));
+        let limit = Settings::new().with(LIMIT.name, Value::Packets(u64::from(self.limit)));
         self.params.add_to_settings(limit).with("variant", Value::Choice(self.params.variant.name()))
     }
 
@@ -315,21 +315,21 @@ setters! {
     [] CodelConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
-    /// Sets `target`: acceptable standing sojourn time. Default: 5ms. Range: any; 5 to 10 % of
-    /// interval, and at least the time of one packet on the link, is sensible.
+    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
+    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
     with_target(time);
-    /// Sets `interval`: time in which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; the longest round-trip time to be expected is sensible.
+    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
+    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
     with_interval(time);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
     with_ecn(flag);
-    /// Sets `ce_threshold`: mark every ECN-capable packet that was queued for longer than this.
-    /// Default: off. Range: any.
+    /// Sets `ce_threshold`: sojourn time above which every ECN-capable packet is marked. Default:
+    /// off. Range: any.
     with_ce_threshold(time);
-    /// Sets `recall`: where the count goes on from when dropping begins again. Default: rfc8289,
+    /// Sets `recall`: drop count with which the next dropping phase starts. Default: rfc8289,
     /// linux: c; cacm2012: a; ns2: b. One of `a`, `b`, `c`.
     with_recall(choice);
-    /// Sets `startup`: what a queue believes that has seen no packet. Default: zero. One of `zero`,
+    /// Sets `startup`: state of a queue that has seen no packet. Default: zero. One of `zero`,
     /// `ns2`.
     with_startup(choice);
 }
@@ -342,8 +342,8 @@ pub const TARGET: Parameter = Parameter {
     unit: Unit::Time,
     default: "5ms",
     source: "RFC 8289 §4.2",
-    range: "any; 5 to 10 % of interval, and at least the time of one packet on the link, is sensible",
-    doc: "acceptable standing sojourn time",
+    range: "any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet",
+    doc: "acceptable sojourn time of a standing queue",
 };
 
 /// `interval` of every discipline with CoDel inside.
@@ -352,8 +352,8 @@ pub const INTERVAL: Parameter = Parameter {
     unit: Unit::Time,
     default: "100ms",
     source: "RFC 8289 §4.3",
-    range: "more than 0; the longest round-trip time to be expected is sensible",
-    doc: "time in which the sojourn time must fall below target at least once",
+    range: "more than 0; sensible: the longest expected round-trip time",
+    doc: "time within which the sojourn time must fall below target at least once",
 };
 
 /// `ce_threshold` of every discipline with CoDel inside.
@@ -363,7 +363,7 @@ pub const CE_THRESHOLD: Parameter = Parameter {
     default: "off",
     source: "Linux sch_codel",
     range: "any",
-    doc: "mark every ECN-capable packet that was queued for longer than this",
+    doc: "sojourn time above which every ECN-capable packet is marked",
 };
 
 /// `recall` of every discipline that lets its user choose.
@@ -372,8 +372,8 @@ pub const RECALL: Parameter = Parameter {
     unit: Unit::Choice(&["a", "b", "c"]),
     default: "rfc8289, linux: c; cacm2012: a; ns2: b",
     source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",
-    range: "a: count - 1 within 16 intervals; b: count - 2 within 8; c: what the last episode added, within 16",
-    doc: "where the count goes on from when dropping begins again",
+    range: "a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals",
+    doc: "drop count with which the next dropping phase starts",
 };
 
 /// `startup` of every discipline that lets its user choose.
@@ -382,8 +382,8 @@ pub const STARTUP: Parameter = Parameter {
     unit: Unit::Choice(&["zero", "ns2"]),
     default: "zero",
     source: "RFC 8289 §5.3; ns-2 codel.cc",
-    range: "zero: below target; ns2: above it for long",
-    doc: "what a queue believes that has seen no packet",
+    range: "zero: below target; ns2: above target for longer than an interval",
+    doc: "state of a queue that has seen no packet",
 };
 
 /// RFC 8289 §4.2.

@@ -44,46 +44,46 @@ impl Configure for DualPi2Config {
         let time = |name, low, default| -> Result<Duration, ConfigError> {
             Ok(settings.number(name, low, MAX_TIME)?.map_or(default, Duration::from_nanos))
         };
-        if settings.flag("overflow") == Some(true) && settings.flag("drop_on_overload") == Some(true) {
-            return Err(ConfigError::new("overflow", "", "either `overflow` or `drop_on_overload`"));
+        if settings.flag(OVERFLOW.name) == Some(true) && settings.flag(DROP_ON_OVERLOAD.name) == Some(true) {
+            return Err(ConfigError::new(OVERFLOW.name, "", "either `overflow` or `drop_on_overload`"));
         }
-        let limit = number("limit", 1, MAX_LIMIT, 10_000)?;
+        let limit = number(LIMIT.name, 1, MAX_LIMIT, 10_000)?;
         let mtu = link.mtu.max(1);
         let linux = settings.choice("variant") == Some("linux");
         Ok(Self {
             linux,
             limit,
             memory_limit: settings
-                .number("memlimit", 1, u64::MAX)?
+                .number(MEMLIMIT.name, 1, u64::MAX)?
                 .unwrap_or(2 * u64::from(mtu) * u64::from(limit)),
             buffers: Buffers::from_settings(
                 settings,
                 if linux { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            target: time("target", 0, Duration::from_millis(15))?,
-            tupdate: time("tupdate", 1_000, Duration::from_millis(16))?,
-            alpha: number("alpha", 0, MAX_GAIN, 41)?,
-            beta: number("beta", 0, MAX_GAIN, 819)?,
-            step: time("step_thresh", 0, Duration::from_millis(1))?,
-            coupling: number("coupling_factor", 1, 255, 2)?,
-            classic_share: number("classic_protection", 0, 100, 10)?,
-            overflow: settings.flag("overflow").unwrap_or(false),
+            target: time(TARGET.name, 0, Duration::from_millis(15))?,
+            tupdate: time(TUPDATE.name, 1_000, Duration::from_millis(16))?,
+            alpha: number(ALPHA.name, 0, MAX_GAIN, 41)?,
+            beta: number(BETA.name, 0, MAX_GAIN, 819)?,
+            step: time(STEP_THRESH.name, 0, Duration::from_millis(1))?,
+            coupling: number(COUPLING_FACTOR.name, 1, 255, 2)?,
+            classic_share: number(CLASSIC_PROTECTION.name, 0, 100, 10)?,
+            overflow: settings.flag(OVERFLOW.name).unwrap_or(false),
             mtu,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("memlimit", Value::Bytes(self.memory_limit))
-            .with("target", Value::Time(self.target))
-            .with("tupdate", Value::Time(self.tupdate))
-            .with("alpha", Value::Integer(u64::from(self.alpha)))
-            .with("beta", Value::Integer(u64::from(self.beta)))
-            .with("step_thresh", Value::Time(self.step))
-            .with("coupling_factor", Value::Integer(u64::from(self.coupling)))
-            .with("classic_protection", Value::Integer(u64::from(self.classic_share)))
-            .with(if self.overflow { "overflow" } else { "drop_on_overload" }, Value::Flag(true))
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(MEMLIMIT.name, Value::Bytes(self.memory_limit))
+            .with(TARGET.name, Value::Time(self.target))
+            .with(TUPDATE.name, Value::Time(self.tupdate))
+            .with(ALPHA.name, Value::Integer(u64::from(self.alpha)))
+            .with(BETA.name, Value::Integer(u64::from(self.beta)))
+            .with(STEP_THRESH.name, Value::Time(self.step))
+            .with(COUPLING_FACTOR.name, Value::Integer(u64::from(self.coupling)))
+            .with(CLASSIC_PROTECTION.name, Value::Integer(u64::from(self.classic_share)))
+            .with(if self.overflow { OVERFLOW.name } else { DROP_ON_OVERLOAD.name }, Value::Flag(true))
             .with("variant", Value::Choice(if self.linux { "linux" } else { "rfc9332" }));
         self.buffers.add_to(settings)
     }
@@ -98,34 +98,34 @@ setters! {
     [] DualPi2Config,
     /// Sets `limit`: packets that both queues together hold. Default: 10000p. Range: 1 to 16777216.
     with_limit(packets);
-    /// Sets `memlimit`: bytes that both queues together hold. Default: 2 x MTU x limit. Range: 1 or
-    /// more.
+    /// Sets `memlimit`: bytes of memory that both queues together hold. Default: 2 x MTU x limit.
+    /// Range: 1 or more.
     with_memlimit(bytes);
-    /// Sets `truesize`: memory that each packet takes; longer ones take their bytes. Default: as
-    /// Linux allocates (`linux`), or the packet's bytes. Range: 1 to 1073741824.
+    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
+    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
+    /// packet's length. Range: 1 to 1073741824.
     with_truesize(bytes);
-    /// Sets `target`: delay of the classic queue aimed at. Default: 15ms. Range: 0 to 4294s.
+    /// Sets `target`: target delay of the classic queue. Default: 15ms. Range: 0 to 4294s.
     with_target(time);
     /// Sets `tupdate`: time between updates of the base probability. Default: 16ms. Range: 1us to
     /// 4294s.
     with_tupdate(time);
-    /// Sets `alpha`: gain of the distance from the target, in 256ths per second. Default: 41.
-    /// Range: 0 to 16777216.
+    /// Sets `alpha`: gain on the distance from the target, in 1/256 per second. Default: 41. Range:
+    /// 0 to 16777216.
     with_alpha(integer);
-    /// Sets `beta`: gain of the change of the delay, in 256ths per second. Default: 819. Range: 0
-    /// to 16777216.
+    /// Sets `beta`: gain on the change of the delay, in 1/256 per second. Default: 819. Range: 0 to
+    /// 16777216.
     with_beta(integer);
-    /// Sets `step_thresh`: delay above which L packets are marked in any case. Default: 1ms. Range:
-    /// 0 to 4294s.
+    /// Sets `step_thresh`: delay above which every packet of the low-latency queue is marked.
+    /// Default: 1ms. Range: 0 to 4294s.
     with_step_thresh(time);
-    /// Sets `coupling_factor`: mark probability of L over the base probability. Default: 2. Range:
-    /// 1 to 255.
+    /// Sets `coupling_factor`: mark probability of the low-latency queue, as a multiple of the base
+    /// probability. Default: 2. Range: 1 to 255.
     with_coupling_factor(integer);
-    /// Sets `classic_protection`: share of the link in per cent that the classic queue keeps.
-    /// Default:
-    /// 10. Range: 0 to 100.
+    /// Sets `classic_protection`: share of the link that the classic queue keeps, in per cent.
+    /// Default: 10. Range: 0 to 100.
     with_classic_protection(integer);
-    /// Sets `overflow`: at overload, mark on and let the queue overflow. Default: off.
+    /// Sets `overflow`: at overload, go on marking and let the queue overflow. Default: off.
     with_overflow(flag);
     /// Sets `drop_on_overload`: at overload, drop from both queues. Default: on.
     with_drop_on_overload(flag);
@@ -135,103 +135,32 @@ setters! { @variant [] DualPi2Config }
 
 const KIND: Kind = Kind {
     name: "dualpi2",
-    summary: "Two coupled queues: scalable traffic waits a millisecond, classic traffic gets its fair share",
+    summary: "Two coupled queues: scalable traffic waits about a millisecond, classic traffic gets its fair share",
     reference: "RFC 9332; tc-dualpi2(8)",
     children: crate::config::Children::None,
     variants: &[
-        Variant { name: "rfc9332", doc: "RFC 9332: delay of the classic queue, a ramp for L" },
-        Variant { name: "linux", doc: "as Linux 6.17: delay of the older queue, a step for L" },
+        Variant {
+            name: "rfc9332",
+            doc: "RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp",
+        },
+        Variant {
+            name: "linux",
+            doc: "Linux 6.17; the controller uses the larger delay of both queues, and the low-latency queue has a step",
+        },
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "10000p",
-            source: "Linux sch_dualpi2",
-            range: "1 to 16777216",
-            doc: "packets that both queues together hold",
-        },
-        Parameter {
-            name: "memlimit",
-            unit: Unit::Bytes,
-            default: "2 x MTU x limit",
-            source: "Linux sch_dualpi2",
-            range: "1 or more",
-            doc: "bytes of memory that both queues together hold",
-        },
+        LIMIT,
+        MEMLIMIT,
         TRUESIZE,
-        Parameter {
-            name: "target",
-            unit: Unit::Time,
-            default: "15ms",
-            source: "RFC 9332 §A.1",
-            range: "0 to 4294s",
-            doc: "delay of the classic queue aimed at",
-        },
-        Parameter {
-            name: "tupdate",
-            unit: Unit::Time,
-            default: "16ms",
-            source: "RFC 9332 §A.1",
-            range: "1us to 4294s",
-            doc: "time between updates of the base probability",
-        },
-        Parameter {
-            name: "alpha",
-            unit: Unit::Integer,
-            default: "41",
-            source: "RFC 9332 §A.1 (0.16 per s)",
-            range: "0 to 16777216",
-            doc: "gain of the distance from the target, in 256ths per second",
-        },
-        Parameter {
-            name: "beta",
-            unit: Unit::Integer,
-            default: "819",
-            source: "RFC 9332 §A.1 (3.2 per s)",
-            range: "0 to 16777216",
-            doc: "gain of the change of the delay, in 256ths per second",
-        },
-        Parameter {
-            name: "step_thresh",
-            unit: Unit::Time,
-            default: "1ms",
-            source: "Linux sch_dualpi2; RFC 9332 §A.1",
-            range: "0 to 4294s",
-            doc: "delay above which L packets are marked in any case",
-        },
-        Parameter {
-            name: "coupling_factor",
-            unit: Unit::Integer,
-            default: "2",
-            source: "RFC 9332 §A.1",
-            range: "1 to 255",
-            doc: "mark probability of L over the base probability",
-        },
-        Parameter {
-            name: "classic_protection",
-            unit: Unit::Integer,
-            default: "10",
-            source: "Linux sch_dualpi2",
-            range: "0 to 100",
-            doc: "share of the link in per cent that the classic queue keeps",
-        },
-        Parameter {
-            name: "overflow",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "Linux sch_dualpi2",
-            range: "",
-            doc: "at overload, mark on and let the queue overflow",
-        },
-        Parameter {
-            name: "drop_on_overload",
-            unit: Unit::Flag { off: None },
-            default: "on",
-            source: "Linux sch_dualpi2; RFC 9332 §4.2",
-            range: "",
-            doc: "at overload, drop from both queues",
-        },
+        TARGET,
+        TUPDATE,
+        ALPHA,
+        BETA,
+        STEP_THRESH,
+        COUPLING_FACTOR,
+        CLASSIC_PROTECTION,
+        OVERFLOW,
+        DROP_ON_OVERLOAD,
     ],
 };
 
@@ -242,3 +171,102 @@ pub(super) const ONE: u64 = 1_000_000_000_000_000_000;
 const MAX_TIME: u64 = u32::MAX as u64 * 1_000;
 const MAX_GAIN: u64 = 1 << 24;
 const MAX_LIMIT: u64 = 1 << 24;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "10000p",
+    source: "Linux sch_dualpi2",
+    range: "1 to 16777216",
+    doc: "packets that both queues together hold",
+};
+
+const MEMLIMIT: Parameter = Parameter {
+    name: "memlimit",
+    unit: Unit::Bytes,
+    default: "2 x MTU x limit",
+    source: "Linux sch_dualpi2",
+    range: "1 or more",
+    doc: "bytes of memory that both queues together hold",
+};
+
+const TARGET: Parameter = Parameter {
+    name: "target",
+    unit: Unit::Time,
+    default: "15ms",
+    source: "RFC 9332 §A.1",
+    range: "0 to 4294s",
+    doc: "target delay of the classic queue",
+};
+
+const TUPDATE: Parameter = Parameter {
+    name: "tupdate",
+    unit: Unit::Time,
+    default: "16ms",
+    source: "RFC 9332 §A.1",
+    range: "1us to 4294s",
+    doc: "time between updates of the base probability",
+};
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    unit: Unit::Integer,
+    default: "41",
+    source: "RFC 9332 §A.1 (0.16 per s)",
+    range: "0 to 16777216",
+    doc: "gain on the distance from the target, in 1/256 per second",
+};
+
+const BETA: Parameter = Parameter {
+    name: "beta",
+    unit: Unit::Integer,
+    default: "819",
+    source: "RFC 9332 §A.1 (3.2 per s)",
+    range: "0 to 16777216",
+    doc: "gain on the change of the delay, in 1/256 per second",
+};
+
+const STEP_THRESH: Parameter = Parameter {
+    name: "step_thresh",
+    unit: Unit::Time,
+    default: "1ms",
+    source: "Linux sch_dualpi2; RFC 9332 §A.1",
+    range: "0 to 4294s",
+    doc: "delay above which every packet of the low-latency queue is marked",
+};
+
+const COUPLING_FACTOR: Parameter = Parameter {
+    name: "coupling_factor",
+    unit: Unit::Integer,
+    default: "2",
+    source: "RFC 9332 §A.1",
+    range: "1 to 255",
+    doc: "mark probability of the low-latency queue, as a multiple of the base probability",
+};
+
+const CLASSIC_PROTECTION: Parameter = Parameter {
+    name: "classic_protection",
+    unit: Unit::Integer,
+    default: "10",
+    source: "Linux sch_dualpi2",
+    range: "0 to 100",
+    doc: "share of the link that the classic queue keeps, in per cent",
+};
+
+const OVERFLOW: Parameter = Parameter {
+    name: "overflow",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "Linux sch_dualpi2",
+    range: "",
+    doc: "at overload, go on marking and let the queue overflow",
+};
+
+const DROP_ON_OVERLOAD: Parameter = Parameter {
+    name: "drop_on_overload",
+    unit: Unit::Flag { off: None },
+    default: "on",
+    source: "Linux sch_dualpi2; RFC 9332 §4.2",
+    range: "",
+    doc: "at overload, drop from both queues",
+};

@@ -65,20 +65,20 @@ impl<C: InnerConfig> HtbClass<C> {
             settings.small(name, low, high)
         };
         let rate = settings
-            .rate("rate")
-            .ok_or_else(|| ConfigError::new("rate", "", "a rate; every class has one"))?;
-        let ceil = settings.rate("ceil").unwrap_or(rate);
+            .rate(RATE.name)
+            .ok_or_else(|| ConfigError::new(RATE.name, "", "a rate; every class has one"))?;
+        let ceil = settings.rate(CEIL.name).unwrap_or(rate);
         let framing = Framing::from_settings(settings)?;
         let cost = |name, given: Rate| match ByteCost::new(given) {
             Some(plain) => Ok(plain.framed(framing)),
             None => Err(ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE)),
         };
-        let (rate_cost, ceil_cost) = (cost("rate", rate)?, cost("ceil", ceil)?);
-        let burst = number("burst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
-        let cburst = number("cburst", 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
-        let prio = number("prio", 0, u64::from(u32::MAX))?.unwrap_or(0).min(7);
+        let (rate_cost, ceil_cost) = (cost(RATE.name, rate)?, cost(CEIL.name, ceil)?);
+        let burst = number(BURST.name, 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let cburst = number(CBURST.name, 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
+        let prio = number(PRIO.name, 0, u64::from(u32::MAX))?.unwrap_or(0).min(7);
         let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
-        let quantum = number("quantum", 1, u64::from(i32::MAX.unsigned_abs()))?
+        let quantum = number(QUANTUM.name, 1, u64::from(i32::MAX.unsigned_abs()))?
             .unwrap_or_else(|| u32::try_from(derived).unwrap_or(1));
         let terms = Terms {
             rate: rate_cost,
@@ -113,7 +113,7 @@ impl<C: InnerConfig> HtbConfig<C> {
         [rate, ceil]: [Rate; 2],
         inner: &C,
     ) -> Result<Self, ConfigError> {
-        let own = Settings::new().with("rate", Value::Rate(rate)).with("ceil", Value::Rate(ceil));
+        let own = Settings::new().with(RATE.name, Value::Rate(rate)).with(CEIL.name, Value::Rate(ceil));
         typed::with_child(self, Child { parent, ..nesting::child(minor, own, inner) })
     }
 
@@ -128,7 +128,7 @@ impl<C: InnerConfig> HtbConfig<C> {
         parent: u32,
         [rate, ceil]: [Rate; 2],
     ) -> Result<Self, ConfigError> {
-        let settings = Settings::new().with("rate", Value::Rate(rate)).with("ceil", Value::Rate(ceil));
+        let settings = Settings::new().with(RATE.name, Value::Rate(rate)).with(CEIL.name, Value::Rate(ceil));
         typed::with_child(self, Child { class: minor, parent, settings, qdisc: None })
     }
 }
@@ -140,12 +140,12 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
         let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
             settings.small(name, low, u64::from(u32::MAX))
         };
-        let default = match settings.get("default") {
+        let default = match settings.get(DEFAULT.name) {
             Some(Value::Class(minor)) => minor,
             _ => 0,
         };
-        let r2q = number("r2q", 1)?.unwrap_or(10);
-        let direct_qlen = number("direct_qlen", 1)?.unwrap_or(1000);
+        let r2q = number(R2Q.name, 1)?.unwrap_or(10);
+        let direct_qlen = number(DIRECT_QLEN.name, 1)?.unwrap_or(1000);
         let children = settings.children();
         nesting::check_minors(children)?;
         let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
@@ -174,17 +174,17 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
 
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
-            .with("default", Value::Class(self.default))
-            .with("r2q", Value::Integer(u64::from(self.r2q)))
-            .with("direct_qlen", Value::Packets(u64::from(self.direct_qlen)));
+            .with(DEFAULT.name, Value::Class(self.default))
+            .with(R2Q.name, Value::Integer(u64::from(self.r2q)))
+            .with(DIRECT_QLEN.name, Value::Packets(u64::from(self.direct_qlen)));
         self.classes.iter().fold(settings, |all, class| {
             let mut own = Settings::new()
-                .with("rate", Value::Rate(class.rate))
-                .with("ceil", Value::Rate(class.ceil))
-                .with("burst", Value::Bytes(u64::from(class.burst)))
-                .with("cburst", Value::Bytes(u64::from(class.cburst)))
-                .with("prio", Value::Integer(u64::from(class.prio)))
-                .with("quantum", Value::Bytes(u64::from(class.quantum)));
+                .with(RATE.name, Value::Rate(class.rate))
+                .with(CEIL.name, Value::Rate(class.ceil))
+                .with(BURST.name, Value::Bytes(u64::from(class.burst)))
+                .with(CBURST.name, Value::Bytes(u64::from(class.cburst)))
+                .with(PRIO.name, Value::Integer(u64::from(class.prio)))
+                .with(QUANTUM.name, Value::Bytes(u64::from(class.quantum)));
             class.framing.add_to_settings(&mut own);
             let qdisc = class.leaf.as_ref().map(|leaf| (leaf.kind().name, leaf.to_settings()));
             all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
@@ -194,13 +194,13 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
 
 setters! {
     [C: InnerConfig] HtbConfig<C>,
-    /// Sets `default`: class of packets that choose none; 0: they go straight through. Default: 0.
+    /// Sets `default`: class of packets that have none; 0: they bypass all classes. Default: 0.
     with_default(class);
-    /// Sets `r2q`: divides a class's rate in bytes per second into its quantum. Default: 10. Range:
-    /// 1 to 4294967295.
+    /// Sets `r2q`: divisor that turns a class's rate in bytes per second into its quantum. Default:
+    /// 10. Range: 1 to 4294967295.
     with_r2q(integer);
-    /// Sets `direct_qlen`: packets that may wait to go straight through. Default: 1000p. Range: 1
-    /// to 4294967295.
+    /// Sets `direct_qlen`: packets without a class that may wait. Default: 1000p. Range: 1 to
+    /// 4294967295.
     with_direct_qlen(packets);
 }
 
@@ -210,87 +210,101 @@ const KIND: Kind = Kind {
     reference: "Devera 2002; tc-htb(8)",
     variants: &[],
     children: Children::Classes(&[
-        Parameter {
-            name: "rate",
-            unit: Unit::Rate,
-            default: "none",
-            source: "tc wants one",
-            range: RATE_RANGE,
-            doc: "rate that the class is assured of",
-        },
-        Parameter {
-            name: "ceil",
-            unit: Unit::Rate,
-            default: "rate",
-            source: "tc",
-            range: RATE_RANGE,
-            doc: "rate up to which it may borrow",
-        },
-        Parameter {
-            name: "burst",
-            unit: Unit::Bytes,
-            default: "1600",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "bytes that may go at once at the rate",
-        },
-        Parameter {
-            name: "cburst",
-            unit: Unit::Bytes,
-            default: "1600",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "bytes that may go at once at the ceiling",
-        },
-        Parameter {
-            name: "prio",
-            unit: Unit::Integer,
-            default: "0",
-            source: "tc",
-            range: "0 to 7; more counts as 7",
-            doc: "who borrows first: the lowest",
-        },
-        Parameter {
-            name: "quantum",
-            unit: Unit::Bytes,
-            default: "rate / r2q, from 1000 to 200000",
-            source: "Linux sch_htb",
-            range: "1 to 2147483647",
-            doc: "bytes that a leaf borrows in its turn",
-        },
+        RATE,
+        CEIL,
+        BURST,
+        CBURST,
+        PRIO,
+        QUANTUM,
         Framing::OVERHEAD,
         Framing::MPU,
         Framing::LINKLAYER,
     ]),
-    parameters: &[
-        Parameter {
-            name: "default",
-            unit: Unit::Class,
-            default: "0",
-            source: "tc",
-            range: "",
-            doc: "class of packets that choose none; 0: they go straight through",
-        },
-        Parameter {
-            name: "r2q",
-            unit: Unit::Integer,
-            default: "10",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "divides a class's rate in bytes per second into its quantum",
-        },
-        Parameter {
-            name: "direct_qlen",
-            unit: Unit::Packets,
-            default: "1000p",
-            source: "Linux: txqueuelen of Ethernet",
-            range: "1 to 4294967295",
-            doc: "packets that may wait to go straight through",
-        },
-    ],
+    parameters: &[DEFAULT, R2Q, DIRECT_QLEN],
 };
 
 const RATE_RANGE: &str = "8bit or more";
 const DEFAULT_BURST: u32 = 1600;
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
+
+const RATE: Parameter = Parameter {
+    name: "rate",
+    unit: Unit::Rate,
+    default: "none",
+    source: "tc wants one",
+    range: RATE_RANGE,
+    doc: "rate that the class is guaranteed",
+};
+
+const CEIL: Parameter = Parameter {
+    name: "ceil",
+    unit: Unit::Rate,
+    default: "rate",
+    source: "tc",
+    range: RATE_RANGE,
+    doc: "rate up to which the class may borrow",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    unit: Unit::Bytes,
+    default: "1600",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "bytes that may leave at once at the guaranteed rate",
+};
+
+const CBURST: Parameter = Parameter {
+    name: "cburst",
+    unit: Unit::Bytes,
+    default: "1600",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "bytes that may leave at once at the ceiling",
+};
+
+const PRIO: Parameter = Parameter {
+    name: "prio",
+    unit: Unit::Integer,
+    default: "0",
+    source: "tc",
+    range: "0 to 7; limited to 7",
+    doc: "order of borrowing, the lowest number first",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    unit: Unit::Bytes,
+    default: "rate / r2q, within 1000 to 200000",
+    source: "Linux sch_htb",
+    range: "1 to 2147483647",
+    doc: "bytes that a leaf class borrows per turn",
+};
+
+const DEFAULT: Parameter = Parameter {
+    name: "default",
+    unit: Unit::Class,
+    default: "0",
+    source: "tc",
+    range: "",
+    doc: "class of packets that have none; 0: they bypass all classes",
+};
+
+const R2Q: Parameter = Parameter {
+    name: "r2q",
+    unit: Unit::Integer,
+    default: "10",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "divisor that turns a class's rate in bytes per second into its quantum",
+};
+
+const DIRECT_QLEN: Parameter = Parameter {
+    name: "direct_qlen",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "Linux: txqueuelen of Ethernet",
+    range: "1 to 4294967295",
+    doc: "packets without a class that may wait",
+};

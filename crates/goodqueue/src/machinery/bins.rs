@@ -503,7 +503,7 @@ pub(crate) const FLOWS: Parameter = Parameter {
     default: "1024",
     source: "ns-2 sfqcodel",
     range: "1 to 65536",
-    doc: "number of bins; fixed while packets are queued",
+    doc: "number of bins; does not change while packets are queued",
 };
 
 const MAX_LIMIT: u64 = 1 << 24;

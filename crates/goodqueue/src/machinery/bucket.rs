@@ -29,7 +29,7 @@ impl Framing {
         default: "0",
         source: "tc",
         range: "0 to 65535",
-        doc: "bytes that each packet takes on the link beside its own",
+        doc: "bytes that the link adds to each packet",
     };
     pub(crate) const MPU: Parameter = Parameter {
         name: "mpu",
@@ -37,7 +37,7 @@ impl Framing {
         default: "0",
         source: "tc",
         range: "0 to 65535",
-        doc: "least that a packet takes on the link, overhead included",
+        doc: "smallest length of a packet on the link, overhead included",
     };
     pub(crate) const LINKLAYER: Parameter = Parameter {
         name: "linklayer",
@@ -45,7 +45,7 @@ impl Framing {
         default: "ethernet",
         source: "tc",
         range: "",
-        doc: "`atm` or `adsl`: the link sends cells of 53 bytes for 48",
+        doc: "framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48",
     };
 
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {

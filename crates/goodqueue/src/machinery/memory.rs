@@ -44,10 +44,10 @@ pub(crate) enum Buffers {
 pub(crate) const TRUESIZE: Parameter = Parameter {
     name: "truesize",
     unit: Unit::Bytes,
-    default: "as Linux allocates (`linux`), or the packet's bytes",
+    default: "linux: as Linux allocates; others: the packet's length",
     source: "Linux skb->truesize",
     range: "1 to 1073741824",
-    doc: "memory that each packet takes, longer ones take their bytes: 2304 with many drivers; 1: bytes of packets",
+    doc: "memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths",
 };
 
 impl Buffers {

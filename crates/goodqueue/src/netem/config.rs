@@ -31,34 +31,34 @@ impl<C: InnerConfig> NetemConfig<C> {
             // As many as Linux counts.
             settings.small(name, 1, u64::from(i32::MAX.unsigned_abs()))
         };
-        let (packets, bytes) = (bound("packets")?, bound("bytes")?);
-        let apart = match (settings.time("slot"), settings.get("slot distribution")) {
+        let (packets, bytes) = (bound(PACKETS.name)?, bound(BYTES.name)?);
+        let apart = match (settings.time(SLOT.name), settings.get(SLOT_DISTRIBUTION.name)) {
             (Some(_), Some(_)) => {
-                return Err(ConfigError::new("slot", "", "one of `slot` and `slot distribution`"));
+                return Err(ConfigError::new(SLOT.name, "", "one of `slot` and `slot distribution`"));
             }
             (Some(least), None) => {
-                let (least, most) = (time("slot")?, settings.time("slot.max").unwrap_or(least));
+                let (least, most) = (time(SLOT.name)?, settings.time(SLOT_MAX.name).unwrap_or(least));
                 if most < least {
                     let allowed = alloc::format!("{least} or more, the least time between bunches");
-                    return Err(ConfigError::new("slot.max", alloc::format!("{most}"), allowed));
+                    return Err(ConfigError::new(SLOT_MAX.name, alloc::format!("{most}"), allowed));
                 }
-                time("slot.max")?;
+                time(SLOT_MAX.name)?;
                 Apart::Between(least, most)
             }
             (None, Some(_)) => Apart::Spread(
-                Distribution::from_settings(settings, "slot distribution")?,
-                time("slot distribution.delay")?,
-                time("slot distribution.jitter")?,
+                Distribution::from_settings(settings, SLOT_DISTRIBUTION.name)?,
+                time(SLOT_DISTRIBUTION_DELAY.name)?,
+                time(SLOT_DISTRIBUTION_JITTER.name)?,
             ),
             (None, None) => {
                 return match (packets, bytes) {
                     (None, None) => Ok(None),
                     (Some(packets), _) => {
                         let given = alloc::format!("{packets}");
-                        Err(ConfigError::new("packets", given, "nothing without `slot`"))
+                        Err(ConfigError::new(PACKETS.name, given, "nothing without `slot`"))
                     }
                     (None, Some(bytes)) => {
-                        Err(ConfigError::new("bytes", alloc::format!("{bytes}"), "nothing without `slot`"))
+                        Err(ConfigError::new(BYTES.name, alloc::format!("{bytes}"), "nothing without `slot`"))
                     }
                 };
             }
@@ -117,49 +117,52 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             }
             Ok(span)
         };
-        let (delay, jitter) = (time("delay")?, time("delay.jitter")?);
-        let models = ["loss", "loss gemodel", "loss state"];
+        let (delay, jitter) = (time(DELAY.name)?, time(DELAY_JITTER.name)?);
+        let models = [LOSS.name, LOSS_GEMODEL.name, LOSS_STATE.name];
         if models.iter().filter(|name| settings.get(name).is_some()).count() > 1 {
-            return Err(ConfigError::new("loss", "", "one of `loss`, `loss gemodel` and `loss state`"));
+            return Err(ConfigError::new(LOSS.name, "", "one of `loss`, `loss gemodel` and `loss state`"));
         }
-        let loss = match (settings.probability("loss gemodel"), settings.probability("loss state")) {
-            (None, None) => Loss::Random(chance("loss", "loss.correlation")?),
+        let loss = match (settings.probability(LOSS_GEMODEL.name), settings.probability(LOSS_STATE.name)) {
+            (None, None) => Loss::Random(chance(LOSS.name, LOSS_CORRELATION.name)?),
             (None, Some(p13)) => Loss::States([
-                share("loss state", 0.0)?,
-                share("loss state.p31", 1.0 - p13)?,
-                share("loss state.p32", 0.0)?,
-                share("loss state.p23", 1.0)?,
-                share("loss state.p14", 0.0)?,
+                share(LOSS_STATE.name, 0.0)?,
+                share(LOSS_STATE_P31.name, 1.0 - p13)?,
+                share(LOSS_STATE_P32.name, 0.0)?,
+                share(LOSS_STATE_P23.name, 1.0)?,
+                share(LOSS_STATE_P14.name, 0.0)?,
             ]),
             (Some(into), _) => Loss::GilbertElliott([
-                share("loss gemodel", 0.0)?,
-                share("loss gemodel.r", 1.0 - into)?,
-                share("loss gemodel.1-h", 1.0)?,
-                share("loss gemodel.1-k", 0.0)?,
+                share(LOSS_GEMODEL.name, 0.0)?,
+                share(LOSS_GEMODEL_R.name, 1.0 - into)?,
+                share(LOSS_GEMODEL_1_H.name, 1.0)?,
+                share(LOSS_GEMODEL_1_K.name, 0.0)?,
             ]),
         };
-        let reorder = chance("reorder", "reorder.correlation")?;
+        let reorder = chance(REORDER.name, REORDER_CORRELATION.name)?;
         if !reorder.share.is_zero() && delay.is_zero() && jitter.is_zero() {
             return Err(ConfigError::new(
-                "reorder",
+                REORDER.name,
                 alloc::format!("{}", reorder.share.fraction),
                 "0 without `delay`",
             ));
         }
-        let gap =
-            if settings.get("gap").is_some() || !reorder.share.is_zero() { number("gap", 1)? } else { 0 };
-        let rate = settings.rate("rate");
+        let gap = if settings.get(GAP.name).is_some() || !reorder.share.is_zero() {
+            number(GAP.name, 1)?
+        } else {
+            0
+        };
+        let rate = settings.rate(RATE.name);
         if let Some(rate) = rate.filter(|rate| rate.as_bps() < 8) {
-            return Err(ConfigError::new("rate", alloc::format!("{rate}"), "8bit or more"));
+            return Err(ConfigError::new(RATE.name, alloc::format!("{rate}"), "8bit or more"));
         }
         let bytes = |name| -> Result<i32, ConfigError> {
             Ok(settings.signed(name, -MAX_OVERHEAD, MAX_OVERHEAD)?.unwrap_or(0))
         };
-        let cell = settings.small("rate.cellsize", 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
+        let cell = settings.small(RATE_CELLSIZE.name, 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
         let overhead = Overhead {
-            packet: bytes("rate.packetoverhead")?,
+            packet: bytes(RATE_PACKETOVERHEAD.name)?,
             cell: cell.unwrap_or(0),
-            per_cell: bytes("rate.celloverhead")?,
+            per_cell: bytes(RATE_CELLOVERHEAD.name)?,
         };
         // They say nothing without a rate.
         let overhead = if rate.is_some() { overhead } else { Overhead::default() };
@@ -169,25 +172,25 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             [child] => nesting::qdisc_of(child, link)?.map(Box::new),
             _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
         };
-        let seed = match settings.get("seed") {
+        let seed = match settings.get(SEED.name) {
             Some(Value::Integer(seed)) => Some(seed),
             _ => None,
         };
         Ok(Self {
-            limit: number("limit", DEFAULT_LIMIT)?,
+            limit: number(LIMIT.name, DEFAULT_LIMIT)?,
             delay,
             jitter,
-            delay_correlation: share("delay.correlation", 0.0)?,
-            distribution: Distribution::from_settings(settings, "distribution")?,
+            delay_correlation: share(DELAY_CORRELATION.name, 0.0)?,
+            distribution: Distribution::from_settings(settings, DISTRIBUTION.name)?,
             loss,
-            duplicate: chance("duplicate", "duplicate.correlation")?,
-            corrupt: chance("corrupt", "corrupt.correlation")?,
+            duplicate: chance(DUPLICATE.name, DUPLICATE_CORRELATION.name)?,
+            corrupt: chance(CORRUPT.name, CORRUPT_CORRELATION.name)?,
             reorder,
             gap,
             rate,
             overhead,
             slot,
-            ecn: settings.flag("ecn").unwrap_or(false),
+            ecn: settings.flag(ECN.name).unwrap_or(false),
             seed,
             inner,
         })
@@ -195,70 +198,70 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new()
-            .with("limit", Value::Packets(u64::from(self.limit)))
-            .with("delay", Value::Time(self.delay))
-            .with("delay.jitter", Value::Time(self.jitter))
-            .with("delay.correlation", Value::Probability(self.delay_correlation.fraction));
+            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
+            .with(DELAY.name, Value::Time(self.delay))
+            .with(DELAY_JITTER.name, Value::Time(self.jitter))
+            .with(DELAY_CORRELATION.name, Value::Probability(self.delay_correlation.fraction));
         if self.distribution != Distribution::Uniform {
-            settings.set("distribution", self.distribution.to_value());
+            settings.set(DISTRIBUTION.name, self.distribution.to_value());
         }
         let mut set = |name, share: Share| settings.set(name, Value::Probability(share.fraction));
         match self.loss {
             Loss::Random(chance) => {
-                set("loss", chance.share);
-                set("loss.correlation", chance.correlation);
+                set(LOSS.name, chance.share);
+                set(LOSS_CORRELATION.name, chance.correlation);
             }
             Loss::GilbertElliott([into, out, bad, good]) => {
-                set("loss gemodel", into);
-                set("loss gemodel.r", out);
-                set("loss gemodel.1-h", bad);
-                set("loss gemodel.1-k", good);
+                set(LOSS_GEMODEL.name, into);
+                set(LOSS_GEMODEL_R.name, out);
+                set(LOSS_GEMODEL_1_H.name, bad);
+                set(LOSS_GEMODEL_1_K.name, good);
             }
             Loss::States([p13, p31, p32, p23, p14]) => {
-                set("loss state", p13);
-                set("loss state.p31", p31);
-                set("loss state.p32", p32);
-                set("loss state.p23", p23);
-                set("loss state.p14", p14);
+                set(LOSS_STATE.name, p13);
+                set(LOSS_STATE_P31.name, p31);
+                set(LOSS_STATE_P32.name, p32);
+                set(LOSS_STATE_P23.name, p23);
+                set(LOSS_STATE_P14.name, p14);
             }
         }
-        set("duplicate", self.duplicate.share);
-        set("duplicate.correlation", self.duplicate.correlation);
-        set("corrupt", self.corrupt.share);
-        set("corrupt.correlation", self.corrupt.correlation);
-        set("reorder", self.reorder.share);
-        set("reorder.correlation", self.reorder.correlation);
+        set(DUPLICATE.name, self.duplicate.share);
+        set(DUPLICATE_CORRELATION.name, self.duplicate.correlation);
+        set(CORRUPT.name, self.corrupt.share);
+        set(CORRUPT_CORRELATION.name, self.corrupt.correlation);
+        set(REORDER.name, self.reorder.share);
+        set(REORDER_CORRELATION.name, self.reorder.correlation);
         if self.gap > 0 {
-            settings.set("gap", Value::Packets(u64::from(self.gap)));
+            settings.set(GAP.name, Value::Packets(u64::from(self.gap)));
         }
         if let Some(rate) = self.rate {
-            settings.set("rate", Value::Rate(rate));
-            settings.set("rate.packetoverhead", Value::Signed(i64::from(self.overhead.packet)));
-            settings.set("rate.cellsize", Value::Integer(u64::from(self.overhead.cell)));
-            settings.set("rate.celloverhead", Value::Signed(i64::from(self.overhead.per_cell)));
+            settings.set(RATE.name, Value::Rate(rate));
+            settings.set(RATE_PACKETOVERHEAD.name, Value::Signed(i64::from(self.overhead.packet)));
+            settings.set(RATE_CELLSIZE.name, Value::Integer(u64::from(self.overhead.cell)));
+            settings.set(RATE_CELLOVERHEAD.name, Value::Signed(i64::from(self.overhead.per_cell)));
         }
         if let Some(slot) = &self.slot {
             match &slot.apart {
                 Apart::Between(least, most) => {
-                    settings.set("slot", Value::Time(*least));
-                    settings.set("slot.max", Value::Time(*most));
+                    settings.set(SLOT.name, Value::Time(*least));
+                    settings.set(SLOT_MAX.name, Value::Time(*most));
                 }
                 Apart::Spread(distribution, mean, jitter) => {
-                    settings.set("slot distribution", distribution.to_value());
-                    settings.set("slot distribution.delay", Value::Time(*mean));
-                    settings.set("slot distribution.jitter", Value::Time(*jitter));
+                    settings.set(SLOT_DISTRIBUTION.name, distribution.to_value());
+                    settings.set(SLOT_DISTRIBUTION_DELAY.name, Value::Time(*mean));
+                    settings.set(SLOT_DISTRIBUTION_JITTER.name, Value::Time(*jitter));
                 }
             }
             if let Some(packets) = slot.packets {
-                settings.set("packets", Value::Packets(u64::from(packets)));
+                settings.set(PACKETS.name, Value::Packets(u64::from(packets)));
             }
             if let Some(bytes) = slot.bytes {
-                settings.set("bytes", Value::Bytes(u64::from(bytes)));
+                settings.set(BYTES.name, Value::Bytes(u64::from(bytes)));
             }
         }
-        settings.set("ecn", Value::Flag(self.ecn));
+        settings.set(ECN.name, Value::Flag(self.ecn));
         if let Some(seed) = self.seed {
-            settings.set("seed", Value::Integer(seed));
+            settings.set(SEED.name, Value::Integer(seed));
         }
         match &self.inner {
             Some(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
@@ -276,23 +279,25 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
 
 setters! {
     [C: InnerConfig] NetemConfig<C>,
-    /// Sets `limit`: packets held, those being delayed included; must exceed what is under way in
-    /// one delay. Default: 1000p. Range: 1 to 4294967295.
+    /// Sets `limit`: packets held, including those being delayed; must exceed the packets that
+    /// arrive within one delay. Default: 1000p. Range: 1 to 4294967295.
     with_limit(packets);
     /// Sets `delay`: delay of every packet. Default: 0s. Range: 0 to 1000000s.
     with_delay(time);
-    /// Sets `delay.jitter`: random delay more or less. Default: 0s. Range: 0 to 1000000s.
+    /// Sets `delay.jitter`: random variation of the delay. Default: 0s. Range: 0 to 1000000s.
     with_delay_jitter(time) = "delay.jitter";
-    /// Sets `delay.correlation`: how much each depends on the last one. Default: 0.
+    /// Sets `delay.correlation`: correlation with the value of the packet before. Default: 0.
     with_delay_correlation(probability) = "delay.correlation";
-    /// Sets `distribution`: how random delays are distributed; jitter is the standard deviation of
-    /// all but uniform. Default: uniform. One of `uniform`, `normal`, `pareto`, `paretonormal`.
+    /// Sets `distribution`: distribution of the random delay; jitter is the half width of uniform
+    /// and the standard deviation of the others. Default: uniform. One of `uniform`, `normal`,
+    /// `pareto`, `paretonormal`.
     with_distribution(choice);
     /// Sets `loss`: probability that a packet is lost. Default: 0.
     with_loss(probability);
-    /// Sets `loss.correlation`: how much each depends on the last one. Default: 0.
+    /// Sets `loss.correlation`: correlation with the value of the packet before. Default: 0.
     with_loss_correlation(probability) = "loss.correlation";
-    /// Sets `loss gemodel`: losses in bursts: probability to enter the bad state. Default: none.
+    /// Sets `loss gemodel`: loss in bursts (Gilbert-Elliott): probability to enter the bad state;
+    /// not with `loss`. Default: none.
     with_loss_gemodel(probability) = "loss gemodel";
     /// Sets `loss gemodel.r`: probability to leave the bad state. Default: 1 - P.
     with_loss_gemodel_r(probability) = "loss gemodel.r";
@@ -300,71 +305,77 @@ setters! {
     with_loss_gemodel_1_h(probability) = "loss gemodel.1-h";
     /// Sets `loss gemodel.1-k`: probability of a loss in the good state. Default: 0.
     with_loss_gemodel_1_k(probability) = "loss gemodel.1-k";
-    /// Sets `loss state`: losses of a Markov chain with four states: from a gap to a loss in a
-    /// burst. Default: none.
+    /// Sets `loss state`: loss by a Markov chain of four states: probability from a gap to a loss
+    /// in a burst; not with `loss`. Default: none.
     with_loss_state(probability) = "loss state";
-    /// Sets `loss state.p31`: from a loss in a burst to a gap. Default: 1 - P13.
+    /// Sets `loss state.p31`: probability from a loss in a burst to a gap. Default: 1 - P13.
     with_loss_state_p31(probability) = "loss state.p31";
-    /// Sets `loss state.p32`: from a loss in a burst to what gets through it. Default: 0.
+    /// Sets `loss state.p32`: probability from a loss in a burst to a delivery in a burst. Default:
+    /// 0.
     with_loss_state_p32(probability) = "loss state.p32";
-    /// Sets `loss state.p23`: from what gets through a burst to a loss. Default: 1.
+    /// Sets `loss state.p23`: probability from a delivery in a burst to a loss. Default: 1.
     with_loss_state_p23(probability) = "loss state.p23";
     /// Sets `loss state.p14`: probability of a single loss in a gap. Default: 0.
     with_loss_state_p14(probability) = "loss state.p14";
-    /// Sets `corrupt`: probability that a bit is flipped. Default: 0.
+    /// Sets `corrupt`: probability that one bit of a packet is flipped. Default: 0.
     with_corrupt(probability);
-    /// Sets `corrupt.correlation`: how much each depends on the last one. Default: 0.
+    /// Sets `corrupt.correlation`: correlation with the value of the packet before. Default: 0.
     with_corrupt_correlation(probability) = "corrupt.correlation";
-    /// Sets `duplicate`: probability that a packet comes twice. Default: 0.
+    /// Sets `duplicate`: probability that a packet is duplicated. Default: 0.
     with_duplicate(probability);
-    /// Sets `duplicate.correlation`: how much each depends on the last one. Default: 0.
+    /// Sets `duplicate.correlation`: correlation with the value of the packet before. Default: 0.
     with_duplicate_correlation(probability) = "duplicate.correlation";
-    /// Sets `reorder`: probability that a packet is sent at once. Default: 0. Range: needs delay.
+    /// Sets `reorder`: probability that a packet skips the delay. Default: 0. Range: needs delay.
     with_reorder(probability);
-    /// Sets `reorder.correlation`: how much each depends on the last one. Default: 0.
+    /// Sets `reorder.correlation`: correlation with the value of the packet before. Default: 0.
     with_reorder_correlation(probability) = "reorder.correlation";
-    /// Sets `gap`: only one packet of so many may be sent at once. Default: 1 with reorder. Range:
+    /// Sets `gap`: one packet out of this many may skip the delay. Default: 1 with reorder. Range:
     /// 1 to 4294967295.
     with_gap(packets);
-    /// Sets `rate`: packets follow each other no closer than at this rate. Default: none. Range:
-    /// 8bit or more.
+    /// Sets `rate`: link rate that spaces packets. Default: none. Range: 8bit or more.
     with_rate(rate);
-    /// Sets `rate.packetoverhead`: bytes that each packet takes beside its own. Default: 0.
+    /// Sets `rate.packetoverhead`: bytes added to each packet. Default: 0.
     with_rate_packetoverhead(signed) = "rate.packetoverhead";
-    /// Sets `rate.cellsize`: bytes of a cell, of which the link sends whole ones. Default: 0.
+    /// Sets `rate.cellsize`: payload bytes of a cell; the link sends whole cells. Default: 0.
     with_rate_cellsize(integer) = "rate.cellsize";
-    /// Sets `rate.celloverhead`: bytes that each cell takes beside these. Default: 0.
+    /// Sets `rate.celloverhead`: bytes added to each cell. Default: 0.
     with_rate_celloverhead(signed) = "rate.celloverhead";
-    /// Sets `slot`: least time between bunches of packets. Default: none.
+    /// Sets `slot`: shortest time between bunches of packets. Default: none.
     with_slot(time);
-    /// Sets `slot.max`: most time between bunches. Default: the least.
+    /// Sets `slot.max`: longest time between bunches. Default: the least.
     with_slot_max(time) = "slot.max";
     /// Sets `slot distribution`: distribution of the time between bunches. Default: none. One of
     /// `uniform`, `normal`, `pareto`, `paretonormal`.
     with_slot_distribution(choice) = "slot distribution";
-    /// Sets `slot distribution.delay`: its mean. Default: 0s.
+    /// Sets `slot distribution.delay`: mean time between bunches. Default: 0s.
     with_slot_distribution_delay(time) = "slot distribution.delay";
-    /// Sets `slot distribution.jitter`: its deviation. Default: 0s.
+    /// Sets `slot distribution.jitter`: standard deviation of the time between bunches. Default:
+    /// 0s.
     with_slot_distribution_jitter(time) = "slot distribution.jitter";
-    /// Sets `packets`: packets of a bunch, with `slot`. Default: no bound.
+    /// Sets `packets`: packets per bunch; needs slot. Default: no bound.
     with_packets(packets);
-    /// Sets `bytes`: bytes of a bunch, with `slot`. Default: no bound.
+    /// Sets `bytes`: bytes per bunch; needs slot. Default: no bound.
     with_bytes(bytes);
-    /// Sets `ecn`: mark CE where possible instead of losing. Default: off.
+    /// Sets `ecn`: mark ECN-capable packets instead of losing them. Default: off.
     with_ecn(flag);
-    /// Sets `seed`: seed of this network's own random numbers. Default: the run's.
+    /// Sets `seed`: seed of the random numbers of this discipline. Default: that of the run.
     with_seed(integer);
 }
 
+/// What tc sends together with `parameter`, so that a change of one sets the others too.
 fn sent_with(parameter: &str) -> &str {
-    match parameter {
-        "delay.correlation" | "loss.correlation" | "duplicate.correlation" => "correlation",
-        "limit" | "delay" | "delay.jitter" | "gap" => "always",
-        "packets" | "bytes" => "slot",
-        _ => match parameter.split(['.', ' ']).next().unwrap_or_default() {
-            "loss" | "duplicate" | "reorder" => "always",
-            first => first,
-        },
+    let is_one_of = |parameters: &[Parameter]| parameters.iter().any(|one| one.name == parameter);
+    let first = parameter.split(['.', ' ']).next().unwrap_or_default();
+    if is_one_of(&[DELAY_CORRELATION, LOSS_CORRELATION, DUPLICATE_CORRELATION]) {
+        "correlation"
+    } else if is_one_of(&[PACKETS, BYTES]) {
+        SLOT.name
+    } else if is_one_of(&[LIMIT, DELAY, DELAY_JITTER, GAP])
+        || [LOSS, DUPLICATE, REORDER].iter().any(|one| one.name == first)
+    {
+        "always"
+    } else {
+        first
     }
 }
 
@@ -373,7 +384,7 @@ const fn follower(name: &'static str, unit: Unit, default: &'static str, doc: &'
 }
 
 const fn correlation(name: &'static str) -> Parameter {
-    follower(name, Unit::Probability, "0", "how much each depends on the last one")
+    follower(name, Unit::Probability, "0", "correlation with the value of the packet before")
 }
 
 const KIND: Kind = Kind {
@@ -383,118 +394,42 @@ const KIND: Kind = Kind {
     variants: &[],
     children: Children::One,
     parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Packets,
-            default: "1000p",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "packets held, those being delayed included; must exceed what is under way in one delay",
-        },
-        Parameter {
-            name: "delay",
-            unit: Unit::Time,
-            default: "0s",
-            source: "tc",
-            range: DELAY_RANGE,
-            doc: "delay of every packet",
-        },
-        Parameter {
-            name: "delay.jitter",
-            unit: Unit::Time,
-            default: "0s",
-            source: "tc",
-            range: DELAY_RANGE,
-            doc: "random delay more or less",
-        },
-        correlation("delay.correlation"),
-        follower(
-            "distribution",
-            Unit::Table(DISTRIBUTIONS),
-            "uniform",
-            "how random delays are distributed; jitter is the standard deviation of all but uniform",
-        ),
-        follower("loss", Unit::Probability, "0", "probability that a packet is lost"),
-        correlation("loss.correlation"),
-        follower(
-            "loss gemodel",
-            Unit::Probability,
-            "none",
-            "losses in bursts: probability to enter the bad state",
-        ),
-        follower("loss gemodel.r", Unit::Probability, "1 - P", "probability to leave the bad state"),
-        follower("loss gemodel.1-h", Unit::Probability, "1", "probability of a loss in the bad state"),
-        follower("loss gemodel.1-k", Unit::Probability, "0", "probability of a loss in the good state"),
-        follower(
-            "loss state",
-            Unit::Probability,
-            "none",
-            "losses of a Markov chain with four states: from a gap to a loss in a burst",
-        ),
-        follower("loss state.p31", Unit::Probability, "1 - P13", "from a loss in a burst to a gap"),
-        follower("loss state.p32", Unit::Probability, "0", "from a loss in a burst to what gets through it"),
-        follower("loss state.p23", Unit::Probability, "1", "from what gets through a burst to a loss"),
-        follower("loss state.p14", Unit::Probability, "0", "probability of a single loss in a gap"),
-        follower("corrupt", Unit::Probability, "0", "probability that a bit is flipped"),
-        correlation("corrupt.correlation"),
-        follower("duplicate", Unit::Probability, "0", "probability that a packet comes twice"),
-        correlation("duplicate.correlation"),
-        Parameter {
-            name: "reorder",
-            unit: Unit::Probability,
-            default: "0",
-            source: "tc",
-            range: "needs delay",
-            doc: "probability that a packet is sent at once",
-        },
-        correlation("reorder.correlation"),
-        Parameter {
-            name: "gap",
-            unit: Unit::Packets,
-            default: "1 with reorder",
-            source: "tc",
-            range: "1 to 4294967295",
-            doc: "only one packet of so many may be sent at once",
-        },
-        Parameter {
-            name: "rate",
-            unit: Unit::Rate,
-            default: "none",
-            source: "tc",
-            range: "8bit or more",
-            doc: "packets follow each other no closer than at this rate",
-        },
-        follower("rate.packetoverhead", Unit::Signed, "0", "bytes that each packet takes beside its own"),
-        follower("rate.cellsize", Unit::Integer, "0", "bytes of a cell, of which the link sends whole ones"),
-        follower("rate.celloverhead", Unit::Signed, "0", "bytes that each cell takes beside these"),
-        follower("slot", Unit::Time, "none", "least time between bunches of packets"),
-        follower("slot.max", Unit::Time, "the least", "most time between bunches"),
-        follower(
-            "slot distribution",
-            Unit::Table(DISTRIBUTIONS),
-            "none",
-            "distribution of the time between bunches",
-        ),
-        follower("slot distribution.delay", Unit::Time, "0s", "its mean"),
-        follower("slot distribution.jitter", Unit::Time, "0s", "its deviation"),
-        follower("packets", Unit::Packets, "no bound", "packets of a bunch, with `slot`"),
-        follower("bytes", Unit::Bytes, "no bound", "bytes of a bunch, with `slot`"),
-        Parameter {
-            name: "ecn",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "",
-            doc: "mark CE where possible instead of losing",
-        },
-        Parameter {
-            name: "seed",
-            unit: Unit::Integer,
-            default: "the run's",
-            source: "tc",
-            range: "",
-            doc: "seed of this network's own random numbers",
-        },
+        LIMIT,
+        DELAY,
+        DELAY_JITTER,
+        DELAY_CORRELATION,
+        DISTRIBUTION,
+        LOSS,
+        LOSS_CORRELATION,
+        LOSS_GEMODEL,
+        LOSS_GEMODEL_R,
+        LOSS_GEMODEL_1_H,
+        LOSS_GEMODEL_1_K,
+        LOSS_STATE,
+        LOSS_STATE_P31,
+        LOSS_STATE_P32,
+        LOSS_STATE_P23,
+        LOSS_STATE_P14,
+        CORRUPT,
+        CORRUPT_CORRELATION,
+        DUPLICATE,
+        DUPLICATE_CORRELATION,
+        REORDER,
+        REORDER_CORRELATION,
+        GAP,
+        RATE,
+        RATE_PACKETOVERHEAD,
+        RATE_CELLSIZE,
+        RATE_CELLOVERHEAD,
+        SLOT,
+        SLOT_MAX,
+        SLOT_DISTRIBUTION,
+        SLOT_DISTRIBUTION_DELAY,
+        SLOT_DISTRIBUTION_JITTER,
+        PACKETS,
+        BYTES,
+        ECN,
+        SEED,
     ],
 };
 
@@ -504,3 +439,169 @@ const DELAY_RANGE: &str = "0 to 1000000s";
 const MAX_DELAY: Duration = Duration::from_secs(1_000_000);
 const DEFAULT_LIMIT: u32 = 1000;
 const MAX_OVERHEAD: i32 = 65_535;
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Packets,
+    default: "1000p",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "packets held, including those being delayed; must exceed the packets that arrive within one delay",
+};
+
+const DELAY: Parameter = Parameter {
+    name: "delay",
+    unit: Unit::Time,
+    default: "0s",
+    source: "tc",
+    range: DELAY_RANGE,
+    doc: "delay of every packet",
+};
+
+const DELAY_JITTER: Parameter = Parameter {
+    name: "delay.jitter",
+    unit: Unit::Time,
+    default: "0s",
+    source: "tc",
+    range: DELAY_RANGE,
+    doc: "random variation of the delay",
+};
+
+const REORDER: Parameter = Parameter {
+    name: "reorder",
+    unit: Unit::Probability,
+    default: "0",
+    source: "tc",
+    range: "needs delay",
+    doc: "probability that a packet skips the delay",
+};
+
+const GAP: Parameter = Parameter {
+    name: "gap",
+    unit: Unit::Packets,
+    default: "1 with reorder",
+    source: "tc",
+    range: "1 to 4294967295",
+    doc: "one packet out of this many may skip the delay",
+};
+
+const RATE: Parameter = Parameter {
+    name: "rate",
+    unit: Unit::Rate,
+    default: "none",
+    source: "tc",
+    range: "8bit or more",
+    doc: "link rate that spaces packets",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "",
+    doc: "mark ECN-capable packets instead of losing them",
+};
+
+const SEED: Parameter = Parameter {
+    name: "seed",
+    unit: Unit::Integer,
+    default: "that of the run",
+    source: "tc",
+    range: "",
+    doc: "seed of the random numbers of this discipline",
+};
+
+const DELAY_CORRELATION: Parameter = correlation("delay.correlation");
+
+const DISTRIBUTION: Parameter = follower(
+    "distribution",
+    Unit::Table(DISTRIBUTIONS),
+    "uniform",
+    "distribution of the random delay; jitter is the half width of uniform and the standard deviation of the others",
+);
+
+const LOSS: Parameter = follower("loss", Unit::Probability, "0", "probability that a packet is lost");
+
+const LOSS_CORRELATION: Parameter = correlation("loss.correlation");
+
+const LOSS_GEMODEL: Parameter = follower(
+    "loss gemodel",
+    Unit::Probability,
+    "none",
+    "loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss`",
+);
+
+const LOSS_GEMODEL_R: Parameter =
+    follower("loss gemodel.r", Unit::Probability, "1 - P", "probability to leave the bad state");
+
+const LOSS_GEMODEL_1_H: Parameter =
+    follower("loss gemodel.1-h", Unit::Probability, "1", "probability of a loss in the bad state");
+
+const LOSS_GEMODEL_1_K: Parameter =
+    follower("loss gemodel.1-k", Unit::Probability, "0", "probability of a loss in the good state");
+
+const LOSS_STATE: Parameter = follower(
+    "loss state",
+    Unit::Probability,
+    "none",
+    "loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with `loss`",
+);
+
+const LOSS_STATE_P31: Parameter =
+    follower("loss state.p31", Unit::Probability, "1 - P13", "probability from a loss in a burst to a gap");
+
+const LOSS_STATE_P32: Parameter = follower(
+    "loss state.p32",
+    Unit::Probability,
+    "0",
+    "probability from a loss in a burst to a delivery in a burst",
+);
+
+const LOSS_STATE_P23: Parameter =
+    follower("loss state.p23", Unit::Probability, "1", "probability from a delivery in a burst to a loss");
+
+const LOSS_STATE_P14: Parameter =
+    follower("loss state.p14", Unit::Probability, "0", "probability of a single loss in a gap");
+
+const CORRUPT: Parameter =
+    follower("corrupt", Unit::Probability, "0", "probability that one bit of a packet is flipped");
+
+const CORRUPT_CORRELATION: Parameter = correlation("corrupt.correlation");
+
+const DUPLICATE: Parameter =
+    follower("duplicate", Unit::Probability, "0", "probability that a packet is duplicated");
+
+const DUPLICATE_CORRELATION: Parameter = correlation("duplicate.correlation");
+
+const REORDER_CORRELATION: Parameter = correlation("reorder.correlation");
+
+const RATE_PACKETOVERHEAD: Parameter =
+    follower("rate.packetoverhead", Unit::Signed, "0", "bytes added to each packet");
+
+const RATE_CELLSIZE: Parameter =
+    follower("rate.cellsize", Unit::Integer, "0", "payload bytes of a cell; the link sends whole cells");
+
+const RATE_CELLOVERHEAD: Parameter =
+    follower("rate.celloverhead", Unit::Signed, "0", "bytes added to each cell");
+
+const SLOT: Parameter = follower("slot", Unit::Time, "none", "shortest time between bunches of packets");
+
+const SLOT_MAX: Parameter = follower("slot.max", Unit::Time, "the least", "longest time between bunches");
+
+const SLOT_DISTRIBUTION: Parameter = follower(
+    "slot distribution",
+    Unit::Table(DISTRIBUTIONS),
+    "none",
+    "distribution of the time between bunches",
+);
+
+const SLOT_DISTRIBUTION_DELAY: Parameter =
+    follower("slot distribution.delay", Unit::Time, "0s", "mean time between bunches");
+
+const SLOT_DISTRIBUTION_JITTER: Parameter =
+    follower("slot distribution.jitter", Unit::Time, "0s", "standard deviation of the time between bunches");
+
+const PACKETS: Parameter = follower("packets", Unit::Packets, "no bound", "packets per bunch; needs slot");
+
+const BYTES: Parameter = follower("bytes", Unit::Bytes, "no bound", "bytes per bunch; needs slot");

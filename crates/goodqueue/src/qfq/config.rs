@@ -62,7 +62,7 @@ impl<C: InnerConfig> QfqConfig<C> {
     /// # Errors
     /// The number is not from 1 to 65535, or a value is out of range.
     pub fn with_class(&self, minor: u32, weight: u32, inner: &C) -> Result<Self, ConfigError> {
-        let own = Settings::new().with("weight", Value::Integer(u64::from(weight)));
+        let own = Settings::new().with(WEIGHT.name, Value::Integer(u64::from(weight)));
         typed::with_child(self, nesting::child(minor, own, inner))
     }
 }
@@ -72,7 +72,7 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let mtu = link.mtu.clamp(MIN_LONGEST, MAX_LONGEST);
-        let flows = settings.number("flows", 1, MAX_FLOWS)?;
+        let flows = settings.number(FLOWS.name, 1, MAX_FLOWS)?;
         nesting::check_minors(settings.children())?;
         let mut classes: Vec<QfqClass<C>> = Vec::new();
         let mut sum = 0;
@@ -81,14 +81,17 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
                 let given = child.settings.small(name, u64::from(low), u64::from(high));
                 Ok(given.map_err(|error| error.in_class(child.class))?.unwrap_or(default))
             };
-            let weight = number("weight", 1, MAX_WEIGHT, 1)?;
-            let longest = number("maxpkt", MIN_LONGEST, MAX_LONGEST, mtu)?;
+            let weight = number(WEIGHT.name, 1, MAX_WEIGHT, 1)?;
+            let longest = number(MAXPKT.name, MIN_LONGEST, MAX_LONGEST, mtu)?;
             let qdisc = nesting::qdisc_of(child, link)?.unwrap_or_else(C::usual);
             classes.push(QfqClass { minor: child.class, weight, longest, qdisc });
             sum += u64::from(weight);
             if sum > MAX_WEIGHTS {
-                let error =
-                    ConfigError::new("weight", alloc::format!("{weight}"), "65536 for all classes together");
+                let error = ConfigError::new(
+                    WEIGHT.name,
+                    alloc::format!("{weight}"),
+                    "65536 for all classes together",
+                );
                 return Err(error.in_class(child.class));
             }
         }
@@ -100,12 +103,12 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new();
         if self.classes.is_empty() {
-            settings.set("flows", Value::Integer(u64::from(self.flows)));
+            settings.set(FLOWS.name, Value::Integer(u64::from(self.flows)));
         }
         self.classes.iter().fold(settings, |all, class| {
             let own = Settings::new()
-                .with("weight", Value::Integer(u64::from(class.weight)))
-                .with("maxpkt", Value::Bytes(u64::from(class.longest)));
+                .with(WEIGHT.name, Value::Integer(u64::from(class.weight)))
+                .with(MAXPKT.name, Value::Bytes(u64::from(class.longest)));
             all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
@@ -113,7 +116,7 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
 
 setters! {
     [C: InnerConfig] QfqConfig<C>,
-    /// Sets `flows`: classes that are made if none is given; flows are hashed into them.
+    /// Sets `flows`: number of classes to create if none is given; flows are hashed into them.
     /// Default: 1024. Range: 1 to 65536.
     with_flows(integer);
 }
@@ -123,32 +126,8 @@ const KIND: Kind = Kind {
     summary: "Quick fair queueing: classes share the link in the ratio of their weights, each with its discipline",
     reference: "Checconi, Rizzo & Valente 2013; tc-qfq(8)",
     variants: &[],
-    children: Children::Classes(&[
-        Parameter {
-            name: "weight",
-            unit: Unit::Integer,
-            default: "1",
-            source: "Linux sch_qfq",
-            range: "1 to 1024; all together 65536",
-            doc: "share of the link",
-        },
-        Parameter {
-            name: "maxpkt",
-            unit: Unit::Bytes,
-            default: "MTU",
-            source: "Linux sch_qfq",
-            range: "512 to 65536",
-            doc: "longest packet to expect",
-        },
-    ]),
-    parameters: &[Parameter {
-        name: "flows",
-        unit: Unit::Integer,
-        default: "1024",
-        source: "ours; Linux has no classes until they are made",
-        range: "1 to 65536",
-        doc: "classes that are made if none is given; flows are hashed into them",
-    }],
+    children: Children::Classes(&[WEIGHT, MAXPKT]),
+    parameters: &[FLOWS],
 };
 
 const MIN_LONGEST: u32 = 512;
@@ -157,3 +136,30 @@ const MAX_WEIGHT: u32 = 1024;
 const MAX_WEIGHTS: u64 = 65_536;
 const DEFAULT_FLOWS: u64 = 1024;
 const MAX_FLOWS: u64 = 65_536;
+
+const WEIGHT: Parameter = Parameter {
+    name: "weight",
+    unit: Unit::Integer,
+    default: "1",
+    source: "Linux sch_qfq",
+    range: "1 to 1024; all together 65536",
+    doc: "share of the link",
+};
+
+const MAXPKT: Parameter = Parameter {
+    name: "maxpkt",
+    unit: Unit::Bytes,
+    default: "MTU",
+    source: "Linux sch_qfq",
+    range: "512 to 65536",
+    doc: "length of the longest expected packet",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    unit: Unit::Integer,
+    default: "1024",
+    source: "ours; Linux has no classes until they are made",
+    range: "1 to 65536",
+    doc: "number of classes to create if none is given; flows are hashed into them",
+};

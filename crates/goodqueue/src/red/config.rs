@@ -145,7 +145,7 @@ impl RedConfig {
         };
         self.limit = limit.unwrap_or(room);
         if self.min == 0 || self.max <= self.min {
-            let (name, value) = if max.is_some() { ("max", self.max) } else { ("min", self.min) };
+            let (name, value) = if max.is_some() { (MAX.name, self.max) } else { (MIN.name, self.min) };
             let allowed = alloc::format!("0 < min < max (min is {}, max is {})", self.min, self.max);
             return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
         }
@@ -172,10 +172,10 @@ impl Configure for RedConfig {
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
         let linux = variant == RedVariant::Linux;
         let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
-        let adaptive = flag("adaptive");
+        let adaptive = flag(ADAPTIVE.name);
         let mtu = link.mtu.max(SMALLEST_MTU);
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
-        let avpkt = number("avpkt")?.unwrap_or(typical);
+        let avpkt = number(AVPKT.name)?.unwrap_or(typical);
         let bandwidth = settings.bandwidth(link)?;
         let mut config = Self {
             variant,
@@ -184,52 +184,52 @@ impl Configure for RedConfig {
             max: 0,
             avpkt,
             burst: 0,
-            probability: fraction("probability", if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
+            probability: fraction(PROBABILITY.name, if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
             bandwidth,
             adaptive,
-            ecn: flag("ecn"),
-            hard_drop: flag("harddrop"),
-            no_drop: flag("nodrop"),
-            gentle: settings.flag("gentle").unwrap_or(ns2 || (floyd && adaptive)),
-            byte_mode: settings.flag("bytemode").unwrap_or(ns2),
-            wait: settings.flag("wait").unwrap_or(ns2),
+            ecn: flag(ECN.name),
+            hard_drop: flag(HARDDROP.name),
+            no_drop: flag(NODROP.name),
+            gentle: settings.flag(GENTLE.name).unwrap_or(ns2 || (floyd && adaptive)),
+            byte_mode: settings.flag(BYTEMODE.name).unwrap_or(ns2),
+            wait: settings.flag(WAIT.name).unwrap_or(ns2),
             weight: 0.0,
             mtu,
         };
         if config.no_drop && !config.ecn {
-            return Err(ConfigError::new("nodrop", "", "nodrop together with ecn"));
+            return Err(ConfigError::new(NODROP.name, "", "nodrop together with ecn"));
         }
-        for name in ["gentle", "bytemode", "weight", "wait", "autoweight"] {
+        for name in [GENTLE.name, BYTEMODE.name, WEIGHT.name, WAIT.name, AUTOWEIGHT.name] {
             let given = settings.get(name).filter(|value| *value != Value::Flag(false));
-            let only_ns2 = ["wait", "autoweight"].contains(&name);
+            let only_ns2 = [WAIT.name, AUTOWEIGHT.name].contains(&name);
             if let Some(value) = given.filter(|_| linux || (only_ns2 && !ns2)) {
                 let allowed =
                     if only_ns2 { "with variant ns2 only" } else { "with variants floyd1993 and ns2 only" };
                 return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
             }
         }
-        config.sizes([number("limit")?, number("min")?, number("max")?], link)?;
+        config.sizes([number(LIMIT.name)?, number(MIN.name)?, number(MAX.name)?], link)?;
         let fair = (u64::from(config.min) * 2 + u64::from(config.max)) / (u64::from(avpkt) * 3);
         let least = config.min.div_ceil(avpkt);
-        config.burst = number("burst")?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
+        config.burst = number(BURST.name)?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
         if !linux {
             let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
             let weight = if ns2 {
-                let rule = settings.choice("autoweight").unwrap_or("delay");
+                let rule = settings.choice(AUTOWEIGHT.name).unwrap_or("delay");
                 automatic_weight(rule, packets_per_second, link.delay)
             } else if adaptive {
                 one_minus_exp(1.0 / packets_per_second)
             } else {
                 0.002
             };
-            config.weight = fraction("weight", weight.max(1.0 / TWO_TO_32))?;
+            config.weight = fraction(WEIGHT.name, weight.max(1.0 / TWO_TO_32))?;
         } else if filter_shift(config.min, config.burst, avpkt).is_none() {
             let allowed = alloc::format!(
                 "an average that settles: avpkt below min ({}) and burst of at least {}",
                 config.min,
                 u64::from(least) + 1
             );
-            return Err(ConfigError::new("burst", alloc::format!("{}", config.burst), allowed));
+            return Err(ConfigError::new(BURST.name, alloc::format!("{}", config.burst), allowed));
         }
         Ok(config)
     }
@@ -237,26 +237,26 @@ impl Configure for RedConfig {
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
             .with("variant", Value::Choice(self.variant.name()))
-            .with("limit", Value::Bytes(u64::from(self.limit)))
-            .with("min", Value::Bytes(u64::from(self.min)))
-            .with("max", Value::Bytes(u64::from(self.max)))
-            .with("avpkt", Value::Bytes(u64::from(self.avpkt)))
-            .with("burst", Value::Packets(u64::from(self.burst)))
-            .with("probability", Value::Probability(self.probability))
-            .with("bandwidth", Value::Rate(self.bandwidth))
-            .with("adaptive", Value::Flag(self.adaptive))
-            .with("ecn", Value::Flag(self.ecn))
-            .with("harddrop", Value::Flag(self.hard_drop))
-            .with("nodrop", Value::Flag(self.no_drop));
+            .with(LIMIT.name, Value::Bytes(u64::from(self.limit)))
+            .with(MIN.name, Value::Bytes(u64::from(self.min)))
+            .with(MAX.name, Value::Bytes(u64::from(self.max)))
+            .with(AVPKT.name, Value::Bytes(u64::from(self.avpkt)))
+            .with(BURST.name, Value::Packets(u64::from(self.burst)))
+            .with(PROBABILITY.name, Value::Probability(self.probability))
+            .with(BANDWIDTH.name, Value::Rate(self.bandwidth))
+            .with(ADAPTIVE.name, Value::Flag(self.adaptive))
+            .with(ECN.name, Value::Flag(self.ecn))
+            .with(HARDDROP.name, Value::Flag(self.hard_drop))
+            .with(NODROP.name, Value::Flag(self.no_drop));
         if self.variant == RedVariant::Linux {
             return settings;
         }
         let settings = settings
-            .with("gentle", Value::Flag(self.gentle))
-            .with("bytemode", Value::Flag(self.byte_mode))
-            .with("weight", Value::Probability(self.weight));
+            .with(GENTLE.name, Value::Flag(self.gentle))
+            .with(BYTEMODE.name, Value::Flag(self.byte_mode))
+            .with(WEIGHT.name, Value::Probability(self.weight));
         match self.variant {
-            RedVariant::Ns2 => settings.with("wait", Value::Flag(self.wait)),
+            RedVariant::Ns2 => settings.with(WAIT.name, Value::Flag(self.wait)),
             _ => settings,
         }
     }
@@ -267,17 +267,17 @@ setters! {
     /// Sets `limit`: bytes that the queue holds. Default: 4 x max, at least 127 MTU; ns2: 50 avpkt.
     /// Range: 1 to 4294967295.
     with_limit(bytes);
-    /// Sets `min`: average queue below which nothing is dropped. Default: max / 3; 10 ms of the
-    /// link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
+    /// Sets `min`: average queue length below which nothing is dropped. Default: max / 3; 10 ms of
+    /// the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
     with_min(bytes);
-    /// Sets `max`: average queue above which everything is dropped. Default: 3 x min, or limit / 4;
-    /// 2 MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
+    /// Sets `max`: average queue length above which every packet is dropped. Default: 3 x min, or
+    /// limit / 4; 2 MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
     with_max(bytes);
-    /// Sets `avpkt`: average packet: how fast the average decays on an idle link. Default: 1000, at
-    /// most 2/3 MTU; ns2: 500. Range: 1 to 4294967295; linux: below min.
+    /// Sets `avpkt`: typical packet length, which sets how fast the average decays on an idle link.
+    /// Default: 1000, at most 2/3 MTU; ns2: 500. Range: 1 to 4294967295; linux: below min.
     with_avpkt(bytes);
-    /// Sets `burst`: burst that passes: how slow the average is. Default: (2 min + max) / (3
-    /// avpkt). Range: at least min / avpkt.
+    /// Sets `burst`: length of a burst that passes, which sets how slowly the average moves.
+    /// Default: (2 min + max) / (3 avpkt). Range: at least min / avpkt.
     with_burst(packets);
     /// Sets `probability`: largest probability of an early drop. Default: 0.02; floyd1993 adaptive
     /// and ns2: 0.1. Range: above 0 (at least 2^-32), to 1.
@@ -285,30 +285,32 @@ setters! {
     /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
     /// Range: 8bit and more.
     with_bandwidth(rate);
-    /// Sets `adaptive`: move the probability so that the average stays half way between min and
-    /// max. Default: off.
+    /// Sets `adaptive`: adapt the probability to keep the average halfway between min and max.
+    /// Default: off.
     with_adaptive(flag);
     /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: off.
     with_ecn(flag);
-    /// Sets `harddrop`: above max drop even what could be marked. Default: off.
+    /// Sets `harddrop`: above max, drop ECN-capable packets too. Default: off.
     with_harddrop(flag);
-    /// Sets `nodrop`: queue what cannot be marked. Default: off. Range: with ecn.
+    /// Sets `nodrop`: enqueue packets that cannot be marked instead of dropping them. Default: off.
+    /// Range: needs ecn.
     with_nodrop(flag);
-    /// Sets `gentle`: let the probability rise to 1 between max and 2 max. Default: off; with
-    /// adaptive on; ns2: on. Range: with variants floyd1993 and ns2.
+    /// Sets `gentle`: let the probability rise to 1 between max and 2 x max, not jump. Default:
+    /// off; on with adaptive and for ns2. Range: variants floyd1993 and ns2.
     with_gentle(flag);
-    /// Sets `bytemode`: measure the queue in bytes, drop in proportion to a packet's length.
-    /// Default: off; ns2: on. Range: with variants floyd1993 and ns2.
+    /// Sets `bytemode`: measure the queue in bytes, and drop in proportion to packet length.
+    /// Default: off; ns2: on. Range: variants floyd1993 and ns2.
     with_bytemode(flag);
-    /// Sets `weight`: weight of a sample in the average. Default: 0.002; with adaptive 1 -
-    /// e^(-1/C), C in packets/s; ns2: see autoweight. Range: with variants floyd1993 and ns2: above
-    /// 0, to 1.
+    /// Sets `weight`: weight of one sample in the average. Default: 0.002; with adaptive 1 -
+    /// e^(-1/C), C in packets/s; ns2: see autoweight. Range: variants floyd1993 and ns2: above 0,
+    /// to 1.
     with_weight(probability);
-    /// Sets `wait`: let 1/p packets pass after each drop before the next is possible. Default: ns2:
-    /// on. Range: with variant ns2.
+    /// Sets `wait`: after each drop, let 1/p packets pass before the next. Default: ns2: on. Range:
+    /// variant ns2.
     with_wait(flag);
-    /// Sets `autoweight`: weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay +
-    /// 1/C)); 1 - e^(-1/C); 1 - e^(-10/C). Default: delay. One of `delay`, `rate`, `fast`.
+    /// Sets `autoweight`: rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1
+    /// s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in
+    /// packets/s. Default: delay. One of `delay`, `rate`, `fast`.
     with_autoweight(choice);
 }
 
@@ -321,138 +323,29 @@ const KIND: Kind = Kind {
     variants: &[
         Variant { name: "linux", doc: "Linux 6.1 and tc, bit for bit" },
         Variant { name: "floyd1993", doc: "Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001" },
-        Variant { name: "ns2", doc: "ns-2.35, which sets itself up from rate and delay of the link" },
+        Variant {
+            name: "ns2",
+            doc: "ns-2.35, which derives its parameters from the rate and delay of the link",
+        },
     ],
     children: crate::config::Children::None,
     parameters: &[
-        Parameter {
-            name: "limit",
-            unit: Unit::Bytes,
-            default: "4 x max, at least 127 MTU; ns2: 50 avpkt",
-            source: "room for the average to act; tc demands it; ns-2",
-            range: "1 to 4294967295",
-            doc: "bytes that the queue holds",
-        },
-        Parameter {
-            name: "min",
-            unit: Unit::Bytes,
-            default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
-            source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
-            range: "1 to max - 1",
-            doc: "average queue below which nothing is dropped",
-        },
-        Parameter {
-            name: "max",
-            unit: Unit::Bytes,
-            default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
-            source: "tc; Høiland-Jørgensen et al. 2015",
-            range: "min + 1 to 4294967295",
-            doc: "average queue above which everything is dropped",
-        },
-        Parameter {
-            name: "avpkt",
-            unit: Unit::Bytes,
-            default: "1000, at most 2/3 MTU; ns2: 500",
-            source: "tc-red(8); ns-2",
-            range: "1 to 4294967295; linux: below min",
-            doc: "average packet: how fast the average decays on an idle link",
-        },
-        Parameter {
-            name: "burst",
-            unit: Unit::Packets,
-            default: "(2 min + max) / (3 avpkt)",
-            source: "tc",
-            range: "at least min / avpkt",
-            doc: "burst that passes: how slow the average is",
-        },
-        Parameter {
-            name: "probability",
-            unit: Unit::Probability,
-            default: "0.02; floyd1993 adaptive and ns2: 0.1",
-            source: "tc; Floyd 2001; ns-2",
-            range: FRACTION_RANGE,
-            doc: "largest probability of an early drop",
-        },
-        Parameter {
-            name: "bandwidth",
-            unit: Unit::Rate,
-            default: "the link rate",
-            source: "tc: 10mbit",
-            range: "8bit and more",
-            doc: "rate at which the average decays on an idle link",
-        },
-        Parameter {
-            name: "adaptive",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "",
-            doc: "move the probability so that the average stays half way between min and max",
-        },
-        Parameter {
-            name: "ecn",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "",
-            doc: "mark ECN-capable packets instead of dropping them",
-        },
-        Parameter {
-            name: "harddrop",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "",
-            doc: "above max drop even what could be marked",
-        },
-        Parameter {
-            name: "nodrop",
-            unit: Unit::Flag { off: None },
-            default: "off",
-            source: "tc",
-            range: "with ecn",
-            doc: "queue what cannot be marked",
-        },
-        Parameter {
-            name: "gentle",
-            unit: Unit::Flag { off: Some("nogentle") },
-            default: "off; with adaptive on; ns2: on",
-            source: "Floyd 2000, 2001; ns-2",
-            range: "with variants floyd1993 and ns2",
-            doc: "let the probability rise to 1 between max and 2 max",
-        },
-        Parameter {
-            name: "bytemode",
-            unit: Unit::Flag { off: Some("nobytemode") },
-            default: "off; ns2: on",
-            source: "Floyd and Jacobson 1993; ns-2",
-            range: "with variants floyd1993 and ns2",
-            doc: "measure the queue in bytes, drop in proportion to a packet's length",
-        },
-        Parameter {
-            name: "weight",
-            unit: Unit::Probability,
-            default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
-            source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
-            range: "with variants floyd1993 and ns2: above 0, to 1",
-            doc: "weight of a sample in the average",
-        },
-        Parameter {
-            name: "wait",
-            unit: Unit::Flag { off: Some("nowait") },
-            default: "ns2: on",
-            source: "ns-2",
-            range: "with variant ns2",
-            doc: "let 1/p packets pass after each drop before the next is possible",
-        },
-        Parameter {
-            name: "autoweight",
-            unit: Unit::Choice(&["delay", "rate", "fast"]),
-            default: "delay",
-            source: "ns-2: q_weight -1, 0, -2",
-            range: "with variant ns2",
-            doc: "weight by default: 1 - e^(-1/(10 R C)), R = max(0.1 s, 3 (link delay + 1/C)); 1 - e^(-1/C); 1 - e^(-10/C)",
-        },
+        LIMIT,
+        MIN,
+        MAX,
+        AVPKT,
+        BURST,
+        PROBABILITY,
+        BANDWIDTH,
+        ADAPTIVE,
+        ECN,
+        HARDDROP,
+        NODROP,
+        GENTLE,
+        BYTEMODE,
+        WEIGHT,
+        WAIT,
+        AUTOWEIGHT,
     ],
 };
 
@@ -462,3 +355,147 @@ const SMALLEST_MTU: u32 = 64;
 pub(crate) const TWO_TO_32: f64 = 4_294_967_296.0;
 /// Floyd 2001: `interval`; Linux: HZ / 2.
 pub(super) const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    unit: Unit::Bytes,
+    default: "4 x max, at least 127 MTU; ns2: 50 avpkt",
+    source: "room for the average to act; tc demands it; ns-2",
+    range: "1 to 4294967295",
+    doc: "bytes that the queue holds",
+};
+
+const MIN: Parameter = Parameter {
+    name: "min",
+    unit: Unit::Bytes,
+    default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
+    source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
+    range: "1 to max - 1",
+    doc: "average queue length below which nothing is dropped",
+};
+
+const MAX: Parameter = Parameter {
+    name: "max",
+    unit: Unit::Bytes,
+    default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
+    source: "tc; Høiland-Jørgensen et al. 2015",
+    range: "min + 1 to 4294967295",
+    doc: "average queue length above which every packet is dropped",
+};
+
+const AVPKT: Parameter = Parameter {
+    name: "avpkt",
+    unit: Unit::Bytes,
+    default: "1000, at most 2/3 MTU; ns2: 500",
+    source: "tc-red(8); ns-2",
+    range: "1 to 4294967295; linux: below min",
+    doc: "typical packet length, which sets how fast the average decays on an idle link",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    unit: Unit::Packets,
+    default: "(2 min + max) / (3 avpkt)",
+    source: "tc",
+    range: "at least min / avpkt",
+    doc: "length of a burst that passes, which sets how slowly the average moves",
+};
+
+const PROBABILITY: Parameter = Parameter {
+    name: "probability",
+    unit: Unit::Probability,
+    default: "0.02; floyd1993 adaptive and ns2: 0.1",
+    source: "tc; Floyd 2001; ns-2",
+    range: FRACTION_RANGE,
+    doc: "largest probability of an early drop",
+};
+
+const BANDWIDTH: Parameter = Parameter {
+    name: "bandwidth",
+    unit: Unit::Rate,
+    default: "the link rate",
+    source: "tc: 10mbit",
+    range: "8bit and more",
+    doc: "rate at which the average decays on an idle link",
+};
+
+const ADAPTIVE: Parameter = Parameter {
+    name: "adaptive",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "",
+    doc: "adapt the probability to keep the average halfway between min and max",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "",
+    doc: "mark ECN-capable packets instead of dropping them",
+};
+
+const HARDDROP: Parameter = Parameter {
+    name: "harddrop",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "",
+    doc: "above max, drop ECN-capable packets too",
+};
+
+const NODROP: Parameter = Parameter {
+    name: "nodrop",
+    unit: Unit::Flag { off: None },
+    default: "off",
+    source: "tc",
+    range: "needs ecn",
+    doc: "enqueue packets that cannot be marked instead of dropping them",
+};
+
+const GENTLE: Parameter = Parameter {
+    name: "gentle",
+    unit: Unit::Flag { off: Some("nogentle") },
+    default: "off; on with adaptive and for ns2",
+    source: "Floyd 2000, 2001; ns-2",
+    range: "variants floyd1993 and ns2",
+    doc: "let the probability rise to 1 between max and 2 x max, not jump",
+};
+
+const BYTEMODE: Parameter = Parameter {
+    name: "bytemode",
+    unit: Unit::Flag { off: Some("nobytemode") },
+    default: "off; ns2: on",
+    source: "Floyd and Jacobson 1993; ns-2",
+    range: "variants floyd1993 and ns2",
+    doc: "measure the queue in bytes, and drop in proportion to packet length",
+};
+
+const WEIGHT: Parameter = Parameter {
+    name: "weight",
+    unit: Unit::Probability,
+    default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
+    source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
+    range: "variants floyd1993 and ns2: above 0, to 1",
+    doc: "weight of one sample in the average",
+};
+
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    unit: Unit::Flag { off: Some("nowait") },
+    default: "ns2: on",
+    source: "ns-2",
+    range: "variant ns2",
+    doc: "after each drop, let 1/p packets pass before the next",
+};
+
+const AUTOWEIGHT: Parameter = Parameter {
+    name: "autoweight",
+    unit: Unit::Choice(&["delay", "rate", "fast"]),
+    default: "delay",
+    source: "ns-2: q_weight -1, 0, -2",
+    range: "variant ns2",
+    doc: "rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s",
+};

@@ -10,6 +10,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
+PAPERS ?= gbw gong jk nj rfc7928
 # Crates that only serve the tests of the others.
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
@@ -146,7 +147,10 @@ deviations: pages build
 numbers: score validation recordings page
 
 score: build
-	$(GOODQUEUE) reproduce --out $(TARGET)/reproduce --json crates/goodqueue-papers/papers/verdicts.json || test $$? -eq 1
+	for paper in $(PAPERS); do \
+	  $(GOODQUEUE) reproduce $$paper --papers crates/goodqueue-papers/papers --out $(TARGET)/reproduce \
+	    --json crates/goodqueue-papers/papers/$$paper/verdicts.json || test $$? -eq 1 || exit 1; \
+	done
 
 validation: build
 	$(GOODQUEUE) validate --json docs/measured/validation.json || test $$? -eq 1
@@ -155,6 +159,7 @@ recordings: build
 	$(GOODQUEUE) replay --compare --json docs/measured/replay.json crates/goodqueue-testkit/recordings*/*.jsonl.gz
 
 page: toolchain
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-papers --test audit
 	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers
 
 # The picture in the README: the report of the default comparison, in a browser without a window.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use goodqueue_papers::reproduce::{
-    ClaimResult, MetricsTable, Paper, Verdict, figures, real_in_words, score, three_figures,
+    ClaimResult, MetricsTable, Paper, Verdict, figures, finding::Outcome, real_in_words, scores,
+    three_figures,
 };
 
 /// Formats the claims of one paper, one line for each number. Results of checks in words follow
@@ -15,23 +16,27 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
     let _ = writeln!(
         text,
         " {:width$}  {:>10}  {:>10}  {:>19}  {:>10}  verdict",
-        "claim", "paper", "here", "95 % interval", "reference"
+        "claim", "paper", "here", "95 % interval", "real"
     );
     for result in results {
         let numbers = result.numbers();
         let several = numbers.len() > 1;
         for (number, row) in numbers.iter().enumerate() {
             let interval = row.interval.map(|(low, high)| format!("{}..{}", figures(low), figures(high)));
-            let reference = row.real.map(|(_, value)| with_unit(value, &result.unit));
+            let real: Vec<String> = row.real.iter().map(|real| with_unit(real.1, &result.unit)).collect();
             let (id, verdict) =
                 if number == 0 { (result.id.as_str(), verdict(result.verdict)) } else { ("", "") };
-            let far = if several && !row.holds { " (too far off)" } else { "" };
+            let far = match row.outcome {
+                Outcome::Fails if several => " (too far off)",
+                Outcome::Undecided if several => " (undecided)",
+                _ => "",
+            };
             let line = format!(
                 " {id:width$}  {:>10}  {:>10}  {:>19}  {:>10}  {}",
                 with_unit(row.expected, &result.unit),
                 with_unit(row.got, &result.unit),
                 interval.unwrap_or_default(),
-                reference.unwrap_or_default(),
+                real.join(", "),
                 format!("{verdict}{far}").trim_start(),
             );
             let _ = writeln!(text, "{}", line.trim_end());
@@ -40,13 +45,16 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
             let _ = writeln!(text, " {:width$}  {:59}{}", result.id, "", verdict(result.verdict));
         }
         if result.expected.is_string() {
-            let _ = writeln!(text, " {:width$}    says: {}", "", result.says);
+            if !result.quote.is_empty() {
+                let _ = writeln!(text, " {:width$}    paper: \"{}\"", "", result.quote);
+            }
+            let _ = writeln!(text, " {:width$}    check: {}", "", result.says);
         }
         if numbers.is_empty() {
             if let Some(got) = result.got.as_str() {
                 let _ = writeln!(text, " {:width$}    here: {got}", "");
             }
-            if let Some((of, came)) = real_in_words(&result.checks) {
+            for (of, came) in real_in_words(&result.checks) {
                 let _ = writeln!(text, " {:width$}    {of}: {came}", "");
             }
         }
@@ -84,8 +92,8 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
 /// Formats the number of reproduced claims of each paper.
 pub(crate) fn render_score(results: &[ClaimResult]) -> String {
     let mut text = String::new();
-    for (paper, reproduced, tried, all) in score(results) {
-        let _ = writeln!(text, "{paper}: {reproduced} of {tried} claims reproduced, {} not run", all - tried);
+    for score in scores(results) {
+        let _ = writeln!(text, "{score}");
     }
     text
 }
@@ -97,6 +105,7 @@ fn with_unit(value: f64, unit: &str) -> String {
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
+        Verdict::Undecided => "undecided",
         Verdict::NotReproduced => "NOT reproduced",
         Verdict::NotRun => "not run",
     }

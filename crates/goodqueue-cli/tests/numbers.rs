@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use goodqueue_papers::{reproduce, validate};
+use goodqueue_papers::reproduce::score::Verdicts;
+use goodqueue_papers::reproduce::{self, ClaimResult, scores, verdicts};
+use goodqueue_papers::validate;
 use serde_json::Value;
 
 const PAGE: &str = "docs/numbers.md";
@@ -31,7 +33,8 @@ fn the_page_of_measured_numbers_shows_what_the_commands_measured() {
 fn every_claim_set_up_and_recording_has_been_measured() {
     let papers = reproduce::papers().expect("the built-in papers are valid");
     let claims = papers.iter().flat_map(|paper| &paper.claims).map(|claim| claim.id.clone()).collect();
-    assert_same("claims", "make score", &names(&claim_results(), "id"), &claims);
+    let judged = claim_results().into_iter().map(|result| result.id).collect();
+    assert_same("claims", "make score", &judged, &claims);
 
     let set_ups = validate::chosen(&[]).expect("the references are valid");
     let set_ups = set_ups.iter().map(|set_up| set_up.name().to_owned()).collect();
@@ -73,27 +76,35 @@ fn page() -> String {
 /// Claims of each paper, from `goodqueue reproduce --json`.
 fn claims(text: &mut String) {
     text.push_str(
-        "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. Some \
-         claims need\nsomething that goodqueue does not have; they are not run.\n\n\
-         | paper | claims reproduced | claims run | not run |\n|---|---|---|---|\n",
+        "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. Numbers, \
+         orders and\nshapes that a paper states count. Beside them are checks that do not count: of our set-up, of a \
+         paper's\narithmetic, of a result that we used to choose a parameter, and our own. Undecided: the 95 % interval has \
+         the\nlimit inside. [Every claim](../crates/goodqueue-papers/papers/AUDIT.md) with its quote and check.\n\n\
+         | paper | claims reproduced | undecided | not reproduced | not run | other checks that hold |\n\
+         |---|---|---|---|---|---|\n",
     );
-    let mut papers: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-    for claim in claim_results().as_array().expect("a list of claims") {
-        let count = papers.entry(string(claim, "paper").to_owned()).or_default();
-        match string(claim, "verdict") {
-            "reproduced" => {
-                count[0] += 1;
-                count[1] += 1;
-            }
-            "not reproduced" => count[1] += 1,
-            _ => count[2] += 1,
-        }
+    let (mut counted, mut others) = (Verdicts::default(), Verdicts::default());
+    for score in scores(&claim_results()) {
+        counted = sum(counted, score.counted);
+        others = sum(others, score.others);
+        let name = format!("[{0}](../crates/goodqueue-papers/papers/{0})", score.paper);
+        score_row(text, &name, score.counted, score.others);
     }
-    for (paper, [reproduced, run, not_run]) in papers {
-        row(
-            text,
-            &[&format!("[{paper}](../crates/goodqueue-papers/papers/{paper})"), &reproduced, &run, &not_run],
-        );
+    score_row(text, "all", counted, others);
+}
+
+fn score_row(text: &mut String, name: &str, counted: Verdicts, others: Verdicts) {
+    let Verdicts { reproduced, undecided, not_reproduced, not_run } = counted;
+    let others = format!("{} of {}", others.reproduced, others.run());
+    row(text, &[&name, &reproduced, &undecided, &not_reproduced, &not_run, &others]);
+}
+
+fn sum(a: Verdicts, b: Verdicts) -> Verdicts {
+    Verdicts {
+        reproduced: a.reproduced + b.reproduced,
+        undecided: a.undecided + b.undecided,
+        not_reproduced: a.not_reproduced + b.not_reproduced,
+        not_run: a.not_run + b.not_run,
     }
 }
 
@@ -189,10 +200,12 @@ fn row(text: &mut String, cells: &[&dyn std::fmt::Display]) {
     text.push_str("|\n");
 }
 
-fn claim_results() -> Value {
-    let path = root().join("crates/goodqueue-papers/papers/verdicts.json");
-    let verdicts = std::fs::read(path).expect("the verdicts");
-    serde_json::from_slice::<Value>(&verdicts).expect("JSON")["claims"].take()
+/// The verdicts on all papers, in the order of the papers.
+fn claim_results() -> Vec<ClaimResult> {
+    let papers = reproduce::papers().expect("the built-in papers are valid");
+    let folder = root().join("crates/goodqueue-papers/papers");
+    let read = |paper: &reproduce::Paper| verdicts::load(&folder.join(&paper.name).join("verdicts.json"));
+    papers.iter().flat_map(|paper| read(paper).expect("the verdicts; run `make score`")).collect()
 }
 
 fn measured(file: &str) -> Value {

@@ -8,10 +8,13 @@
 pub mod details;
 pub mod evidence;
 pub mod expression;
+pub mod finding;
 mod measures;
 pub mod paper;
 pub mod picture;
 mod real;
+pub mod score;
+pub mod tolerance;
 mod tree;
 pub mod verdicts;
 
@@ -30,10 +33,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use details::DetailedRun;
-use evidence::{Evidence, Finding};
-use expression::Cell;
-pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
+use evidence::Evidence;
+use expression::{Cell, Check};
+use finding::{Finding, Outcome};
+pub use paper::{Claim, ClaimKind, Effort, Paper, Reference, papers, papers_in};
 use paper::{Experiment, Metric};
+pub use score::{Score, scores};
 use tree::Tree;
 
 /// Claims of one paper that are to be tried, with their runs.
@@ -54,6 +59,9 @@ pub enum Verdict {
     /// All that it says holds here.
     #[serde(rename = "reproduced")]
     Reproduced,
+    /// The repetitions do not decide whether all that it says holds here.
+    #[serde(rename = "undecided")]
+    Undecided,
     /// Something that it says does not hold here.
     #[serde(rename = "not reproduced")]
     NotReproduced,
@@ -69,8 +77,8 @@ pub struct ClaimResult {
     pub id: String,
     /// The paper's name.
     pub paper: String,
-    /// T a number, B a bound, Q an order or a shape, S the set-up.
-    pub kind: String,
+    /// What it is.
+    pub kind: ClaimKind,
     /// What the paper says: its number, or its words.
     pub expected: Value,
     /// What came out: a number, or the checks in words; `null` if it was not run.
@@ -86,17 +94,23 @@ pub struct ClaimResult {
     /// Where in the paper it stands.
     #[serde(rename = "where")]
     pub place: String,
-    /// What the paper says in words.
+    /// The paper's own words; empty if the claim is our own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// What is checked, in words.
     pub says: String,
-    /// How far off the number may be.
+    /// The lowest and the highest value that agree with the paper's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<f64>,
-    /// Why.
+    pub limits: Option<(f64, f64)>,
+    /// The rule for these limits; empty if the claim has no number.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tolerance: String,
-    /// What a real system did on the same set-up.
+    /// The parameter that was chosen by looking at this result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<ReferenceResult>,
+    pub fitted: Option<String>,
+    /// What real systems did on the same set-up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub real: Vec<Reference>,
     /// Repetitions.
     pub repetitions: usize,
     /// Every check with its figures.
@@ -104,15 +118,6 @@ pub struct ClaimResult {
     /// Why it was not run, what was tried, what differs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-}
-
-/// What a real system did.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ReferenceResult {
-    /// Which system.
-    pub of: String,
-    /// Its number.
-    pub value: f64,
 }
 
 /// Metrics that the same experiments have.
@@ -140,19 +145,19 @@ pub struct MetricsResult {
 pub struct CheckResult {
     /// As written in `claims.toml`.
     pub check: String,
-    /// It holds.
-    pub holds: bool,
+    /// How it came out.
+    pub outcome: Outcome,
     /// The values in it.
     pub values: Vec<f64>,
+    /// The 95 % interval of each value, if the claim has few checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<(f64, f64)>>,
     /// What the paper has, if it is of a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
-    /// 95 % interval of such a number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<(f64, f64)>,
-    /// What it comes to by the figures of a real system, where these are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub real: Option<RealResult>,
+    /// What it comes to by the figures of real systems, where these are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub real: Vec<RealResult>,
 }
 
 /// What a check comes to by the figures of a real system.
@@ -160,8 +165,8 @@ pub struct CheckResult {
 pub struct RealResult {
     /// Which system.
     pub of: String,
-    /// The check holds.
-    pub holds: bool,
+    /// How it comes out.
+    pub outcome: Outcome,
     /// The values in it.
     pub values: Vec<f64>,
 }
@@ -175,10 +180,10 @@ pub struct Number<'c> {
     pub got: f64,
     /// 95 % interval over the repetitions.
     pub interval: Option<(f64, f64)>,
-    /// Which real system was asked, and its number.
-    pub real: Option<(&'c str, f64)>,
-    /// It is as near as it has to be.
-    pub holds: bool,
+    /// Real systems and their numbers.
+    pub real: Vec<(&'c str, f64)>,
+    /// Whether it is as near as it has to be.
+    pub outcome: Outcome,
 }
 
 impl ClaimResult {
@@ -189,14 +194,14 @@ impl ClaimResult {
             return Vec::new();
         }
         let all = self.checks.iter().map(|check| {
-            let of_claim = self.reference.as_ref().map(|real| (real.of.as_str(), real.value));
-            let of_check = check.real.as_ref().map(|real| (real.of.as_str(), real.values[0]));
+            let of_claim = self.real.iter().map(|real| (real.of.as_str(), real.value));
+            let of_check = check.real.iter().map(|real| (real.of.as_str(), real.values[0]));
             Some(Number {
                 expected: check.expected?,
                 got: check.values[0],
-                interval: check.interval,
-                real: of_claim.or(of_check),
-                holds: check.holds,
+                interval: check.intervals.first().copied().flatten(),
+                real: of_claim.chain(of_check).collect(),
+                outcome: check.outcome,
             })
         });
         all.collect::<Option<_>>().unwrap_or_default()
@@ -370,86 +375,124 @@ impl Jobs for Plan<'_> {
 }
 
 fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimResult, Diagnostic> {
-    let findings: Vec<Finding> = claim
+    let thorough = claim.checks.len() <= FEW_CHECKS;
+    let judged = |check| evidence.judge(check, &claim.tolerance, thorough);
+    let findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
+        .map_err(|error: Diagnostic| error.prefixed(&claim.id))?;
+    let checks: Vec<CheckResult> = claim
         .checks
         .iter()
-        .map(|check| evidence.judge(check).map_err(|error| error.prefixed(&claim.id)))
-        .collect::<Result<_, _>>()?;
-    let verdict = match &claim.not_run {
-        Some(_) => Verdict::NotRun,
-        None if findings.iter().all(|finding| finding.holds) => Verdict::Reproduced,
-        None => Verdict::NotReproduced,
+        .zip(&findings)
+        .map(|(check, finding)| paper.beside(claim, check, finding))
+        .collect();
+    let verdict = match finding::all(findings.iter().map(|finding| finding.outcome)) {
+        _ if claim.not_run.is_some() => Verdict::NotRun,
+        Outcome::Holds => Verdict::Reproduced,
+        Outcome::Undecided => Verdict::Undecided,
+        Outcome::Fails => Verdict::NotReproduced,
     };
     // A claim of a single number is shown as that number; all others in words.
     let number = match findings.as_slice() {
         [only] => only.expected.map(|expected| (only, expected)),
         _ => None,
     };
+    let has_rule = findings.iter().any(|finding| finding.expected.is_some()) && claim.kind.has_rule();
     Ok(ClaimResult {
         id: claim.id.clone(),
         paper: paper.name.clone(),
-        kind: format!("{:?}", claim.kind),
+        kind: claim.kind,
         expected: number
             .map_or_else(|| Value::from(claim.says.as_str()), |(_, expected)| Value::from(expected)),
         got: match number {
             Some((finding, _)) if finding.values[0].is_nan() => Value::from(NO_SAMPLE),
             Some((finding, _)) => Value::from(finding.values[0]),
             None if claim.not_run.is_some() => Value::Null,
-            None => Value::from(in_words(&findings)),
+            None => Value::from(in_words(&checks)),
         },
         verdict,
-        interval: number.and_then(|(finding, _)| finding.interval),
+        interval: number.and_then(|(finding, _)| finding.intervals[0]),
         unit: claim.unit.clone(),
         place: claim.place.clone(),
+        quote: claim.quote.clone(),
         says: claim.says.clone(),
-        within: number.and_then(|(finding, _)| finding.within),
-        tolerance: claim.tolerance.clone(),
-        reference: claim
-            .reference
-            .as_ref()
-            .map(|reference| ReferenceResult { of: reference.of.clone(), value: reference.value }),
+        limits: number.and_then(|(finding, _)| finding.limits),
+        tolerance: if has_rule { claim.tolerance.in_words() } else { String::new() },
+        fitted: claim.fitted.clone(),
+        real: claim.real.clone(),
         repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
-        checks: (claim.checks.iter().zip(findings))
-            .map(|(check, Finding { check: text, holds, values, expected, interval, .. })| {
-                let real = paper.real.judge(check).map(|Finding { holds, values, .. }| RealResult {
-                    of: paper.real.of.clone(),
-                    holds,
-                    values,
-                });
-                CheckResult { check: text, holds, values, expected, interval, real }
-            })
-            .collect(),
+        checks,
         note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),
     })
 }
 
+impl Paper {
+    /// The result of a check, with what real systems give for it.
+    fn beside(&self, claim: &Claim, check: &Check, finding: &Finding) -> CheckResult {
+        let real = self.real.iter().filter_map(|real| {
+            let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
+            Some(RealResult { of: real.of.clone(), outcome, values })
+        });
+        CheckResult {
+            check: finding.check.clone(),
+            outcome: finding.outcome,
+            values: finding.values.clone(),
+            intervals: finding.intervals.clone(),
+            expected: finding.expected,
+            real: real.collect(),
+        }
+    }
+}
+
 /// How many of the checks hold, and what was measured where they are few or do not.
-fn in_words(findings: &[Finding]) -> String {
-    counted(findings.iter().map(|finding| {
-        let interval =
-            finding.interval.map(|(low, high)| format!("95 % {} to {}", figures(low), figures(high)));
-        (finding.check.as_str(), finding.holds, finding.values.as_slice(), interval)
+fn in_words(checks: &[CheckResult]) -> String {
+    counted(checks.iter().map(|check| {
+        (check.check.as_str(), check.outcome, check.values.as_slice(), check.intervals.as_slice())
     }))
 }
 
-/// What the checks come to by the figures of a real system: which one, and how many hold of those
-/// that it has figures for.
+/// What the checks come to by the figures of each real system: which one, and how many hold of
+/// those that it has figures for.
 #[must_use]
-pub fn real_in_words(checks: &[CheckResult]) -> Option<(String, String)> {
-    let known = checks.iter().filter_map(|check| Some((check.check.as_str(), check.real.as_ref()?)));
-    let of = known.clone().next()?.1.of.clone();
-    Some((of, counted(known.map(|(check, real)| (check, real.holds, real.values.as_slice(), None)))))
+pub fn real_in_words(checks: &[CheckResult]) -> Vec<(String, String)> {
+    let mut systems: Vec<&str> = Vec::new();
+    for real in checks.iter().flat_map(|check| &check.real) {
+        if !systems.contains(&real.of.as_str()) {
+            systems.push(&real.of);
+        }
+    }
+    let of_system = |system: &str| {
+        let known = checks.iter().filter_map(|check| {
+            let real = check.real.iter().find(|real| real.of == system)?;
+            Some((check.check.as_str(), real.outcome, real.values.as_slice(), [].as_slice()))
+        });
+        (system.to_owned(), counted(known))
+    };
+    systems.into_iter().map(of_system).collect()
 }
 
-/// Checks with whether they hold, their values and an interval: how many hold, and the values of
-/// those that do not, or of all if they are few.
-fn counted<'c>(checks: impl Iterator<Item = (&'c str, bool, &'c [f64], Option<String>)> + Clone) -> String {
-    let (all, holding) = (checks.clone().count(), checks.clone().filter(|(_, holds, ..)| *holds).count());
+/// A check, how it came out, its values and their intervals.
+type Shown<'c> = (&'c str, Outcome, &'c [f64], &'c [Option<(f64, f64)>]);
+
+/// How many of these checks hold, and the values of those that do not, or of all if they are few.
+fn counted<'c>(checks: impl Iterator<Item = Shown<'c>> + Clone) -> String {
+    let holds = |check: &Shown<'_>| check.1 == Outcome::Holds;
+    let (all, holding) = (checks.clone().count(), checks.clone().filter(holds).count());
     let mut words = format!("{holding} of {all} hold");
-    for (check, holds, values, interval) in checks.filter(|(_, holds, ..)| !holds || all <= FEW_CHECKS) {
-        let not = if holds { "" } else { "not " };
-        let values: Vec<String> = values.iter().map(|value| figures(*value)).chain(interval).collect();
-        words.push_str(&format!("; {not}{check} ({})", values.join(", ")));
+    for (check, outcome, values, intervals) in checks.filter(|check| !holds(check) || all <= FEW_CHECKS) {
+        let outcome = match outcome {
+            Outcome::Holds => "",
+            Outcome::Undecided => "undecided: ",
+            Outcome::Fails => "not ",
+        };
+        let values: Vec<String> = (values.iter().enumerate())
+            .map(|(number, value)| match intervals.get(number).copied().flatten() {
+                Some((low, high)) => {
+                    format!("{} [{} to {}]", figures(*value), figures(low), figures(high))
+                }
+                None => figures(*value),
+            })
+            .collect();
+        words.push_str(&format!("; {outcome}{check} ({})", values.join(", ")));
     }
     words
 }
@@ -488,23 +531,6 @@ pub fn three_figures(value: f64) -> String {
 
 /// From here on digits would fill lines. Rates of terabits are below.
 const HUGE: f64 = 1e15;
-
-/// Claims reproduced, tried, and all, of each paper among `results`, in their order.
-#[must_use]
-pub fn score(results: &[ClaimResult]) -> Vec<(String, usize, usize, usize)> {
-    let mut scores: Vec<(String, usize, usize, usize)> = Vec::new();
-    for result in results {
-        if scores.last().is_none_or(|last| last.0 != result.paper) {
-            scores.push((result.paper.clone(), 0, 0, 0));
-        }
-        if let Some(score) = scores.last_mut() {
-            score.1 += usize::from(result.verdict == Verdict::Reproduced);
-            score.2 += usize::from(result.verdict != Verdict::NotRun);
-            score.3 += 1;
-        }
-    }
-    scores
-}
 
 /// The claims that `words` ask for: papers, ids, or beginnings of ids; all of them if there are
 /// none. Each paper's claims are in the paper's order.
@@ -573,18 +599,20 @@ mod tests {
     }
 
     #[test]
-    fn a_few_checks_are_shown_with_what_was_measured_many_only_where_they_fail() {
-        let finding = |holds| Finding {
+    fn a_few_checks_are_shown_with_what_was_measured_many_only_where_they_do_not_hold() {
+        let check = |outcome| CheckResult {
             check: "a < 1".to_owned(),
-            holds,
-            values: vec![0.5],
+            outcome,
+            values: vec![0.5, 1.0],
+            intervals: vec![Some((0.25, 0.75)), None],
             expected: None,
-            within: None,
-            interval: Some((0.25, 0.75)),
+            real: Vec::new(),
         };
-        let few = "1 of 2 hold; a < 1 (0.5, 95 % 0.25 to 0.75); not a < 1 (0.5, 95 % 0.25 to 0.75)";
-        assert_eq!(in_words(&[finding(true), finding(false)]), few);
-        assert_eq!(in_words(&[true, true, true, true].map(finding)), "4 of 4 hold");
+        let few = "1 of 2 hold; a < 1 (0.5 [0.25 to 0.75], 1); not a < 1 (0.5 [0.25 to 0.75], 1)";
+        assert_eq!(in_words(&[Outcome::Holds, Outcome::Fails].map(check)), few);
+        let many = [Outcome::Holds, Outcome::Holds, Outcome::Holds, Outcome::Undecided];
+        let shown = "3 of 4 hold; undecided: a < 1 (0.5 [0.25 to 0.75], 1)";
+        assert_eq!(in_words(&many.map(check)), shown);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use goodqueue_papers::reproduce::picture::Picture;
 use goodqueue_papers::reproduce::{
-    ClaimResult, MetricsTable, Number, Verdict, figures, real_in_words, score, three_figures,
+    ClaimResult, MetricsTable, Number, Verdict, figures, finding::Outcome, real_in_words, scores,
+    three_figures,
 };
 
 use crate::escape::html as escape;
@@ -47,12 +48,8 @@ pub fn papers_html(papers: &[PaperResults], command: &str) -> String {
         // Writing to a string cannot fail.
         let _ =
             write!(page, "<section>\n<h2>{}</h2>\n<p>{}</p>\n", escape(&paper.title), escape(&paper.source));
-        for (_, reproduced, tried, all) in score(&paper.claims) {
-            let _ = writeln!(
-                page,
-                "<p class=\"detail\">{reproduced} of {tried} claims reproduced, {} not run.</p>",
-                all - tried
-            );
+        for score in scores(&paper.claims) {
+            let _ = writeln!(page, "<p class=\"detail\">{}.</p>", escape(&score.to_string()));
         }
         let strokes = Strokes::of(&paper.pictures);
         for picture in &paper.pictures {
@@ -87,7 +84,7 @@ fn metrics(of: &MetricsTable) -> String {
 
 fn claims(claims: &[ClaimResult]) -> String {
     let with_reference =
-        claims.iter().any(|claim| claim.numbers().iter().any(|number| number.real.is_some()));
+        claims.iter().any(|claim| claim.numbers().iter().any(|number| !number.real.is_empty()));
     // If no claim is a number, there are no columns for numbers.
     let with_numbers = claims.iter().any(|claim| !claim.numbers().is_empty());
     let real = if with_reference { "<th class=\"n\">real system" } else { "" };
@@ -102,16 +99,16 @@ fn claims(claims: &[ClaimResult]) -> String {
     for claim in claims {
         let (class, word) = match claim.verdict {
             Verdict::Reproduced => ("yes", "reproduced"),
+            Verdict::Undecided => ("none", "undecided"),
             Verdict::NotReproduced => ("no", "not reproduced"),
             Verdict::NotRun => ("none", "not run"),
         };
         let in_words = claim.got.as_str().filter(|_| claim.numbers().is_empty());
         let words = in_words.map_or(String::new(), |got| format!("<br><small>Here: {}</small>", escape(got)));
-        let real = real_in_words(&claim.checks).filter(|_| in_words.is_some());
-        let real = real.map_or(String::new(), |(of, came)| {
-            format!("<br><small>{}: {}</small>", escape(&of), escape(&came))
-        });
-        let words = words + &real + &every_check(claim);
+        let real = if in_words.is_some() { real_in_words(&claim.checks) } else { Vec::new() };
+        let real =
+            real.iter().map(|(of, came)| format!("<br><small>{}: {}</small>", escape(of), escape(came)));
+        let words = words + &real.collect::<String>() + &every_check(claim);
         let note = if claim.note.is_empty() {
             String::new()
         } else {
@@ -120,14 +117,19 @@ fn claims(claims: &[ClaimResult]) -> String {
         let numbers = if with_numbers { numbers(claim, with_reference) } else { String::new() };
         let _ = writeln!(
             table,
-            "<tr id=\"{id}\"><td><code>{id}</code> <small>{place}</small><br>{says}{words}{note}\
+            "<tr id=\"{id}\"><td><code>{id}</code> <small>{place}</small>{quote}<br>{says}{words}{note}\
              {numbers}<td class=\"{class}\">{word}",
             id = escape(&claim.id),
             place = escape(&claim.place),
+            quote = quote(&claim.quote),
             says = escape(&claim.says),
         );
     }
     table + "</tbody></table></div>\n"
+}
+
+fn quote(quote: &str) -> String {
+    if quote.is_empty() { String::new() } else { format!("<br><q>{}</q>", escape(quote)) }
 }
 
 /// Formats the cells of a claim's numbers, one line for each. Among several numbers, those outside
@@ -140,7 +142,7 @@ fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
     };
     let with_unit = |value: f64| escape(format!("{} {}", figures(value), claim.unit).trim_end());
     let got = |row: &Number<'_>| {
-        let (plain, stands_out) = (with_unit(row.got), rows.len() > 1 && !row.holds);
+        let (plain, stands_out) = (with_unit(row.got), rows.len() > 1 && row.outcome == Outcome::Fails);
         if stands_out { format!("<b>{plain}</b>") } else { plain }
     };
     let interval = |row: &Number<'_>| {
@@ -148,10 +150,11 @@ fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
     };
     let mut cells = cell("paper", &|row| with_unit(row.expected));
     if with_reference {
-        cells += &cell("real system", &|row| row.real.map_or_else(String::new, |real| with_unit(real.1)));
-        if let Some((of, _)) = rows.iter().find_map(|row| row.real) {
-            cells += &format!("<br><small>{}</small>", escape(of));
-        }
+        cells += &cell("real system", &|row| {
+            let real = row.real.iter();
+            let real = real.map(|(of, value)| format!("{} <small>{}</small>", with_unit(*value), escape(of)));
+            real.collect::<Vec<_>>().join("<br>")
+        });
     }
     cells + &cell("goodqueue", &got) + &cell("95 % interval", &interval)
 }
@@ -165,10 +168,14 @@ fn every_check(claim: &ClaimResult) -> String {
     for check in &claim.checks {
         let in_words =
             |values: &[f64]| values.iter().map(|value| figures(*value)).collect::<Vec<_>>().join(", ");
-        let not = |holds: bool| if holds { "" } else { "<b>not</b> " };
-        let _ = write!(list, "{}{} ({}", not(check.holds), escape(&check.check), in_words(&check.values));
-        if let Some(real) = &check.real {
-            let _ = write!(list, "; {}: {}{}", escape(&real.of), not(real.holds), in_words(&real.values));
+        let not = |outcome: Outcome| match outcome {
+            Outcome::Holds => "",
+            Outcome::Undecided => "<b>undecided</b> ",
+            Outcome::Fails => "<b>not</b> ",
+        };
+        let _ = write!(list, "{}{} ({}", not(check.outcome), escape(&check.check), in_words(&check.values));
+        for real in &check.real {
+            let _ = write!(list, "; {}: {}{}", escape(&real.of), not(real.outcome), in_words(&real.values));
         }
         list += ")<br>";
     }

@@ -380,8 +380,9 @@ fn claims() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
         .map(|(paper, claim)| {
             let checks: Vec<&str> = claim.checks.iter().map(|check| check.text.as_str()).collect();
             let mut entry = json!({
-                "name": claim.id, "paper": paper.name, "source": paper.source, "kind": format!("{:?}", claim.kind),
-                "where": claim.place, "says": claim.says, "checks": checks, "tolerance": claim.tolerance,
+                "name": claim.id, "paper": paper.name, "source": paper.source, "kind": claim.kind,
+                "where": claim.place, "quote": claim.quote, "says": claim.says, "checks": checks,
+                "tolerance": claim.tolerance.in_words(),
             });
             if let Some(why) = &claim.not_run {
                 entry["not_run"] = json!(why);

@@ -11,7 +11,9 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use serde_json::Value;
 
-use super::expression::{Cell, Check, Expression, Statement};
+use super::expression::{Cell, Check, Expression};
+use super::finding::{self, Finding, Values};
+use super::tolerance::{self, Tolerance};
 use super::tree::{Found, Tree};
 
 /// The runs of cells, and the measures of a paper.
@@ -70,56 +72,9 @@ pub struct Measurement {
     pub interval: Option<(f64, f64)>,
 }
 
-/// How a check came out.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
-    /// The check, as written.
-    pub check: String,
-    /// It holds.
-    pub holds: bool,
-    /// What was measured: one value with what the paper says beside it, or all members of a chain.
-    pub values: Vec<f64>,
-    /// What the paper says, if it says a number.
-    pub expected: Option<f64>,
-    /// How far off it may be.
-    pub within: Option<f64>,
-    /// Where 95 % of the resampled values lie, if the paper says a number.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl Finding {
-    /// Of a check, by what `value` tells of its members and `measure` of what is measured for it.
-    pub(super) fn of<E>(
-        check: &Check,
-        measure: impl FnOnce(&Expression) -> Result<Measurement, E>,
-        mut value: impl FnMut(&Expression) -> Result<f64, E>,
-    ) -> Result<Self, E> {
-        let text = check.text.clone();
-        match &check.statement {
-            Statement::Equal { value: measured, expected, within } => {
-                let measured = measure(measured)?;
-                let (expected, within) = (value(expected)?, value(within)?);
-                Ok(Self {
-                    check: text,
-                    // What is written as 0.006 and measured as 0.006 may differ in the last binary
-                    // digit.
-                    holds: (measured.value - expected).abs() <= within * (1.0 + 1e-9),
-                    values: vec![measured.value],
-                    expected: Some(expected),
-                    within: Some(within),
-                    interval: measured.interval,
-                })
-            }
-            Statement::Ordered(first, rest) => {
-                let (mut values, mut holds) = (vec![value(first)?], true);
-                for (relation, next) in rest {
-                    let (left, right) = (values[values.len() - 1], value(next)?);
-                    holds &= relation.holds(left, right);
-                    values.push(right);
-                }
-                Ok(Self { check: text, holds, values, expected: None, within: None, interval: None })
-            }
-        }
+impl From<f64> for Measurement {
+    fn from(value: f64) -> Self {
+        Self { value, interval: None }
     }
 }
 
@@ -144,14 +99,13 @@ impl<'m> Evidence<'m> {
         self.cells.get(cell).map_or(0, |runs| runs.runs.len())
     }
 
-    /// Judges a check; one of a figure without a sample does not hold.
+    /// Judges a check; one of a figure without a sample does not hold. With `thorough` every value
+    /// has its interval.
     ///
     /// # Errors
     /// It asks for what does not exist.
-    pub fn judge(&self, check: &Check) -> Result<Finding, Diagnostic> {
-        let every = Weights(Vec::new());
-        let whole = Context { cell: None, weights: &every };
-        Finding::of(check, |measured| self.measure(measured), |member| self.value(member, whole))
+    pub fn judge(&self, check: &Check, tolerance: &Tolerance, thorough: bool) -> Result<Finding, Diagnostic> {
+        finding::judge(check, tolerance, thorough, self)
     }
 
     /// The value of `expression`, and its interval by resampling the repetitions (the percentile
@@ -164,11 +118,9 @@ impl<'m> Evidence<'m> {
     pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
         let every = Weights(Vec::new());
         let value = self.value(expression, Context { cell: None, weights: &every })?;
-        let mut cells = std::collections::BTreeSet::new();
-        expression.cells(&mut cells);
-        let repetitions = cells.iter().map(|cell| self.repetitions(cell)).max().unwrap_or(0);
+        let repetitions = self.repetitions_of(expression);
         if repetitions < 2 {
-            return Ok(Measurement { value, interval: None });
+            return Ok(value.into());
         }
         let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
         let count = u32::try_from(repetitions).unwrap_or(u32::MAX);
@@ -185,6 +137,31 @@ impl<'m> Evidence<'m> {
         values.sort_by(f64::total_cmp);
         let at = |share: usize| values.get(share * (values.len().saturating_sub(1)) / 1000).copied();
         Ok(Measurement { value, interval: at(25).zip(at(975)) })
+    }
+
+    /// Repetitions of the cells that an expression names.
+    fn repetitions_of(&self, expression: &Expression) -> usize {
+        let mut cells = std::collections::BTreeSet::new();
+        expression.cells(&mut cells);
+        cells.iter().map(|cell| self.repetitions(cell)).max().unwrap_or(0)
+    }
+
+    /// The standard error of `value`, by leaving each repetition out in turn (the jackknife of
+    /// Quenouille and Tukey); `None` if there are too few repetitions.
+    fn standard_error(&self, expression: &Expression, value: f64) -> Option<f64> {
+        let repetitions = self.repetitions_of(expression);
+        if repetitions < FEW_REPETITIONS {
+            return None;
+        }
+        let mut squares = 0.0;
+        for left_out in 0..repetitions {
+            let mut weights = vec![1.0; repetitions];
+            weights[left_out] = 0.0;
+            let without = self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()?;
+            squares += (without - value).powi(2);
+        }
+        let count = float(repetitions as u64);
+        Some((squares * (count - 1.0) / count).sqrt())
     }
 
     /// All samples of the figure at `path` in a cell, in ascending order, with the number of times
@@ -224,7 +201,8 @@ impl<'m> Evidence<'m> {
             Expression::Number(number) => Ok(*number),
             Expression::Name(name) => match self.measures.get(name) {
                 Some(measure) => self.value(measure, context),
-                None => Err(Diagnostic::new(format!("there is no measure `{name}`"))),
+                None => tolerance::word(name)
+                    .ok_or_else(|| Diagnostic::new(format!("there is no measure `{name}`"))),
             },
             Expression::In(inner, cell) => self.value(inner, Context { cell: Some(cell), ..context }),
             Expression::Chain(first, rest) => {
@@ -293,6 +271,27 @@ impl<'m> Evidence<'m> {
                 .or_else(|| (runs.know(path) && runs.samples(path).is_empty()).then_some(f64::NAN)),
         };
         figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
+    }
+}
+
+impl Values for Evidence<'_> {
+    type Unknown = Diagnostic;
+
+    fn value(&self, expression: &Expression) -> Figure {
+        let every = Weights(Vec::new());
+        self.value(expression, Context { cell: None, weights: &every })
+    }
+
+    fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
+        self.measure(expression)
+    }
+
+    fn margin(&self, difference: &Expression) -> Result<Measurement, Diagnostic> {
+        let value = Values::value(self, difference)?;
+        match self.standard_error(difference, value) {
+            Some(error) if value.abs() > CLEAR_ERRORS * error => Ok(value.into()),
+            _ => self.measure(difference),
+        }
     }
 }
 
@@ -491,12 +490,17 @@ const FUNCTIONS: &[Function] = &[
 const MOST_FLOWS: u32 = 100_000;
 /// Enough for the ends of a 95 % interval to be steady in two figures.
 const RESAMPLES: u32 = 200;
+/// With fewer repetitions a standard error says little.
+const FEW_REPETITIONS: usize = 4;
+/// A difference of more standard errors has one sign in every resample that matters.
+const CLEAR_ERRORS: f64 = 8.0;
 /// Any number would do; it is fixed so that equal runs give equal intervals.
 const RESAMPLING_SEED: u64 = 1979;
 
 #[cfg(test)]
 mod tests {
     use super::super::expression::checks;
+    use super::super::finding::Outcome;
     use super::*;
     use serde_json::json;
 
@@ -570,8 +574,11 @@ mod tests {
             "mean(page.mean)[codel@x] > 1",
             "mean(page.mean)[codel@x] = 1 +- 9",
         ] {
-            let finding = evidence.judge(&checks(check).unwrap()[0]).unwrap();
-            assert!(!finding.holds && finding.values.iter().any(|value| value.is_nan()), "{finding:?}");
+            let finding = evidence.judge(&checks(check).unwrap()[0], &Tolerance::Share, true).unwrap();
+            assert!(
+                finding.outcome == Outcome::Fails && finding.values.iter().any(|value| value.is_nan()),
+                "{finding:?}"
+            );
         }
         assert!(value("max(mean(page.mean)[codel@x], 1)").is_nan());
     }
@@ -580,11 +587,15 @@ mod tests {
     fn checks_are_judged_and_figures_that_no_run_knows_are_errors() {
         let measures = BTreeMap::new();
         let evidence = evidence(&measures);
-        let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0]);
-        assert!(judge("mean(rate)[codel@x] = 1.6 +- 0.1").unwrap().holds);
-        assert!(!judge("mean(rate)[codel@x] = 1.7 +- 0.1").unwrap().holds);
-        assert!(judge("1 < mean(rate)[codel@x] < 2").unwrap().holds);
-        assert!(!judge("2 < mean(rate)[codel@x]").unwrap().holds);
+        let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0], &Tolerance::Share, false);
+        let outcome = |text: &str| judge(text).unwrap().outcome;
+        assert_eq!(outcome("mean(rate)[codel@x] = 1.5 +- 0.6"), Outcome::Holds);
+        assert_eq!(outcome("mean(rate)[codel@x] = 1.5"), Outcome::Undecided, "1 and 2 in two runs");
+        assert_eq!(outcome("mean(rate)[codel@x] = 3"), Outcome::Fails);
+        assert_eq!(outcome("0 < mean(rate)[codel@x] < 3"), Outcome::Holds);
+        assert_eq!(outcome("1.2 < mean(rate)[codel@x]"), Outcome::Undecided);
+        assert_eq!(outcome("2 < mean(rate)[codel@x]"), Outcome::Fails);
+        assert_eq!(outcome("much * mean(rate)[codel@x] > 1"), Outcome::Holds, "much is a factor of 2");
         for wrong in [
             "mean(nothing)[codel@x] < 1",
             "mean(page)[codel@x] < 1",

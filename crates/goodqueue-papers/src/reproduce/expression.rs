@@ -1,7 +1,8 @@
 //! The language in which claims are written: what is measured, and what it is compared with.
 //!
 //! ```text
-//! check      = sum "=" sum "+-" sum            a number with its tolerance
+//! check      = sum "=" sum                     a number; its tolerance follows from a rule
+//!            | sum "=" sum "+-" sum            a number with its tolerance
 //!            | sum (("<" | "<=" | ">" | ">=") sum)+    an order, which may be a chain
 //! sum        = product (("+" | "-") product)*
 //! product    = value (("*" | "/") value)*
@@ -114,14 +115,14 @@ pub struct Check {
 /// What a check says.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
-    /// `value = expected +- within`
+    /// `value = expected`, or `value = expected +- within`
     Equal {
         /// What is measured.
         value: Expression,
         /// What the paper has.
         expected: Expression,
-        /// How far off it may be.
-        within: Expression,
+        /// How far off it may be; by the rule of the claim if the check does not say it.
+        within: Option<Expression>,
     },
     /// `first < second <= third ...`
     Ordered(Expression, Vec<(Relation, Expression)>),
@@ -131,7 +132,7 @@ impl Statement {
     /// All expressions in it.
     pub fn expressions(&self) -> Vec<&Expression> {
         match self {
-            Self::Equal { value, expected, within } => vec![value, expected, within],
+            Self::Equal { value, expected, within } => [value, expected].into_iter().chain(within).collect(),
             Self::Ordered(first, rest) => {
                 std::iter::once(first).chain(rest.iter().map(|(_, next)| next)).collect()
             }
@@ -181,10 +182,7 @@ fn statement(text: &str) -> Result<Statement, Diagnostic> {
     let first = parser.sum()?;
     if parser.take("=") {
         let expected = parser.sum()?;
-        if !parser.take("+-") {
-            return Err(parser.expected("`+-` and the tolerance"));
-        }
-        let within = parser.sum()?;
+        let within = if parser.take("+-") { Some(parser.sum()?) } else { None };
         parser.end()?;
         return Ok(Statement::Equal { value: first, expected, within });
     }
@@ -518,7 +516,8 @@ mod tests {
         assert!(matches!(chain, Statement::Ordered(_, rest) if rest.len() == 2));
         let equal = &checks("p95[codel@4+4] = 0.170s +- max(10% * 0.170s, 6ms)").unwrap()[0].statement;
         assert!(matches!(equal, Statement::Equal { .. }));
-        for wrong in ["1", "1 = 2", "1 <", "f(1", "f[codel] < 1", "1 << 2", "2 parsec < 3", "1..2 < 3", "< 1"]
+        for wrong in
+            ["1", "1 = 2 3", "1 <", "f(1", "f[codel] < 1", "1 << 2", "2 parsec < 3", "1..2 < 3", "< 1"]
         {
             assert!(checks(wrong).is_err(), "{wrong}");
         }

@@ -13,8 +13,9 @@ use goodqueue_tc::input;
 use goodqueue_tc::units;
 use serde::{Deserialize, Serialize};
 
-use super::expression::{Cell, Check, Expression, expand};
+use super::expression::{Cell, Check, Expression, Statement, expand};
 use super::real::Real;
+use super::tolerance::{self, Tolerance};
 
 /// A paper and its files, as they come along.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +83,8 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Disciplines that the report puts beside those of the paper.
     pub beyond: Vec<String>,
-    /// What a real system measured in the same set-ups.
-    pub(super) real: Real,
+    /// What real systems measured in the same set-ups.
+    pub(super) real: Vec<Real>,
 }
 
 /// A discipline that was given, and what cells call it.
@@ -148,17 +149,56 @@ pub enum Effort {
     Full,
 }
 
-/// What a claim is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+/// What a claim is. Only numbers, orders and shapes count towards the score.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ClaimKind {
-    /// A number.
-    T,
-    /// A bound.
-    B,
-    /// An order or a shape.
-    Q,
-    /// The set-up of an experiment.
-    S,
+    /// The value of a table or of a figure.
+    Number,
+    /// Which is above which.
+    Order,
+    /// A trend, or a bound in words.
+    Shape,
+    /// Our scenario is set up as the paper says.
+    SetUp,
+    /// It follows from other numbers of the paper.
+    Arithmetic,
+    /// We chose a parameter by looking at this very result.
+    Fitted,
+    /// Our own check, which the paper does not state.
+    Own,
+}
+
+impl ClaimKind {
+    /// All kinds; those that count first.
+    pub const ALL: &'static [Self] =
+        &[Self::Number, Self::Order, Self::Shape, Self::SetUp, Self::Arithmetic, Self::Fitted, Self::Own];
+
+    /// True if claims of this kind count towards the score.
+    #[must_use]
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Number | Self::Order | Self::Shape)
+    }
+
+    /// True if the tolerance of a number follows from a rule; otherwise the check states it.
+    #[must_use]
+    pub const fn has_rule(self) -> bool {
+        self.counts() || matches!(self, Self::Fitted)
+    }
+
+    /// As `claims.toml` has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Order => "order",
+            Self::Shape => "shape",
+            Self::SetUp => "set-up",
+            Self::Arithmetic => "arithmetic",
+            Self::Fitted => "fitted",
+            Self::Own => "own",
+        }
+    }
 }
 
 /// One claim.
@@ -168,26 +208,30 @@ pub struct Claim {
     pub id: String,
     /// What it is.
     pub kind: ClaimKind,
-    /// Where in the paper it stands.
+    /// Section, figure or table, and page of the paper.
     pub place: String,
-    /// What the paper says.
+    /// The paper's own words; empty if the claim is our own.
+    pub quote: String,
+    /// What is checked, in words.
     pub says: String,
     /// What must hold; none if it cannot be tried.
     pub checks: Vec<Check>,
-    /// Why so much difference is allowed and no more.
-    pub tolerance: String,
+    /// How far a number may be from the paper's.
+    pub tolerance: Tolerance,
+    /// The parameter that we chose by looking at this result.
+    pub fitted: Option<String>,
     /// What was tried where it does not reproduce, or what differs.
     pub note: String,
     /// Unit of the number.
     pub unit: String,
-    /// What the real system did.
-    pub reference: Option<Reference>,
+    /// What real systems did.
+    pub real: Vec<Reference>,
     /// Why it cannot be tried.
     pub not_run: Option<String>,
 }
 
 /// What a real system did on the same set-up.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Reference {
     /// Which system.
     pub of: String,
@@ -373,16 +417,17 @@ impl Paper {
                     format!("the id `{}` is there twice, or has not the prefix of the paper", claim.id);
                 return Err(Diagnostic::new(problem));
             }
-            if claim.checks.is_empty() != claim.not_run.is_some() {
-                let problem = format!("`{}` must have either `check` or `not_run`", claim.id);
-                return Err(Diagnostic::new(problem));
-            }
+            claim.check().map_err(|error| error.prefixed(&claim.id))?;
             if let Some(cell) = claim.cells().iter().find(|cell| self.experiment(&cell.experiment).is_none())
             {
                 return Err(Diagnostic::new(format!("`{}`: there is no experiment for `{cell}`", claim.id)));
             }
         }
-        for (measure, cell) in self.real.known() {
+        if let Some(name) = self.measures.keys().find(|name| tolerance::word(name).is_some()) {
+            let problem = format!("`{name}` has one meaning in all papers, and cannot be a measure");
+            return Err(Diagnostic::new(problem));
+        }
+        for (measure, cell) in self.real.iter().flat_map(Real::known) {
             if !self.measures.contains_key(measure) || self.experiment(&cell.experiment).is_none() {
                 let problem =
                     format!("`real`: there is no measure `{measure}`, or no experiment for `{cell}`");
@@ -565,6 +610,22 @@ impl Claim {
 }
 
 impl Claim {
+    fn check(&self) -> Result<(), Diagnostic> {
+        if self.checks.is_empty() != self.not_run.is_some() {
+            return Err(Diagnostic::new("a claim must have either `check` or `not_run`"));
+        }
+        if self.fitted.is_some() != (self.kind == ClaimKind::Fitted) {
+            return Err(Diagnostic::new("`fitted` names the parameter of a claim of the kind `fitted`"));
+        }
+        let own_tolerance =
+            |check: &Check| matches!(check.statement, Statement::Equal { within: Some(_), .. });
+        if let Some(check) = self.checks.iter().find(|check| self.kind.has_rule() && own_tolerance(check)) {
+            let problem = format!("`{}`: the tolerance follows from a rule, and has no `+-`", check.text);
+            return Err(Diagnostic::new(problem).help("see `tolerance`"));
+        }
+        self.checks.iter().try_for_each(|check| self.tolerance.check(&check.statement))
+    }
+
     /// Forgets checks that are not about these disciplines.
     fn keep_what_is_about(&mut self, given: &[Given]) {
         self.checks.retain(|check| {
@@ -658,7 +719,7 @@ mod tests {
             vary = { "link.rtt" = ["10ms", "1s"], size = [{ "flows.0.count" = 1, "link.down" = "1mbit" }, { "flows.0.count" = 5 }, { "flows.0.count" = 50 }] }
             [[claims]]
             id = "x-1"
-            kind = "Q"
+            kind = "order"
             says = "delay"
             check = "mean(bottleneck.down.sojourn_s.p50)[codel@loads] < 1s"
         "#;
@@ -692,12 +753,13 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_says_where_and_what_and_why_the_tolerance_is_what_it_is() {
+    fn every_claim_says_what_is_checked_and_a_paper_s_claim_has_its_words_and_place() {
         for paper in papers().unwrap() {
             for claim in &paper.claims {
                 assert!(!claim.says.is_empty(), "{}", claim.id);
-                let number = claim.checks.iter().any(|check| check.text.contains("+-"));
-                assert!(!number || !claim.tolerance.is_empty(), "{}: why this tolerance?", claim.id);
+                let of_paper = claim.kind != ClaimKind::Own;
+                assert!(!of_paper || !claim.quote.is_empty(), "{}: what does the paper say?", claim.id);
+                assert!(!of_paper || !claim.place.is_empty(), "{}: where does it say so?", claim.id);
             }
         }
     }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::evidence::{Finding, Measurement, function};
+use super::evidence::{Measurement, function};
 use super::expression::{Cell, Check, Expression};
+use super::finding::{self, Finding, Values};
+use super::tolerance::{self, Tolerance};
 
 /// The figures of a real system: measures of cells.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -47,32 +49,50 @@ impl Real {
         self.figures.keys()
     }
 
-    /// Judges a check by its figures; `None` if it asks for one that is not there, or for none at
-    /// all.
-    pub(super) fn judge(&self, check: &Check) -> Option<Finding> {
-        let measure = |member: &Expression| {
-            Ok(Measurement { value: self.value(member, None).ok_or(())?, interval: None })
-        };
-        Finding::of(check, measure, |member| self.value(member, None).ok_or(())).ok()
+    /// Judges a check by its figures; `None` if it asks for one that is not there.
+    pub(super) fn judge(&self, check: &Check, tolerance: &Tolerance) -> Option<Finding> {
+        if self.figures.is_empty() {
+            return None;
+        }
+        finding::judge(check, tolerance, false, self).ok()
     }
 
-    fn value(&self, expression: &Expression, cell: Option<&Cell>) -> Option<f64> {
+    fn figure(&self, expression: &Expression, cell: Option<&Cell>) -> Option<f64> {
         match expression {
             Expression::Number(number) => Some(*number),
-            Expression::Name(name) => self.figures.get(&(name.clone(), cell?.clone())).copied(),
-            Expression::In(inner, cell) => self.value(inner, Some(cell)),
+            Expression::Name(name) => match cell {
+                Some(cell) => self.figures.get(&(name.clone(), cell.clone())).copied(),
+                None => tolerance::word(name),
+            },
+            Expression::In(inner, cell) => self.figure(inner, Some(cell)),
             Expression::Chain(first, rest) => {
-                rest.iter().try_fold(self.value(first, cell)?, |value, (operator, next)| {
-                    Some(operator.apply(value, self.value(next, cell)?))
+                rest.iter().try_fold(self.figure(first, cell)?, |value, (operator, next)| {
+                    Some(operator.apply(value, self.figure(next, cell)?))
                 })
             }
             Expression::Call(name, arguments) => {
                 let function = function(name)?;
                 let values: Vec<f64> =
-                    arguments.iter().map(|argument| self.value(argument, cell)).collect::<Option<_>>()?;
+                    arguments.iter().map(|argument| self.figure(argument, cell)).collect::<Option<_>>()?;
                 Some(function(&values))
             }
         }
+    }
+}
+
+impl Values for Real {
+    type Unknown = ();
+
+    fn value(&self, expression: &Expression) -> Result<f64, ()> {
+        self.figure(expression, None).ok_or(())
+    }
+
+    fn measure(&self, expression: &Expression) -> Result<Measurement, ()> {
+        self.value(expression).map(Measurement::from)
+    }
+
+    fn margin(&self, difference: &Expression) -> Result<Measurement, ()> {
+        self.measure(difference)
     }
 }
 
@@ -80,6 +100,7 @@ impl Real {
 mod tests {
     use super::*;
     use crate::reproduce::expression::checks;
+    use crate::reproduce::finding::Outcome;
 
     #[test]
     fn a_check_is_judged_by_the_figures_of_a_real_system_where_it_has_them_all() {
@@ -89,7 +110,9 @@ mod tests {
         let real = Real::read("Linux 6.1".to_owned(), &tables).unwrap();
         let judged = |text: &str| {
             let checks = checks(text).unwrap();
-            checks.iter().map(|check| real.judge(check).map(|finding| finding.holds)).collect::<Vec<_>>()
+            let judge = |check| real.judge(check, &Tolerance::Share);
+            let holds = |finding: Finding| finding.outcome == Outcome::Holds;
+            checks.iter().map(|check| judge(check).map(holds)).collect::<Vec<_>>()
         };
         assert_eq!(judged("latency[{codel,pie}@10/1] < latency[fifo@10/1]"), [Some(true), Some(true)]);
         assert_eq!(judged("latency[pie@10/1] < latency[codel@10/1] < 1s"), [Some(false)]);
@@ -99,6 +122,8 @@ mod tests {
         );
         assert_eq!(judged("latency[fifo@10/1] = 280ms +- 10ms"), [Some(true)]);
         assert_eq!(judged("latency[fifo@10/1] = 300ms +- 10ms"), [Some(false)]);
+        assert_eq!(judged("latency[fifo@10/1] = 300ms"), [Some(true)], "10 % of a number are allowed");
+        assert_eq!(judged("latency[fifo@10/1] > much * latency[codel@10/1]"), [Some(true)]);
         assert_eq!(judged("latency[sfq@10/1] < latency[fifo@10/1]"), [None]);
         assert_eq!(judged("mean(goodput.down)[fifo@10/1] > 1mbit"), [None]);
         for bad in [("fifo", "1s"), ("fifo@10/1", "fast")] {

@@ -55,9 +55,8 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<ClaimResult>, Diagnostic> {
             return Err(refuse(format!("the claim `{id}` is listed twice")));
         }
         let mut checks = claim.checks.iter();
-        if checks.any(|check| {
-            check.values.is_empty() || check.real.as_ref().is_some_and(|real| real.values.is_empty())
-        }) {
+        if checks.any(|check| check.values.is_empty() || check.real.iter().any(|real| real.values.is_empty()))
+        {
             return Err(refuse(format!("a check of the claim `{id}` has no values")));
         }
     }
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     fn claim(change: &str) -> String {
-        let claim = r#"{"id":"x-1","paper":"x","kind":"Q","expected":"says","got":null,"verdict":"reproduced","where":"","says":"","repetitions":1,"checks":[]}"#;
+        let claim = r#"{"id":"x-1","paper":"x","kind":"order","expected":"says","got":null,"verdict":"reproduced","where":"","says":"","repetitions":1,"checks":[]}"#;
         match change.split_once(" => ") {
             Some((before, after)) => claim.replace(before, after),
             None => claim.to_owned(),
@@ -89,8 +88,8 @@ mod tests {
     fn verdicts_are_read_with_or_without_metrics_beside_them() {
         let text = format!(r#"{{"metrics":{{"x":[1]}},"claims":[{}]}}"#, claim(""));
         assert_eq!(read("v.json", text.as_bytes()).unwrap()[0].id, "x-1");
-        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("papers/verdicts.json");
-        assert!(load(&own).unwrap().len() > 100);
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("papers/jk/verdicts.json");
+        assert!(load(&own).unwrap().len() > 20);
     }
 
     #[test]
@@ -125,7 +124,7 @@ mod tests {
             (r#""paper":"x" => "paper":"\u001b[31m""#, "cannot be one of the paper"),
             (r#""paper":"x" => "paper":"y""#, "the claim `x-1` cannot be one of the paper `y`"),
             (
-                r#""checks":[] => "checks":[{"check":"","holds":true,"values":[]}]"#,
+                r#""checks":[] => "checks":[{"check":"","outcome":"holds","values":[]}]"#,
                 "a check of the claim `x-1` has no values",
             ),
         ] {

@@ -23,21 +23,24 @@
 //!
 //! [[claims]]
 //! id = "jk-fig2-median"
-//! kind = "B"                        # T a number, B a bound, Q an order or a shape, S the set-up
-//! where = "Fig. 2"
-//! says = "..."                      # what the paper says
+//! kind = "order"                    # number, order and shape count towards the score; set-up,
+//!                                   # arithmetic, fitted and own are shown beside it
+//! where = "§4.1, Fig. 2, p. 3"      # section, figure or table, page of the published paper
+//! quote = "..."                     # the paper's words, short
+//! says = "..."                      # what is checked, in words
 //! check = ["..."]                   # what must hold, see `expression`; all of them
-//! tolerance = "..."                 # why so much difference is allowed and no more
+//! tolerance = { plot = "300ms" }    # the rule for a number, see `tolerance.rs`; default: 10 %
+//! fitted = "..."                    # kind `fitted`: the parameter that this result was used to choose
 //! note = "..."                      # what was tried where it does not reproduce, or what differs
 //! unit = "s"                        # of a number
-//! reference = { of = "ns-2.35", value = 0.0897 }    # what the real system did, where that is known
+//! real = [{ of = "ns-2.35", value = 0.0897 }]    # what real systems did, where that is known
 //! not_run = "..."                   # instead of `check`: why it cannot be tried
 //!
 //! [[tables]]                        # a claim for each entry; {row}, {column} and {value} are filled in
 //! id = "jk-table2-{row}-{column}"
 //! columns = ["1+1", "4+4"]
 //! rows = { codel = [0.090, 0.170] }            # an entry may be a list of numbers and words: {value.0}, {value.1}
-//! reference = { of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }
+//! real = [{ of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }]
 //!
 //! [[metrics]]                       # what is listed for every discipline in every experiment
 //! name = "goodput"
@@ -47,7 +50,7 @@
 //! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
 //! table = "video"                   # metrics of another word, or of none, stand in another table
 //!
-//! [real]                            # what a real system measured: checks of an order are judged by its figures, too
+//! [[real]]                          # what a real system measured: orders and shapes are judged by it, too
 //! of = "Linux 6.1"
 //! measures.p95 = { "codel@1+1" = "90ms" }
 //!
@@ -67,6 +70,7 @@ use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Referenc
 use crate::reproduce::expression::{Check, Expression, checks};
 use crate::reproduce::measures;
 use crate::reproduce::real::Real;
+use crate::reproduce::tolerance::ToleranceTable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,10 +95,10 @@ struct File {
     #[serde(default)]
     beyond: Beyond,
     #[serde(default)]
-    real: RealTable,
+    real: Vec<RealTable>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RealTable {
     of: String,
@@ -151,24 +155,21 @@ struct ClaimTable {
     kind: ClaimKind,
     #[serde(default, rename = "where")]
     place: String,
+    #[serde(default)]
+    quote: String,
     says: String,
     #[serde(default)]
     check: OneOrMore,
     #[serde(default)]
-    tolerance: String,
+    tolerance: ToleranceTable,
+    fitted: Option<String>,
     #[serde(default)]
     note: String,
     #[serde(default)]
     unit: String,
-    reference: Option<ReferenceTable>,
+    #[serde(default)]
+    real: Vec<Reference>,
     not_run: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReferenceTable {
-    of: String,
-    value: f64,
 }
 
 #[derive(Deserialize)]
@@ -178,16 +179,20 @@ struct TableTable {
     kind: ClaimKind,
     #[serde(default, rename = "where")]
     place: String,
+    #[serde(default)]
+    quote: String,
     says: String,
     #[serde(default)]
     check: OneOrMore,
     #[serde(default)]
-    tolerance: String,
+    tolerance: ToleranceTable,
+    fitted: Option<String>,
     #[serde(default)]
     unit: String,
     columns: Vec<String>,
     rows: BTreeMap<String, Vec<Entry>>,
-    reference: Option<ReferenceRows>,
+    #[serde(default)]
+    real: Vec<ReferenceRows>,
     /// Notes of single entries, by id.
     #[serde(default)]
     notes: BTreeMap<String, String>,
@@ -268,7 +273,8 @@ impl Paper {
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
-        let real = Real::read(file.real.of, &file.real.measures);
+        let real = file.real.into_iter().map(|real| Real::read(real.of, &real.measures));
+        let real: Result<_, Diagnostic> = real.collect();
         let paper = Self {
             name: file.name,
             folder: folder.to_owned(),
@@ -295,15 +301,17 @@ impl ClaimTable {
     fn claim(self) -> Result<Claim, Diagnostic> {
         Ok(Claim {
             checks: all_checks(&self.id, self.check.as_slice())?,
-            id: self.id,
             kind: self.kind,
             place: self.place,
+            quote: self.quote,
             says: self.says,
-            tolerance: self.tolerance,
+            tolerance: self.tolerance.read().map_err(|error| error.prefixed(&self.id))?,
+            fitted: self.fitted,
             note: self.note,
             unit: self.unit,
-            reference: self.reference.map(|reference| Reference { of: reference.of, value: reference.value }),
+            real: self.real,
             not_run: self.not_run,
+            id: self.id,
         })
     }
 }
@@ -331,19 +339,21 @@ impl TableTable {
                 };
                 let id = fill(&self.id);
                 let filled: Vec<String> = self.check.as_slice().iter().map(|check| fill(check)).collect();
-                let reference = self.reference.as_ref().and_then(|reference| {
-                    let value = *reference.rows.get(row)?.get(number)?;
-                    value.is_finite().then(|| Reference { of: reference.of.clone(), value })
+                let real = self.real.iter().filter_map(|real| {
+                    let value = *real.rows.get(row)?.get(number)?;
+                    value.is_finite().then(|| Reference { of: real.of.clone(), value })
                 });
                 into.push(Claim {
                     kind: self.kind,
                     place: self.place.clone(),
+                    quote: fill(&self.quote),
                     says: fill(&self.says),
                     checks: all_checks(&id, &filled)?,
-                    tolerance: self.tolerance.clone(),
+                    tolerance: self.tolerance.read().map_err(|error| error.prefixed(&id))?,
+                    fitted: self.fitted.clone(),
                     note: self.notes.get(&id).cloned().unwrap_or_default(),
                     unit: self.unit.clone(),
-                    reference,
+                    real: real.collect(),
                     not_run: self.not_run.clone(),
                     id,
                 });

@@ -1,0 +1,104 @@
+//! How many claims reproduce. Only claims of a kind that counts are in the score; the others are
+//! counted beside it.
+
+use serde::Serialize;
+
+use super::{ClaimResult, Verdict};
+
+/// Claims by verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Verdicts {
+    /// Reproduced.
+    pub reproduced: usize,
+    /// The repetitions do not decide.
+    pub undecided: usize,
+    /// Not reproduced.
+    pub not_reproduced: usize,
+    /// Not run.
+    pub not_run: usize,
+}
+
+/// The score of a paper.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Score {
+    /// Name of the paper.
+    pub paper: String,
+    /// Numbers, orders and shapes.
+    pub counted: Verdicts,
+    /// All other claims, which do not count.
+    pub others: Verdicts,
+}
+
+impl Verdicts {
+    /// All of them.
+    #[must_use]
+    pub const fn all(self) -> usize {
+        self.run() + self.not_run
+    }
+
+    /// Those that were run.
+    #[must_use]
+    pub const fn run(self) -> usize {
+        self.reproduced + self.undecided + self.not_reproduced
+    }
+
+    /// Adds a verdict.
+    pub const fn add(&mut self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::Reproduced => &mut self.reproduced,
+            Verdict::Undecided => &mut self.undecided,
+            Verdict::NotReproduced => &mut self.not_reproduced,
+            Verdict::NotRun => &mut self.not_run,
+        };
+        *count += 1;
+    }
+}
+
+/// The score of each paper among `results`, in their order.
+#[must_use]
+pub fn scores(results: &[ClaimResult]) -> Vec<Score> {
+    let mut scores: Vec<Score> = Vec::new();
+    for result in results {
+        if scores.last().is_none_or(|last| last.paper != result.paper) {
+            let (counted, others) = (Verdicts::default(), Verdicts::default());
+            scores.push(Score { paper: result.paper.clone(), counted, others });
+        }
+        if let Some(score) = scores.last_mut() {
+            let kind = if result.kind.counts() { &mut score.counted } else { &mut score.others };
+            kind.add(result.verdict);
+        }
+    }
+    scores
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { paper, counted, others } = self;
+        write!(f, "{paper}: ")?;
+        if counted.all() > 0 {
+            write!(f, "{} of {} claims reproduced", counted.reproduced, counted.run())?;
+            write!(f, ", {} undecided, {} not run", counted.undecided, counted.not_run)?;
+        }
+        if others.all() > 0 {
+            let but = if counted.all() > 0 { "; besides, " } else { "" };
+            write!(f, "{but}{} of {} checks that do not count hold", others.reproduced, others.run())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_says_what_was_reproduced_of_what_was_run_and_keeps_other_checks_apart() {
+        let counted = Verdicts { reproduced: 7, undecided: 1, not_reproduced: 2, not_run: 3 };
+        let others = Verdicts { reproduced: 4, not_reproduced: 1, ..Verdicts::default() };
+        let both = Score { paper: "jk".to_owned(), counted, others };
+        let text = "jk: 7 of 10 claims reproduced, 1 undecided, 3 not run; besides, 4 of 5 checks that do not count hold";
+        assert_eq!(both.to_string(), text);
+        let own = Score { counted: Verdicts::default(), ..both };
+        assert_eq!(own.to_string(), "jk: 4 of 5 checks that do not count hold");
+    }
+}

@@ -274,7 +274,7 @@ pub use goodqueue::Direction;
 pub use goodqueue_tcp::DelayedAck;
 pub use hops::{Hop, HopQdisc, Side};
 pub use link::{BottleneckLink, LinkEnd, LinkRate};
-pub use names::{CONGESTION_CONTROLS, Names, PROFILES};
+pub use names::Names;
 pub use overrides::Overrides;
 pub use resolved::{Flow, Output, Scenario};
 pub use tcp::{Tcp, Tuning};

@@ -13,7 +13,10 @@ use crate::reassembly::Reassembly;
 use crate::segment::{Flags, Segment};
 
 /// The receiver of some system.
-pub(crate) trait Answer: Default {
+pub(crate) trait Answer: Sized {
+    /// The receiver of a new connection with these settings.
+    fn new(config: &Config) -> Self;
+
     /// The shared part of a new receiver.
     fn intake(config: Arc<Config>) -> Intake {
         Intake::new(config, Reassembly::default())
@@ -102,7 +105,11 @@ pub(crate) trait Answer: Default {
 }
 
 /// The receiver of the RFCs, and of Linux by its settings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Standard;
 
-impl Answer for Standard {}
+impl Answer for Standard {
+    fn new(_config: &Config) -> Self {
+        Self
+    }
+}

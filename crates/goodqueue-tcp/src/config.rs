@@ -1,11 +1,16 @@
-//! What can be set on a connection, with defaults that cite their source.
+//! The settings of a connection.
+//!
+//! Stacks give settings their values: those of the RFCs, which are the default, are
+//! [`Config::RFC`].
 
+use alloc::format;
 use alloc::string::{String, ToString};
 
 use goodqueue::{ConfigError, Duration};
 
 use crate::hystart::HyStart;
 use crate::segment::TIMESTAMPS;
+use crate::stack_info::StackInfo;
 use crate::timers::Timers;
 
 /// Largest window that window scaling can express: 65535 · 2^14 bytes (RFC 7323 §2.2 and §2.3).
@@ -16,7 +21,8 @@ pub const MAX_MSS: u32 = 65_495;
 /// When a receiver acknowledges data that arrived in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayedAck {
-    /// Acknowledge every so many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
+    /// Number of segments after which an ACK is sent; 1 acknowledges each at once. Default 2 (RFC
+    /// 5681 §4.2).
     pub every: u32,
     /// Acknowledge after this time at the latest. Default 40 ms, Linux's `TCP_DELACK_MIN`; the
     /// bound is 500 ms (RFC 5681 §4.2).
@@ -34,82 +40,60 @@ impl Default for DelayedAck {
     }
 }
 
-/// How segments are found lost.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum LossDetection {
-    /// By counting what was selectively acknowledged above them (RFC 6675 §4).
-    #[default]
-    Sacked,
-    /// By time: a segment sent long enough before one that arrived is lost (RACK, RFC 8985 §6).
-    Rack,
-    /// By forward acknowledgement, as Linux did before RACK (FACK, Mathis & Mahdavi 1996): once
-    /// something more than three segments above the oldest was SACKed, all that is not SACKed lies
-    /// lost but for the three segments below the highest SACK; a retransmission is lost when
-    /// something that was sent after it is SACKed. Seen reordering ends both, and the SACKed
-    /// segments are counted. What goes with it (timers, undoing, growth) is Linux's too.
-    Fack,
-    /// As ns-2.35's agents do: three duplicates begin recovery, in which whatever is not SACKed
-    /// below what is counts as lost, and the segments in the network are counted up and down, not
-    /// recounted (tcp-sack1.cc, tcp-newreno.cc).
-    Ns2,
-    /// As ns-2.35's Agent/TCP/FullTcp/Sack does (tcp-full.cc): three duplicates begin recovery, in
-    /// which what lies below something SACKed is sent again once, and the bytes in the network are
-    /// counted up and down.
-    Ns2Full,
-    /// As ns-2.35's Agent/TCP/Linux does (tcp-linux.cc, scoreboard1.cc): a segment is lost if the
-    /// fourth above it arrived, a retransmission if what was sent after it did. There is no
-    /// handshake: data leaves with the SYN.
-    Ns2Linux,
-    /// As libutp does (utp.cpp of May 2010, `selective_ack`): a selective acknowledgement has up to
-    /// four packets sent again, whatever the window says, and what is lost fills the window until
-    /// it is acknowledged or times out. What goes with it (the loop of its program, the quota, when
-    /// the receiver acknowledges) is libutp's too.
-    Libutp,
-}
-
-/// Whether reductions that were wrong are taken back.
+/// Whether wrong reductions of the window are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum UndoRule {
     /// They stay.
     #[default]
     Never,
-    /// As Linux did up to 3.9 (`tcp_frto` 2, `tcp_frto_response` 0): after a timeout nothing is
-    /// taken for lost at first; the oldest segment goes again, the first ACK that advances lets out
-    /// two new ones, and the next one tells (RFC 4138 appendix B). A timeout that was wrong halves
-    /// the rate over a round trip. Other reductions are taken back whole.
+    /// The rate is halved over a round trip after a timeout that was wrong. Other reductions are
+    /// taken back whole. After a timeout no segment is taken for lost at first. The oldest segment
+    /// is sent again, the first ACK that advances releases two new segments, and the next ACK
+    /// decides (RFC 4138 appendix B; Linux up to 3.9 with `tcp_frto` 2 and `tcp_frto_response` 0).
     Halved,
-    /// The window and the threshold are as before.
+    /// The window and the threshold become what they were before the reduction.
     Whole,
 }
 
 /// How a receive buffer follows the rate, with [`Config::adaptive_acks`] and timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum BufferTuning {
-    /// As in Linux 6.1: 64 kB are announced at first.
+    /// The first window is 64 kB. The buffer grows in proportion to the growth of the rate (Linux
+    /// 6.1).
     #[default]
-    Linux61,
-    /// As in Linux 3.14: 20 segments are announced at first, and two more with each that comes, up
-    /// to 175 kB before anything is measured (`tcp_fixup_rcvbuf`); the window grows by half or
-    /// doubles where the rate did.
-    Linux314,
-    /// As in Linux 3.2: 10 segments are announced at first, and the buffer is for twice what a
-    /// round trip brought.
-    Linux32,
+    Proportional,
+    /// The first window is 20 segments. Each segment adds two more, up to 175 kB, before the first
+    /// measurement (`tcp_fixup_rcvbuf`). The buffer grows by half or doubles where the rate did
+    /// (Linux 3.14).
+    Stepwise,
+    /// The first window is 10 segments. The buffer holds twice the data of a round trip (Linux
+    /// 3.2).
+    TwoRoundTrips,
 }
 
-/// How much of what there is to send the application can hand over at a time, where segments do not
-/// leave in [bursts](Config::bursts).
+/// How much data the application can hand over at a time, if segments do not leave in
+/// [bursts](Config::bursts).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SendTuning {
     /// All of it.
     #[default]
     Unlimited,
-    /// As in Linux 3.14 without segmentation offload: twice the window, but only what the window
-    /// was when an ACK found it with room; the application sleeps until a third of that is free.
-    Linux314,
-    /// As in Linux 3.2: the same with a segment taking nearly twice what is reserved for it, so
-    /// that it holds little more than one window, and six segments at first.
-    Linux32,
+    /// Two windows. The buffer grows only when an ACK finds the window with room, and the
+    /// application sleeps until a third of the buffer is free (Linux without segmentation offload).
+    TwoWindows(SegmentMemory),
+}
+
+/// The memory of segments in a send buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SegmentMemory {
+    /// Bytes that a full segment takes.
+    pub taken: u32,
+    /// Bytes that the buffer reserves for each segment of a window.
+    pub reserved: u32,
+    /// Number of segments that the first buffer reserves memory for.
+    pub first: u32,
+    /// Least window in segments that a later buffer reserves memory for.
+    pub least_window: u32,
 }
 
 /// How the retransmission timeout follows from the RTT samples.
@@ -118,23 +102,20 @@ pub enum RtoRule {
     /// RFC 6298.
     #[default]
     Rfc6298,
-    /// Linux 2.4 to 6.x: the variance is the largest mean deviation of the last round trips, which
-    /// falls slowly and never below `min_rto` / 4, so that the timeout is at least SRTT +
-    /// `min_rto`.
-    Linux,
-    /// The same with one sample from the timestamps of each ACK that advances, and none from SACKs
-    /// (Linux up to 3.11).
-    LinuxStamps,
-    /// libutp: RFC 6298 in whole milliseconds, but any ACK ends the back-off, also one of what was
-    /// sent twice.
-    Libutp,
-    /// ns-2.35: as in 4.3BSD, one segment per round trip is timed, in whole ticks of
-    /// [`Config::tick`], and what is kept of it has three and two binary places.
-    Ns2,
-    /// ns-2.35's Agent/TCP/Linux: the same, from the timestamp of each ACK; what is less than the
-    /// mean counts an eighth, and the back-off ends when the segment is acknowledged that was the
-    /// first to be new after the timeout.
-    Ns2Linux,
+    /// The variance is the largest mean deviation of the last round trips. It falls slowly and
+    /// never below a quarter of `min_rto`, so that the timeout is at least SRTT + `min_rto` (Linux
+    /// 2.4 to 6.x).
+    PeakDeviation,
+    /// RFC 6298 in whole milliseconds. Any ACK ends the back-off, also the ACK of a segment that
+    /// was sent twice (libutp).
+    WholeMilliseconds,
+    /// As in 4.3BSD: one segment per round trip is timed in whole ticks of [`Config::tick`], and
+    /// the estimates have three and two binary places (ns-2.35).
+    Ticks,
+    /// Like `Ticks`, from the timestamp of each ACK. Samples below the mean count an eighth, and
+    /// the back-off ends with the ACK of the first new segment after the timeout (ns-2.35's
+    /// Agent/TCP/Linux).
+    StampedTicks,
 }
 
 /// By how much an ACK lets the window grow.
@@ -178,7 +159,7 @@ pub struct Config {
     /// Round-trip time that earlier connections to the same host had: the smoothed RTT is that at
     /// first, if the handshake's is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0:
     /// `tcp_update_metrics`, `tcp_init_metrics`). Default 0: nothing is remembered; needs
-    /// [`RtoRule::LinuxStamps`].
+    /// [`timed_by_stamps`](Self::timed_by_stamps).
     pub remembered_rtt: Duration,
     /// Its mean deviation, which after one connection is as large. Default 0; no more than a day.
     pub remembered_rttvar: Duration,
@@ -209,20 +190,24 @@ pub struct Config {
     pub initial_ssthresh: u64,
     /// Who ends slow start before a loss does. Default: the controller, if it has a way of its own.
     pub hystart: HyStart,
-    /// How segments are found lost. Default: by SACK counts; [`LossDetection::Rack`] needs SACK.
-    pub loss_detection: LossDetection,
+    /// Whose sender and receiver the connection has; this decides how losses are found. Default:
+    /// the stack of the RFCs. The settings of a [profile](crate::Profile) name its stack.
+    pub stack: &'static StackInfo,
     /// Probe for a lost tail after two round trips (RFC 8985 §7). Default off; needs SACK.
     pub tail_loss_probe: bool,
     /// With fewer than four segments out and nothing to send, any SACK means loss, a quarter of the
-    /// RTT later (after RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs
-    /// [`LossDetection::Fack`].
+    /// RTT later (after RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs a
+    /// stack [that can](StackInfo::can_retransmit_early).
     pub early_retransmit: bool,
     /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps
-    /// (RFC 4015), and F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs RACK or
-    /// FACK.
+    /// (RFC 4015), and F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs a stack
+    /// [that can](StackInfo::can_undo).
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
+    /// The timestamp of each ACK that advances gives the RTT sample, and SACKs give none (Linux up
+    /// to 3.11). Default off; has an effect with [`timestamps`](Self::timestamps) only.
+    pub timed_by_stamps: bool,
     /// In fast recovery by SACK each retransmission starts the retransmission timer anew: RFC 6675
     /// §6 leaves that open, for recoveries that last longer than the timeout. Default on.
     pub rearm_in_recovery: bool,
@@ -277,58 +262,7 @@ pub struct Config {
     pub stamps_arrival: bool,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self::RFC
-    }
-}
-
 impl Config {
-    /// What the RFCs recommend: each setting says which. The profile `rfc`, and the default.
-    pub const RFC: Self = Self {
-        mss: 1460,
-        iw: 10,
-        delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
-        sack: true,
-        ecn: false,
-        timestamps: false,
-        min_rto: Duration::from_secs(1),
-        initial_rto: Duration::from_secs(1),
-        max_rto: Duration::from_secs(60),
-        remembered_rtt: Duration::ZERO,
-        remembered_rttvar: Duration::ZERO,
-        limited_transmit: true,
-        prr: true,
-        rate_halving: false,
-        offers_again: false,
-        idle_restart: true,
-        rwnd: MAX_WINDOW,
-        initial_ssthresh: u64::MAX,
-        hystart: HyStart::Own,
-        loss_detection: LossDetection::Sacked,
-        tail_loss_probe: false,
-        early_retransmit: false,
-        undo: UndoRule::Never,
-        rto_rule: RtoRule::Rfc6298,
-        rearm_in_recovery: true,
-        tick: Duration::ZERO,
-        tick_phase: Duration::ZERO,
-        growth: Growth::Abc,
-        whole_segments: false,
-        bursts: false,
-        adaptive_acks: false,
-        buffer_tuning: BufferTuning::Linux61,
-        send_tuning: SendTuning::Unlimited,
-        timers: Timers::Exact,
-        quick_acks: 0,
-        quick_after_gap: false,
-        sack_delay: Duration::ZERO,
-        forget_on_timeout: false,
-        accurate_ecn_echo: false,
-        ecn_on_all: false,
-        stamps_arrival: false,
-    };
-
     /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the timestamps
     /// option, which every segment carries (RFC 9293 §3.7.1).
     #[must_use]
@@ -338,28 +272,10 @@ impl Config {
         if payload == 0 { 1 } else { payload }
     }
 
-    /// Losses are found by time (RFC 8985).
-    #[inline]
-    pub(crate) const fn rack(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Rack)
-    }
-
     /// Reductions are taken back.
     #[inline]
     pub(crate) const fn undoes(&self) -> bool {
         !matches!(self.undo, UndoRule::Never)
-    }
-
-    /// Losses are found by forward acknowledgement.
-    #[inline]
-    pub(crate) const fn fack(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Fack)
-    }
-
-    /// The sender is Linux's, of whatever time.
-    #[inline]
-    pub(crate) const fn linux(&self) -> bool {
-        self.rack() || self.fack()
     }
 
     /// Not new data alone is sent as ECN-capable.
@@ -368,29 +284,18 @@ impl Config {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
     }
 
-    /// The sender is one of ns-2's one-way agents.
-    #[inline]
-    pub(crate) const fn ns2(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Ns2 | LossDetection::Ns2Linux)
-    }
-
-    /// Data carries the acknowledgement of data the other way, and a server closes when the client
-    /// has. True of ns-2's FullTcp; the other profiles are one-way.
+    /// Data carries the acknowledgement of data in the other direction, and a server closes when
+    /// the client has closed. The other stacks send data in one direction.
     #[must_use]
+    #[inline]
     pub const fn carries_acks(&self) -> bool {
-        self.ns2_full()
+        self.stack.carries_acks
     }
 
-    /// The sender is ns-2's Agent/TCP/FullTcp/Sack.
-    #[inline]
-    pub(crate) const fn ns2_full(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Ns2Full)
-    }
-
-    /// It is one of ns-2's one-way agents, and that is Agent/TCP/Linux.
-    #[inline]
-    pub(crate) const fn ns2_linux(&self) -> bool {
-        matches!(self.loss_detection, LossDetection::Ns2Linux)
+    /// The settings may have a [`remembered_rtt`](Self::remembered_rtt).
+    #[must_use]
+    pub const fn may_remember(&self) -> bool {
+        self.timed_by_stamps
     }
 
     /// Whether a connection can be made with these values.
@@ -408,24 +313,12 @@ impl Config {
             ("delayed_ack.every", self.delayed_ack.every >= 1, "at least 1 segment"),
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
-            (
-                "loss_detection",
-                self.sack || !self.linux() && !self.ns2_linux() && !self.ns2_full(),
-                "RACK, FACK and ns-2's Linux and FullTcp only with SACK",
-            ),
-            (
-                "tail_loss_probe",
-                self.sack && !self.ns2() && !self.ns2_full() || !self.tail_loss_probe,
-                "only with SACK, and not as ns-2",
-            ),
-            ("early_retransmit", self.fack() || !self.early_retransmit, "only with FACK"),
+            ("tail_loss_probe", self.sack || !self.tail_loss_probe, "false without SACK"),
             (
                 "remembered_rtt",
-                self.rto_rule == RtoRule::LinuxStamps || self.remembered_rtt.is_zero(),
-                "0s but with the timeouts of Linux's stamps",
+                self.may_remember() || self.remembered_rtt.is_zero(),
+                "0s unless timestamps give the RTT samples",
             ),
-            ("offers_again", self.fack() || !self.offers_again, "only with FACK"),
-            ("undo", self.linux() || !self.undoes(), "only with RACK or FACK"),
             ("quick_acks", self.quick_acks <= 1_000_000, "at most 1000000"),
         ];
         for (field, good, allowed) in in_range {
@@ -433,6 +326,33 @@ impl Config {
                 return Err(ConfigError::new(field, self.given(field), allowed));
             }
         }
+        self.check_stack()?;
+        self.check_times()
+    }
+
+    /// Checks that the stack has what the settings ask for.
+    fn check_stack(&self) -> Result<(), ConfigError> {
+        let stack = self.stack;
+        let needs = [
+            ("sack", self.sack || !stack.needs_sack, "false", "true"),
+            ("tail_loss_probe", stack.can_probe_tails || !self.tail_loss_probe, "true", "false"),
+            ("early_retransmit", stack.can_retransmit_early || !self.early_retransmit, "true", "false"),
+            ("offers_again", stack.can_offer_again || !self.offers_again, "true", "false"),
+            ("undo", stack.can_undo || !self.undoes(), "a rule", "never"),
+        ];
+        for (field, good, given, allowed) in needs {
+            if !good {
+                return Err(ConfigError::new(
+                    field,
+                    given,
+                    format!("{allowed} with the stack `{}`", stack.name),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), ConfigError> {
         // Time is bounded by a day so that a doubled time-out stays far from the end of the clock.
         let day = Duration::from_secs(86_400);
         let millisecond = Duration::from_millis(1);
@@ -460,11 +380,7 @@ impl Config {
             "iw" => self.iw.to_string(),
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
-            "loss_detection" if self.linux() => String::from("RACK or FACK without SACK"),
-            "loss_detection" if self.ns2_full() => String::from("ns-2's FullTcp without SACK"),
-            "loss_detection" => String::from("ns-2's Linux without SACK"),
-            "tail_loss_probe" | "early_retransmit" | "offers_again" => String::from("true"),
-            "undo" => String::from("not never"),
+            "tail_loss_probe" => String::from("true"),
             "quick_acks" => self.quick_acks.to_string(),
             "remembered_rtt" => self.remembered_rtt.to_string(),
             _ => self.initial_ssthresh.to_string(),

@@ -49,8 +49,8 @@
 //! echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293
 //! §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
 //! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++
-//! ([`hystart`], RFC 9406). Congestion controllers are listed in [`registry`], stacks as they were
-//! used in [`profile`].
+//! ([`hystart`], RFC 9406). [`registry`] lists the congestion controllers, [`stacks()`] the stacks,
+//! and [`profiles()`] the settings of systems that used them.
 //!
 //! # What it does not
 //!
@@ -85,6 +85,7 @@ mod scoreboard;
 pub mod segment;
 pub mod sender;
 mod stack;
+mod stack_info;
 mod stacks;
 pub mod timers;
 mod wire;
@@ -107,9 +108,11 @@ pub use congestion::reno::Reno;
 pub use congestion::tcp_lp::TcpLp;
 pub use congestion::vegas::Vegas;
 pub use hystart::HyStart;
-pub use profile::{Profile, profiles};
+pub use profile::Profile;
 pub use receiver::Receiver;
 pub use registry::AnyCongestionControl;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
+pub use stack_info::{SackOption, StackInfo};
+pub use stacks::{profiles, stacks};
 pub use timers::Timers;

@@ -242,8 +242,12 @@ impl<C: CongestionControl> Core<C> {
             burst_of_several: false,
             is_buffered,
             send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
-            plain_buffer: (is_buffered && !config.bursts)
-                .then(|| Box::new(PlainBuffer::new(config.send_tuning, FIRST_BYTE))),
+            plain_buffer: match config.send_tuning {
+                SendTuning::TwoWindows(memory) if !config.bursts => {
+                    Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))
+                }
+                _ => None,
+            },
             hystart: shaped.then(Box::default),
             config,
         }

@@ -96,15 +96,15 @@ impl ReceiveBuffer {
     pub(crate) fn new(mss: u32, tuning: BufferTuning, now: Instant) -> Self {
         let mss = u64::from(mss);
         let buffer = match tuning {
-            BufferTuning::Linux61 => INITIAL,
-            BufferTuning::Linux314 => INITIAL_314,
-            BufferTuning::Linux32 => INITIAL_32,
+            BufferTuning::Proportional => INITIAL,
+            BufferTuning::Stepwise => INITIAL_314,
+            BufferTuning::TwoRoundTrips => INITIAL_32,
         };
         let clamp = window(buffer).saturating_sub(mss).max(2 * mss);
         let (announced, space) = match tuning {
-            BufferTuning::Linux61 => (clamp, clamp.min(INITIAL_SEGMENTS * mss)),
-            BufferTuning::Linux314 => (clamp.min(ANNOUNCED_314 * mss), clamp.min(ANNOUNCED_314 * mss)),
-            BufferTuning::Linux32 => (clamp.min(ANNOUNCED_32 * mss), clamp.min(ANNOUNCED_32 * mss)),
+            BufferTuning::Proportional => (clamp, clamp.min(INITIAL_SEGMENTS * mss)),
+            BufferTuning::Stepwise => (clamp.min(ANNOUNCED_314 * mss), clamp.min(ANNOUNCED_314 * mss)),
+            BufferTuning::TwoRoundTrips => (clamp.min(ANNOUNCED_32 * mss), clamp.min(ANNOUNCED_32 * mss)),
         };
         Self {
             tuning,
@@ -146,7 +146,7 @@ impl ReceiveBuffer {
     /// `answered` of the timestamps clock.
     #[inline]
     pub(crate) fn time(&mut self, len: u32, answered: u64, rtt: Duration) {
-        let of_old = self.tuning != BufferTuning::Linux61;
+        let of_old = self.tuning != BufferTuning::Proportional;
         if (of_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
             // A shorter one counts at once, since 4.x.
@@ -160,7 +160,7 @@ impl ReceiveBuffer {
     /// use beside what is held out of order. Returns true if the window grows.
     #[inline]
     pub(crate) fn grow(&mut self, len: u32, unread: u64) -> bool {
-        let of_old = self.tuning != BufferTuning::Linux61;
+        let of_old = self.tuning != BufferTuning::Proportional;
         let room = self.clamp.min(window(self.buffer.saturating_sub(self.taken(unread))));
         if len < SHORT || room <= self.announced {
             return false;
@@ -215,7 +215,7 @@ impl ReceiveBuffer {
             return;
         }
         let mut copied = read - self.from;
-        if self.tuning == BufferTuning::Linux32 {
+        if self.tuning == BufferTuning::TwoRoundTrips {
             copied = copied.saturating_mul(2);
         }
         if copied > self.space {
@@ -229,12 +229,12 @@ impl ReceiveBuffer {
     /// Twice what a round trip brought, and more as it grew; in Linux 3.2 `copied` is twice that
     /// already.
     fn enlarge(&mut self, copied: u64) {
-        if self.tuning == BufferTuning::Linux32 {
+        if self.tuning == BufferTuning::TwoRoundTrips {
             self.set(copied, RECKONED_OVERHEAD_32, copied);
             return;
         }
         let base = 2 * copied + CUSHION * self.mss;
-        if self.tuning == BufferTuning::Linux314 {
+        if self.tuning == BufferTuning::Stepwise {
             // By half where the rate grew by a quarter, twice where it grew by half.
             let wanted = if copied >= self.space + self.space / 2 {
                 2 * base
@@ -280,8 +280,10 @@ mod tests {
     fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
         // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a
         // window of half of them.
-        let mut buffer =
-            ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO) };
+        let mut buffer = ReceiveBuffer {
+            space: 15_928,
+            ..ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO)
+        };
         assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
         buffer.time(MSS, 7, Duration::from_millis(50));
         assert!(!buffer.grow(MSS, 0), "nothing to grow into yet");
@@ -294,7 +296,7 @@ mod tests {
     #[test]
     fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
         // Linux 3.14.1 announced 28,960 bytes, then 31,872, 34,816 and so on up to 179,456.
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux314, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Stepwise, Instant::ZERO);
         assert_eq!((buffer.buffer, buffer.clamp, buffer.announced), (361_600, 179_352, 28_960));
         buffer.time(MSS, 7, Duration::from_millis(50));
         let mut windows = Vec::new();
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn within_a_round_trip_nothing_is_measured() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
         buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
         assert_eq!(buffer.buffer, INITIAL, "no RTT is known");
         buffer.time(MSS, 7, Duration::from_millis(50));
@@ -321,7 +323,7 @@ mod tests {
 
     #[test]
     fn it_stops_growing_at_the_most_there_is() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
         buffer.time(MSS, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
         assert_eq!(buffer.buffer, MOST);
@@ -331,7 +333,7 @@ mod tests {
     }
 
     fn holding(numbers: impl IntoIterator<Item = u64>) -> ReceiveBuffer {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Linux61, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
         for number in numbers {
             buffer.hold(1 + number * 1448, 1 + (number + 1) * 1448);
         }

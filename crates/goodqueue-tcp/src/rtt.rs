@@ -28,38 +28,46 @@ pub(crate) struct RttEstimator {
     config: Arc<Config>,
 }
 
-/// What the rule for the timeout keeps beside that.
+/// The rule for the timeout, with its own state.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Rfc6298,
-    Libutp,
-    Linux(Linux),
-    Ns2(Ns2),
-    Ns2Linux(Ns2),
+    WholeMilliseconds,
+    PeakDeviation(Deviation),
+    Ticks(Ticks),
+    StampedTicks(Ticks),
 }
 
-/// What ns-2 keeps, in ticks: eight times the smoothed RTT, and four times its mean deviation.
+/// Estimates in whole ticks.
 #[derive(Clone, Copy, Debug)]
-struct Ns2 {
+struct Ticks {
+    /// Eight times the smoothed RTT; 0 before the first sample.
     srtt: u64,
+    /// Four times the mean deviation.
     rttvar: u64,
-    /// By how much the timeout is multiplied.
+    /// Factor of the timeout.
     back_off: u32,
-    /// What the last sample made of it, without bounds.
+    /// Timeout after the last sample, without bounds.
     unbounded: Duration,
 }
 
-/// When the back-off is beyond this, ns-2 takes the smoothed RTT for worthless.
-const NS2_WORTHLESS: u32 = 8;
+impl Default for Ticks {
+    fn default() -> Self {
+        Self { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO }
+    }
+}
 
-/// Variance by Linux's rule, in nanoseconds.
+/// Beyond this back-off the smoothed RTT is discarded (ns-2).
+const WORTHLESS: u32 = 8;
+
+/// Mean deviations of round trips, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Linux {
+struct Deviation {
     /// Mean deviation.
-    mdev: u64,
-    /// The largest of this round trip.
-    mdev_max: u64,
-    /// The round trip ends when this is acknowledged.
+    mean: u64,
+    /// Four times the largest mean deviation of this round trip.
+    peak: u64,
+    /// Sequence number whose acknowledgement ends the round trip.
     round_end: u64,
 }
 
@@ -73,12 +81,10 @@ impl RttEstimator {
             min_rtt: Duration::MAX,
             rule: match config.rto_rule {
                 RtoRule::Rfc6298 => Rule::Rfc6298,
-                RtoRule::Libutp => Rule::Libutp,
-                RtoRule::Linux | RtoRule::LinuxStamps => Rule::Linux(Linux::default()),
-                RtoRule::Ns2 => Rule::Ns2(Ns2 { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO }),
-                RtoRule::Ns2Linux => {
-                    Rule::Ns2Linux(Ns2 { srtt: 0, rttvar: 0, back_off: 1, unbounded: Duration::ZERO })
-                }
+                RtoRule::WholeMilliseconds => Rule::WholeMilliseconds,
+                RtoRule::PeakDeviation => Rule::PeakDeviation(Deviation::default()),
+                RtoRule::Ticks => Rule::Ticks(Ticks::default()),
+                RtoRule::StampedTicks => Rule::StampedTicks(Ticks::default()),
             },
             config,
         }
@@ -96,12 +102,12 @@ impl RttEstimator {
     pub(crate) fn remember(&mut self) {
         let known = self.config.remembered_rtt;
         let Some(srtt) = self.srtt else { return };
-        let Rule::Linux(linux) = &mut self.rule else { return };
+        let Rule::PeakDeviation(deviation) = &mut self.rule else { return };
         if known > srtt {
             self.srtt = Some(known);
-            linux.mdev = linux.mdev.max(self.config.remembered_rttvar.as_nanos());
-            linux.mdev_max = linux.mdev.saturating_mul(4).max(self.config.min_rto.as_nanos());
-            self.rttvar = Duration::from_nanos(linux.mdev_max);
+            deviation.mean = deviation.mean.max(self.config.remembered_rttvar.as_nanos());
+            deviation.peak = deviation.mean.saturating_mul(4).max(self.config.min_rto.as_nanos());
+            self.rttvar = Duration::from_nanos(deviation.peak);
             self.set_rto(known + self.rttvar);
         }
     }
@@ -114,10 +120,10 @@ impl RttEstimator {
         let r = if tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(tick) * tick };
         match self.rule {
             Rule::Rfc6298 => self.take_rfc(r),
-            Rule::Libutp => self.take_libutp(r / MILLISECOND),
-            Rule::Linux(_) => self.take_linux(r, una, next),
-            Rule::Ns2(_) => self.take_ns2(r, tick.max(1)),
-            Rule::Ns2Linux(_) => self.take_ns2_linux(rtt.as_nanos(), tick.max(1)),
+            Rule::WholeMilliseconds => self.take_milliseconds(r / MILLISECOND),
+            Rule::PeakDeviation(_) => self.take_peak(r, una, next),
+            Rule::Ticks(_) => self.take_ticks(r, tick.max(1)),
+            Rule::StampedTicks(_) => self.take_stamped_ticks(rtt.as_nanos(), tick.max(1)),
         }
     }
 
@@ -140,7 +146,7 @@ impl RttEstimator {
     }
 
     /// RFC 6298's in whole milliseconds, which are rounded down at each step.
-    fn take_libutp(&mut self, r: u64) {
+    fn take_milliseconds(&mut self, r: u64) {
         let (srtt, rttvar) = match self.srtt {
             None => (r, r / 2),
             Some(old) => {
@@ -162,80 +168,80 @@ impl RttEstimator {
         self.rto = self.base;
     }
 
-    fn take_ns2(&mut self, r: u64, tick: u64) {
-        let Rule::Ns2(ns2) = &mut self.rule else { return };
+    fn take_ticks(&mut self, r: u64, tick: u64) {
+        let Rule::Ticks(ticks) = &mut self.rule else { return };
         let r = (r / tick).max(1);
-        if ns2.srtt == 0 {
-            ns2.srtt = r << 3;
-            ns2.rttvar = r << 1;
+        if ticks.srtt == 0 {
+            ticks.srtt = r << 3;
+            ticks.rttvar = r << 1;
         } else {
-            let smoothed = ns2.srtt >> 3;
-            ns2.srtt = (ns2.srtt + r).saturating_sub(smoothed).max(1);
-            ns2.rttvar = (ns2.rttvar + r.abs_diff(smoothed)).saturating_sub(ns2.rttvar >> 2).max(1);
+            let smoothed = ticks.srtt >> 3;
+            ticks.srtt = (ticks.srtt + r).saturating_sub(smoothed).max(1);
+            ticks.rttvar = (ticks.rttvar + r.abs_diff(smoothed)).saturating_sub(ticks.rttvar >> 2).max(1);
         }
-        ns2.back_off = 1;
-        self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
-        self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
-        let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
-        ns2.unbounded = rto;
+        ticks.back_off = 1;
+        self.srtt = Some(Duration::from_nanos((ticks.srtt >> 3) * tick));
+        self.rttvar = Duration::from_nanos((ticks.rttvar >> 2) * tick);
+        let rto = Duration::from_nanos((((ticks.rttvar << 3) + ticks.srtt) >> 3).saturating_mul(tick));
+        ticks.unbounded = rto;
         self.set_rto(rto);
     }
 
     /// Samples are rounded to ticks, and do not end the back-off.
-    fn take_ns2_linux(&mut self, r: u64, tick: u64) {
-        let Rule::Ns2Linux(ns2) = &mut self.rule else { return };
+    fn take_stamped_ticks(&mut self, r: u64, tick: u64) {
+        let Rule::StampedTicks(ticks) = &mut self.rule else { return };
         let r = (r + tick / 2) / tick;
         let r = r.max(1);
-        if ns2.srtt == 0 {
-            ns2.srtt = r << 3;
-            ns2.rttvar = r << 1;
+        if ticks.srtt == 0 {
+            ticks.srtt = r << 3;
+            ticks.rttvar = r << 1;
         } else {
-            let smoothed = ns2.srtt >> 3;
-            ns2.srtt = (ns2.srtt + r).saturating_sub(smoothed).max(1);
-            let (error, mean) = (r.abs_diff(smoothed), ns2.rttvar >> 2);
-            ns2.rttvar = match error.checked_sub(mean) {
-                Some(more) => ns2.rttvar + if r < smoothed { more >> 3 } else { more },
-                None => ns2.rttvar - (mean - error),
+            let smoothed = ticks.srtt >> 3;
+            ticks.srtt = (ticks.srtt + r).saturating_sub(smoothed).max(1);
+            let (error, mean) = (r.abs_diff(smoothed), ticks.rttvar >> 2);
+            ticks.rttvar = match error.checked_sub(mean) {
+                Some(more) => ticks.rttvar + if r < smoothed { more >> 3 } else { more },
+                None => ticks.rttvar - (mean - error),
             };
         }
-        self.srtt = Some(Duration::from_nanos((ns2.srtt >> 3) * tick));
-        self.rttvar = Duration::from_nanos((ns2.rttvar >> 2) * tick);
-        let rto = Duration::from_nanos((((ns2.rttvar << 3) + ns2.srtt) >> 3).saturating_mul(tick));
-        let back_off = u64::from(ns2.back_off);
+        self.srtt = Some(Duration::from_nanos((ticks.srtt >> 3) * tick));
+        self.rttvar = Duration::from_nanos((ticks.rttvar >> 2) * tick);
+        let rto = Duration::from_nanos((((ticks.rttvar << 3) + ticks.srtt) >> 3).saturating_mul(tick));
+        let back_off = u64::from(ticks.back_off);
         self.set_rto(rto);
         self.rto = self.base.saturating_mul(back_off).min(self.config.max_rto);
     }
 
-    fn take_linux(&mut self, r: u64, una: u64, next: u64) {
+    fn take_peak(&mut self, r: u64, una: u64, next: u64) {
         let floor = self.config.min_rto.as_nanos();
-        let Rule::Linux(linux) = &mut self.rule else { return };
+        let Rule::PeakDeviation(deviation) = &mut self.rule else { return };
         let (srtt, rttvar) = match self.srtt {
             None => {
                 // All in units of four deviations: half the sample times four.
-                linux.mdev = r / 2;
+                deviation.mean = r / 2;
                 let rttvar = r.saturating_mul(2).max(floor);
-                linux.mdev_max = rttvar;
-                linux.round_end = next;
+                deviation.peak = rttvar;
+                deviation.round_end = next;
                 (r, rttvar)
             }
             Some(old) => {
                 let old = old.as_nanos();
                 let srtt = old - old / 8 + r / 8;
                 let error = old.abs_diff(r);
-                if r < old && error > linux.mdev {
+                if r < old && error > deviation.mean {
                     // A shorter RTT raises the variance an eighth as fast.
-                    linux.mdev += (error - linux.mdev) / 32;
+                    deviation.mean += (error - deviation.mean) / 32;
                 } else {
-                    linux.mdev = linux.mdev - linux.mdev / 4 + error / 4;
+                    deviation.mean = deviation.mean - deviation.mean / 4 + error / 4;
                 }
-                linux.mdev_max = linux.mdev_max.max(linux.mdev.saturating_mul(4));
-                let mut rttvar = self.rttvar.as_nanos().max(linux.mdev_max);
-                if una > linux.round_end {
-                    if linux.mdev_max < rttvar {
-                        rttvar -= (rttvar - linux.mdev_max) / 4;
+                deviation.peak = deviation.peak.max(deviation.mean.saturating_mul(4));
+                let mut rttvar = self.rttvar.as_nanos().max(deviation.peak);
+                if una > deviation.round_end {
+                    if deviation.peak < rttvar {
+                        rttvar -= (rttvar - deviation.peak) / 4;
                     }
-                    linux.round_end = next;
-                    linux.mdev_max = floor;
+                    deviation.round_end = next;
+                    deviation.peak = floor;
                 }
                 (srtt, rttvar)
             }
@@ -259,11 +265,11 @@ impl RttEstimator {
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
     pub(crate) fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
-        if let Rule::Ns2(ns2) | Rule::Ns2Linux(ns2) = &mut self.rule {
-            ns2.back_off = ns2.back_off.saturating_mul(2);
-            if ns2.back_off > NS2_WORTHLESS {
-                ns2.rttvar += ns2.srtt >> 3;
-                ns2.srtt = 0;
+        if let Rule::Ticks(ticks) | Rule::StampedTicks(ticks) = &mut self.rule {
+            ticks.back_off = ticks.back_off.saturating_mul(2);
+            if ticks.back_off > WORTHLESS {
+                ticks.rttvar += ticks.srtt >> 3;
+                ticks.srtt = 0;
             }
         }
     }
@@ -283,15 +289,15 @@ impl RttEstimator {
     /// Ends the back-off of the persist timer.
     pub(crate) fn clear_back_off(&mut self) {
         self.rto = self.base;
-        if let Rule::Ns2Linux(ns2) = &mut self.rule {
-            ns2.back_off = 1;
+        if let Rule::StampedTicks(ticks) = &mut self.rule {
+            ticks.back_off = 1;
         }
     }
 
     /// What the timeout follows from without bounds and back-off, by ns-2's rule (`t_rtxcur_`).
     pub(crate) fn unbounded(&self) -> Duration {
         match &self.rule {
-            Rule::Ns2(ns2) if self.srtt.is_some() => ns2.unbounded,
+            Rule::Ticks(ticks) if self.srtt.is_some() => ticks.unbounded,
             _ => self.base,
         }
     }

@@ -5,16 +5,30 @@
 
 use goodqueue::Instant;
 
+use crate::answer::Answer;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
 use crate::machinery::send_buffer::Burst;
 use crate::machinery::tail_probe::probe_wait;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, State};
+use crate::profile::Profile;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::Segment;
+use crate::stack_info::StackInfo;
 
 /// Segments that limited transmit may send beyond the window (RFC 3042 §2).
 const LIMITED_TRANSMIT: u64 = 2;
+
+/// What [`stacks`](crate::stacks) has to know of a stack. Its sender implements this.
+pub(crate) trait Listed {
+    /// The stack as settings know it.
+    const INFO: &'static StackInfo;
+    /// The settings that systems with this stack had.
+    const PROFILES: &'static [Profile];
+
+    /// Its receiver.
+    type Receiver: Answer;
+}
 
 /// The sender of some system.
 pub(crate) trait Stack<C: CongestionControl>: Sized {
@@ -198,15 +212,15 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     /// New data, or else a segment that is only suspected to be lost.
     #[inline]
     fn transmit_new(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
-        if core.has_new() {
-            let mut segment = self.new_data(core, now, pipe);
-            while segment.is_none() && core.is_buffered && core.write_more() {
-                segment = self.new_data(core, now, pipe);
-            }
-            segment
-        } else {
+        if !core.has_new() {
             self.note_use(core, pipe, false);
-            self.fill_hole(core, now, pipe)
+            return self.fill_hole(core, now, pipe);
+        }
+        loop {
+            let segment = self.new_data(core, now, pipe);
+            if segment.is_some() || !core.is_buffered || !core.write_more() {
+                return segment;
+            }
         }
     }
 

@@ -1,29 +1,40 @@
-//! The size of a segment on the wire, which depends on the stack.
+//! The size of a segment on the wire.
 
-use crate::config::{Config, LossDetection};
+use crate::config::Config;
 use crate::segment::{Flags, HEADER, Segment, TIMESTAMPS};
+use crate::stack_info::SackOption;
 
 impl Segment {
     /// Returns the length of the IP packet in bytes: headers, options and payload, without the
-    /// link's own header. Options that only a SYN carries are counted for the profiles of Linux:
-    /// segment size, window scale, and SACK, which fits beside timestamps.
+    /// link's own header. Options that only a SYN carries (segment size, window scale, and SACK,
+    /// which fits beside timestamps) count for stacks
+    /// [that have them](crate::StackInfo::counts_syn_options).
     #[must_use]
     #[inline]
     pub fn wire_len(&self, config: &Config) -> u32 {
+        let timestamps = if config.timestamps { TIMESTAMPS } else { 0 };
+        let plain = self.len.saturating_add(HEADER + timestamps);
+        if self.sack.is_empty() && !self.flags.contains(Flags::SYN) {
+            return plain;
+        }
+        plain.saturating_add(self.rare_options(config))
+    }
+
+    /// Bytes of the options that few segments carry.
+    fn rare_options(&self, config: &Config) -> u32 {
         let blocks = 8 * u32::try_from(self.sack.len()).unwrap_or(0);
-        let sack = match config.loss_detection {
-            // ns-2's sinks count eight bytes per block and nothing for the option itself
-            // (tcp-sink.cc); FullTcp does not pad it.
-            LossDetection::Ns2 | LossDetection::Ns2Linux => blocks,
-            LossDetection::Ns2Full if blocks > 0 => blocks + 2,
-            _ => self.sack.wire_len(),
+        let sack = match config.stack.sack_option {
+            _ if blocks == 0 => 0,
+            SackOption::Padded => self.sack.wire_len(),
+            SackOption::Unpadded => blocks + 2,
+            SackOption::BlocksOnly => blocks,
         };
-        let of_syn = match (self.flags.contains(Flags::SYN) && config.linux(), config.timestamps) {
+        let has_syn_options = self.flags.contains(Flags::SYN) && config.stack.counts_syn_options;
+        let of_syn = match (has_syn_options, config.timestamps) {
             (false, _) => 0,
             (true, true) => 8,
             (true, false) => 12,
         };
-        let options = if config.timestamps { TIMESTAMPS } else { 0 } + sack + of_syn;
-        self.len.saturating_add(HEADER + options)
+        sack + of_syn
     }
 }

@@ -9,7 +9,7 @@ use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_papers::reproduce;
 use goodqueue_scenario::library;
-use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units::show_time;
 use goodqueue_tcp::config::MAX_WINDOW;
@@ -18,7 +18,6 @@ use goodqueue_tcp::congestion::parameter::{Parameter as TcpParameter, Value as T
 use goodqueue_tcp::{HyStart, Profile, hystart};
 use serde_json::{Map, Value, json};
 
-use super::run::scenario_names;
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
@@ -308,7 +307,7 @@ fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic
     let mut document = Document::default();
     let set = vec![format!("tcp.profile={}", profile.name)];
     document.apply(&Overrides { set, ..Overrides::default() })?;
-    let keys = document.resolve(&scenario_names())?.tcp;
+    let keys = document.resolve(&Names::default())?.tcp;
     let base = profile.settings;
     let on = |set: bool| if set { "on" } else { "off" }.to_owned();
     let word = |debug: String| debug.to_lowercase();
@@ -339,7 +338,7 @@ fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic
         ("limited_transmit", on(base.limited_transmit)),
         ("prr", on(base.prr)),
         ("rate_halving", on(base.rate_halving)),
-        ("loss_detection", word(format!("{:?}", base.loss_detection))),
+        ("stack", base.stack.name.to_owned()),
         ("tail_loss_probe", on(base.tail_loss_probe)),
         ("early_retransmit", on(base.early_retransmit)),
         ("undo", word(format!("{:?}", base.undo))),
@@ -355,7 +354,7 @@ fn scenarios() -> (Vec<Value>, Vec<String>) {
         .iter()
         .filter_map(|entry| {
             let document = library::load_builtin(entry.name).ok()?;
-            let scenario = document.resolve(&scenario_names()).ok()?;
+            let scenario = document.resolve(&Names::default()).ok()?;
             let mut text = format!("{} – {}\n", entry.name, scenario.title);
             for (what, said) in
                 [("question", &scenario.question), ("expect", &scenario.expect), ("source", &scenario.source)]

@@ -1,7 +1,6 @@
 //! `goodqueue run`: scenario files, including sweeps. An interrupted sweep resumes.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use clap::Args;
 use goodqueue::Duration;
@@ -172,7 +171,7 @@ pub(crate) struct Prepared {
 
 /// Resolves a scenario and checks everything that can be checked before running it.
 pub(crate) fn prepare(document: &Document, how: &How, outputs: &mut Outputs) -> Result<Prepared, Diagnostic> {
-    let sweep = Sweep::new(document, &scenario_names())?;
+    let sweep = Sweep::new(document, &Names::default())?;
     let first = sweep.point(0)?.1;
     for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
@@ -342,13 +341,6 @@ fn tc_stats(results: &mut Results) -> Vec<Value> {
         }
     }
     all
-}
-
-/// Returns the names that scenarios may use. Only the TCP crate knows those of the congestion
-/// controls.
-pub(crate) fn scenario_names() -> Names<'static> {
-    static CONTROLS: LazyLock<Vec<&str>> = LazyLock::new(|| goodqueue_tcp::registry::names().collect());
-    Names { cc: &CONTROLS, ..Names::default() }
 }
 
 fn series_step(text: &str) -> Result<Duration, Diagnostic> {

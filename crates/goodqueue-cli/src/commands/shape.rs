@@ -8,12 +8,11 @@ use goodqueue_live::capacity::Capacity;
 use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
-use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-use super::run::scenario_names;
 use super::shell::Watching;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
@@ -113,7 +112,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
         qdiscs: vec![args.qdisc.clone()],
         ..Overrides::default()
     })?;
-    let scenario = document.resolve(&scenario_names())?;
+    let scenario = document.resolve(&Names::default())?;
     let mut config = live::bottleneck(&scenario, &scenario.qdiscs[0], SEED);
     if args.rate.is_none() {
         config.links[0].capacity = Capacity::Unlimited;

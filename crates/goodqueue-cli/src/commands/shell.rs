@@ -14,11 +14,10 @@ use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_live::{sink, socket};
 use goodqueue_scenario::library;
-use goodqueue_scenario::scenario::{Document, Overrides, Scenario};
+use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::run::scenario_names;
 use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::clerk::Clerk;
@@ -215,7 +214,7 @@ fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
         set: args.set.clone(),
         ..Overrides::default()
     })?;
-    let mut scenario = document.resolve(&scenario_names())?;
+    let mut scenario = document.resolve(&Names::default())?;
     if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
         let defaults = goodqueue::config::Link::default();
         choice.up.config =

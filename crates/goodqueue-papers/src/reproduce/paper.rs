@@ -537,8 +537,7 @@ impl Paper {
         for (key, value) in experiment.set.iter().chain(varied).chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
-        let controls: Vec<&str> = goodqueue_tcp::registry::names().collect();
-        let mut scenario = document.resolve(&Names { cc: &controls, ..Names::default() })?;
+        let mut scenario = document.resolve(&Names::default())?;
         let missing =
             labels.iter().find(|label| scenario.qdiscs.iter().all(|choice| choice.label != **label));
         if let Some(label) = missing {

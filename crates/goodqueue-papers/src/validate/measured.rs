@@ -29,10 +29,7 @@ impl From<BTreeMap<String, f64>> for Measured {
 /// The jobs of a scenario written here.
 pub(super) fn jobs(scenario: &str) -> Result<Vec<Job>, Diagnostic> {
     let document = Document::parse("reference", scenario, std::path::Path::new(""))?;
-    let controllers: Vec<&str> = goodqueue_tcp::registry::names().collect();
-    let profiles: Vec<&str> = goodqueue_tcp::profiles().iter().map(|profile| profile.name).collect();
-    let names = Names { cc: &controllers, profiles: &profiles };
-    goodqueue_scenario::run::jobs(&goodqueue_scenario::sweep::expand(&document, &names)?, None)
+    goodqueue_scenario::run::jobs(&goodqueue_scenario::sweep::expand(&document, &Names::default())?, None)
 }
 
 /// The figures of every job, side by side on all processors.

@@ -1,6 +1,8 @@
-//! The names that other crates define.
+//! The names that `goodqueue-tcp` defines.
 
-/// The names that others define: which may stand for `cc` and `profile`.
+use std::sync::LazyLock;
+
+/// The names that `cc` and `profile` may have. The default is all that `goodqueue-tcp` lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Names<'a> {
     /// Congestion controls; `cubic`, or else the first, is the default.
@@ -11,22 +13,9 @@ pub struct Names<'a> {
 
 impl Default for Names<'_> {
     fn default() -> Self {
-        Self { cc: CONGESTION_CONTROLS, profiles: PROFILES }
+        static CONTROLS: LazyLock<Vec<&str>> = LazyLock::new(|| goodqueue_tcp::registry::names().collect());
+        static PROFILES: LazyLock<Vec<&str>> =
+            LazyLock::new(|| goodqueue_tcp::profiles().map(|profile| profile.name).collect());
+        Self { cc: &CONTROLS, profiles: &PROFILES }
     }
 }
-
-/// Congestion controls known without asking `goodqueue-tcp`.
-pub const CONGESTION_CONTROLS: &[&str] = &["newreno", "cubic"];
-
-/// TCP profiles known without asking `goodqueue-tcp`.
-pub const PROFILES: &[&str] = &[
-    "rfc",
-    "linux",
-    "linux314",
-    "linux32",
-    "libutp",
-    "ns2_sack1",
-    "ns2_newreno",
-    "ns2_linux",
-    "ns2_fulltcp",
-];

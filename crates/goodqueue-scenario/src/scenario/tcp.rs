@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tcp::config::RtoRule;
 use goodqueue_tcp::congestion::About;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::registry::CONTROLLERS;
@@ -264,14 +263,16 @@ fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<Hy
 /// Flows whose profile knows no such memory have none, whatever the others do.
 fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Result<Remembered, Diagnostic> {
     let known = Profile::by_name(profile);
-    let remembers = known.is_some_and(|known| known.settings.rto_rule == RtoRule::LinuxStamps);
+    let remembers = known.is_some_and(|known| known.settings.may_remember());
     let Some(node) = table.node("remembers") else {
         return Ok(if remembers { default } else { Remembered::default() });
     };
     if !remembers {
         let message =
             Diagnostic::new(format!("the profile `{profile}` remembers nothing of earlier connections"));
-        let message = message.allowed("with `linux32`");
+        let able = goodqueue_tcp::profiles().filter(|known| known.settings.may_remember());
+        let names: Vec<String> = able.map(|known| format!("`{}`", known.name)).collect();
+        let message = message.allowed(format!("with {}", names.join(", ")));
         return Err(
             table.error("remembers", message.help("leave `remembers` out, or choose another `profile`"))
         );

@@ -4,20 +4,9 @@
 //! only where an ACK finds the congestion window with room, that is, after what was written was too
 //! little, so that a window that grows is often not used to its end.
 
-use crate::config::SendTuning;
+use crate::config::SegmentMemory;
 
-/// What a segment of 1448 bytes takes in memory: a power of two that holds it with its headers and
-/// the list of its parts, and its description. In Linux 3.2 that list has one entry more, and 2048
-/// bytes are 64 too few.
-const SEGMENT_314: u64 = 2048 + 256;
-const SEGMENT_32: u64 = 4096 + 256;
-/// What Linux 3.2 reserves for a segment is not what it takes: 1460 bytes, headers, and both
-/// descriptions (`SKB_TRUESIZE`).
-const RESERVED_32: u64 = 1460 + 224 + 256 + 384;
-/// The first buffer is for so many segments (`TCP_INIT_CWND`); in Linux 3.14, for twice as many.
-const INITIAL_SEGMENTS: u64 = 10;
-/// In Linux 3.2 a later one has room for this many at least (`tcp_reordering` and one), twice.
-const LEAST_SEGMENTS_32: u64 = 4;
+/// The buffer has memory for this number of windows.
 const WINDOWS: u64 = 2;
 /// Most bytes of the buffer (`tcp_wmem`).
 const MOST: u64 = 4 << 20;
@@ -25,7 +14,7 @@ const MOST: u64 = 4 << 20;
 /// State of the buffer; positions are sequence numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct PlainBuffer {
-    tuning: SendTuning,
+    memory: SegmentMemory,
     /// Memory, in bytes.
     limit: u64,
     written: u64,
@@ -37,12 +26,9 @@ pub(crate) struct PlainBuffer {
 
 impl PlainBuffer {
     /// Of a connection whose first byte of data is `first`.
-    pub(crate) fn new(tuning: SendTuning, first: u64) -> Self {
-        let limit = match tuning {
-            SendTuning::Linux32 => INITIAL_SEGMENTS * RESERVED_32,
-            _ => WINDOWS * INITIAL_SEGMENTS * SEGMENT_314,
-        };
-        Self { tuning, limit, written: first, sleeps: false, freed: false }
+    pub(crate) fn new(memory: SegmentMemory, first: u64) -> Self {
+        let limit = u64::from(memory.first) * u64::from(memory.reserved);
+        Self { memory, limit, written: first, sleeps: false, freed: false }
     }
 
     /// Up to here data can be sent.
@@ -89,18 +75,12 @@ impl PlainBuffer {
 
     /// Memory that a segment takes.
     fn segment(&self) -> u64 {
-        match self.tuning {
-            SendTuning::Linux32 => SEGMENT_32,
-            _ => SEGMENT_314,
-        }
+        u64::from(self.memory.taken).max(1)
     }
 
     /// Makes the buffer fit a window of so many segments.
     fn expand(&mut self, segments: u64) {
-        let wanted = match self.tuning {
-            SendTuning::Linux32 => segments.max(LEAST_SEGMENTS_32) * RESERVED_32,
-            _ => segments.max(INITIAL_SEGMENTS) * SEGMENT_314,
-        };
+        let wanted = segments.max(self.memory.least_window.into()) * u64::from(self.memory.reserved);
         self.limit = self.limit.max((WINDOWS * wanted).min(MOST));
     }
 }
@@ -110,6 +90,9 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1448;
+    const LINUX_314: SegmentMemory =
+        SegmentMemory { taken: 2304, reserved: 2304, first: 20, least_window: 10 };
+    const LINUX_32: SegmentMemory = SegmentMemory { taken: 4352, reserved: 2324, first: 10, least_window: 4 };
 
     fn at(segment: u64) -> u64 {
         1 + segment * MSS
@@ -123,8 +106,8 @@ mod tests {
 
     #[test]
     fn twenty_segments_are_written_at_first_in_3_14_and_six_in_3_2_as_recorded() {
-        for (tuning, segments) in [(SendTuning::Linux314, 20), (SendTuning::Linux32, 6)] {
-            let mut buffer = PlainBuffer::new(tuning, 1);
+        for (memory, segments) in [(LINUX_314, 20), (LINUX_32, 6)] {
+            let mut buffer = PlainBuffer::new(memory, 1);
             assert!(buffer.write(1, 1, u64::MAX, MSS, 10 * MSS));
             assert_eq!(buffer.written(), at(segments));
             assert!(!buffer.write(1, at(segments), u64::MAX, MSS, 10 * MSS), "nothing was acknowledged");
@@ -133,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
-        let mut buffer = PlainBuffer::new(SendTuning::Linux314, 1);
+        let mut buffer = PlainBuffer::new(LINUX_314, 1);
         assert_eq!(write(&mut buffer, 0, 0, 10), 20);
         assert_eq!(write(&mut buffer, 6, 20, 14), 20, "the window is full, six of twenty are free");
         assert_eq!(write(&mut buffer, 7, 20, 13), 27, "seven are");
@@ -146,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_the_application_has_at_most_is_written() {
-        let mut buffer = PlainBuffer::new(SendTuning::Linux32, 1);
+        let mut buffer = PlainBuffer::new(LINUX_32, 1);
         assert!(buffer.write(1, 1, 1000, MSS, 10 * MSS));
         assert_eq!(buffer.written(), 1000);
         assert!(!buffer.write(1, 1000, 1000, MSS, 10 * MSS));

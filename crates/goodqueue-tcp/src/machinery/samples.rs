@@ -6,7 +6,6 @@ use goodqueue::Instant;
 use super::Core;
 use super::news::News;
 use crate::clock::{TICK, ticks, ticks_since};
-use crate::config::RtoRule;
 use crate::congestion::CongestionControl;
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
@@ -22,7 +21,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// True if the timestamps of ACKs give all samples.
     pub(crate) fn is_timed_by_stamps(&self, segment: &Segment) -> bool {
-        self.config.rto_rule == RtoRule::LinuxStamps && self.config.timestamps && segment.ts_ecr != 0
+        self.config.timed_by_stamps && self.config.timestamps && segment.ts_ecr != 0
     }
 
     /// Takes the samples that SACKs and timestamps give beside the cumulative ACK.

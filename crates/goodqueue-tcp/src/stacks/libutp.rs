@@ -26,14 +26,16 @@ use goodqueue::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::clock::ticks;
-use crate::config::Config;
+use crate::config::{Config, DelayedAck, RtoRule};
 use crate::congestion::{CongestionControl, Signal};
 use crate::intake::{Held, InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
+use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{SackBlocks, Segment};
-use crate::stack::{Stack, run_timer};
+use crate::stack::{Listed, Stack, run_timer};
+use crate::stack_info::StackInfo;
 
 /// The program's loop waits for packets so long at a time.
 const LOOP: Duration = Duration::from_millis(50);
@@ -81,6 +83,47 @@ pub(crate) struct Libutp {
     /// What the application had written, and whether it had closed, when it was last asked.
     asked: (u64, bool),
 }
+
+static INFO: StackInfo = StackInfo {
+    name: "libutp",
+    summary: "libutp of May 2010: its loop, its quota and its selective acknowledgements",
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Libutp {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "libutp",
+        summary: "libutp of May 2010, for ledbat_utp: its losses, timeouts, quota and ACKs, packet by packet",
+        settings: SETTINGS,
+        controllers: &[("ledbat", "ledbat_utp")],
+        sources: &[
+            "utp.cpp of May 2010: DUPLICATE_ACKS_BEFORE_RESEND 3 by selective ACKs, no rate reduction, no slow start",
+            "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 5 ms, but utp_recv looks only with a packet or after 50 ms",
+            "selective_ack: a mask of 30 packets, each lost one sent again once and at once, each time the window is reduced; cur_window has it until a timeout",
+            "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK of something new ends the back-off",
+            "one packet in the first window; timestamps stand for timestamp_microseconds and reply_micro",
+            "its packets are 1466 bytes long at the IP layer: mss 1426 here; its shares beside Linux 3.2's TCP: papers/gong/README.md",
+        ],
+    }];
+
+    type Receiver = LibutpReceiver;
+}
+
+const SETTINGS: Config = Config {
+    iw: 1,
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(50) },
+    timestamps: true,
+    min_rto: Duration::from_millis(500),
+    initial_rto: Duration::from_millis(1500),
+    prr: false,
+    idle_restart: false,
+    stack: &INFO,
+    rearm_in_recovery: false,
+    rto_rule: RtoRule::WholeMilliseconds,
+    stamps_arrival: true,
+    ..Config::RFC
+};
 
 impl<C: CongestionControl> Stack<C> for Libutp {
     fn new(_config: &Config) -> Self {
@@ -411,6 +454,10 @@ pub(crate) struct LibutpReceiver {
 }
 
 impl Answer for LibutpReceiver {
+    fn new(_config: &Config) -> Self {
+        Self::default()
+    }
+
     fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment) {
         intake.stats.duplicates += 1;
         self.answer(intake, now, PATIENCE_WITH_OLD);

@@ -9,17 +9,22 @@
 
 use goodqueue::{Duration, Instant};
 
+use super::linux;
+use crate::answer::Standard;
 use crate::clock::sent_at;
-use crate::config::{Config, RtoRule, UndoRule};
+use crate::config::{BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, GrowthRule, Signal};
 use crate::machinery::news::News;
 use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
 use crate::machinery::undo::{NextStep, Undo, Undoing};
 use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
+use crate::profile::Profile;
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
 use crate::segment::Segment;
-use crate::stack::Stack;
+use crate::stack::{Listed, Stack};
+use crate::stack_info::StackInfo;
+use crate::timers::Timers;
 
 /// The window counts as used with this number of segments to spare, and is moderated to as many
 /// more than are in flight (`tcp_max_burst`).
@@ -48,6 +53,110 @@ pub(crate) struct Linux3 {
     /// A timeout that may have been a mistake.
     test: Option<Test>,
 }
+
+static INFO: StackInfo = StackInfo {
+    name: "linux3",
+    summary: "Linux 3.x: losses are found by forward acknowledgement (FACK)",
+    needs_sack: true,
+    can_retransmit_early: true,
+    can_offer_again: true,
+    can_undo: true,
+    counts_syn_options: true,
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Linux3 {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[
+        Profile {
+            name: "linux314",
+            summary: "Linux 3.14: FACK, PRR, tail loss probes, early retransmit, CUBIC with HyStart",
+            settings: LINUX_314,
+            controllers: linux::CONTROLLERS,
+            sources: &[
+                "read in Linux 3.14.1, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, tcp_cong.c, tcp_cubic.c; checked against loads of that kernel",
+                "each segment out of order makes the next 16 ACKs quick (tcp_data_queue, until 4.17)",
+                "tcp_fack 1 until reordering is seen, a retransmission passed by newer data is lost (tcp_mark_lost_retrans); RACK came with 4.4",
+                "slow start counts acknowledged segments since 3.13 and goes on at the threshold; avoidance grows with the ACK after tcp_cong_avoid_ai's count",
+                "the window counts as used with three segments to spare (tcp_is_cwnd_limited without offloads); PRR always with the slow-start bound",
+                "tail loss probes and early retransmit with its delay (tcp_early_retrans 3), F-RTO as in RFC 5682, which takes what was SACKed before for original",
+                "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
+                "no segments in bursts: the testbeds of its time had offloads off; receive buffers as tcp_fixup_rcvbuf and tcp_rcv_space_adjust have them",
+                "send buffer of 2304 bytes for each segment of two windows, made larger only where an ACK finds the window with room (tcp_new_space)",
+            ],
+        },
+        Profile {
+            name: "linux32",
+            summary: "Linux 3.2: FACK, PRR for losses, rate halving for marks, growth per ACK, no tail loss probes",
+            settings: LINUX_32,
+            controllers: linux::CONTROLLERS,
+            sources: &[
+                "growth per ACK until Linux 3.12; PRR, in place of rate halving, since 3.2; the 1 s initial timeout since 3.1, ten segments at first since 2.6.39",
+                "read in Linux 3.2.71, the same files; checked against single flows and loads of that kernel",
+                "send buffer: 2324 bytes are reserved for a segment, which takes 4352 (tcp_new_space, __alloc_skb); receive buffer: ten segments announced at first",
+                "early retransmit came with 3.5, tail loss probes with 3.10, RTT samples from SACKs with 3.12: each ACK that advances is timed by its stamp",
+                "marks and drops by the host itself halve the rate (tcp_cwnd_down), the window is moderated to three segments beyond the flight (tcp_moderate_cwnd)",
+                "F-RTO with SACK (tcp_enter_frto, tcp_process_frto): tcp_frto 2; a spurious timeout halves the rate, tcp_frto_response 0",
+                "what the host's own queue refuses is offered again (tcp_write_xmit, tcp_retransmit_timer), also in 3.14",
+            ],
+        },
+    ];
+
+    type Receiver = Standard;
+}
+
+/// Linux 3.14.
+const LINUX_314: Config = Config {
+    buffer_tuning: BufferTuning::Stepwise,
+    send_tuning: SendTuning::TwoWindows(SegmentMemory {
+        taken: SEGMENT_314,
+        reserved: SEGMENT_314,
+        first: 2 * INITIAL_SEGMENTS,
+        least_window: INITIAL_SEGMENTS,
+    }),
+    stack: &INFO,
+    early_retransmit: true,
+    offers_again: true,
+    growth: Growth::SlowStart,
+    bursts: false,
+    timers: Timers::Ticks,
+    quick_after_gap: true,
+    sack_delay: Duration::ZERO,
+    ecn_on_all: false,
+    ..linux::SETTINGS
+};
+
+/// Linux 3.2.
+const LINUX_32: Config = Config {
+    buffer_tuning: BufferTuning::TwoRoundTrips,
+    send_tuning: SendTuning::TwoWindows(SegmentMemory {
+        taken: SEGMENT_32,
+        reserved: RESERVED_32,
+        first: INITIAL_SEGMENTS,
+        least_window: LEAST_SEGMENTS_32,
+    }),
+    growth: Growth::PerAck,
+    tail_loss_probe: false,
+    early_retransmit: false,
+    undo: UndoRule::Halved,
+    timed_by_stamps: true,
+    rate_halving: true,
+    ..LINUX_314
+};
+
+/// Memory in bytes that a segment of 1448 bytes takes in Linux 3.14: a power of two that holds it
+/// with its headers and the list of its parts, and its description.
+const SEGMENT_314: u32 = 2048 + 256;
+/// The same in Linux 3.2, whose list has one entry more: 2048 bytes are 64 too few.
+const SEGMENT_32: u32 = 4096 + 256;
+/// Memory that Linux 3.2 reserves for a segment, which is not what it takes: 1460 bytes, headers,
+/// and both descriptions (`SKB_TRUESIZE`).
+const RESERVED_32: u32 = 1460 + 224 + 256 + 384;
+/// Segments of the first window, which the first buffer holds (`TCP_INIT_CWND`); in Linux 3.14 it
+/// holds two windows.
+const INITIAL_SEGMENTS: u32 = 10;
+/// Least window in Linux 3.2 that a later buffer holds twice (`tcp_reordering` and one).
+const LEAST_SEGMENTS_32: u32 = 4;
 
 /// A timeout that may have been a mistake.
 #[derive(Clone, Copy, Debug)]
@@ -590,7 +699,7 @@ impl Linux3 {
 /// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment
 /// last was.
 fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
-    if core.config.rto_rule == RtoRule::LinuxStamps {
+    if core.config.timed_by_stamps {
         return false;
     }
     let sacked = core.scoreboard.arrivals().first_sacked;

@@ -13,15 +13,17 @@ use alloc::sync::Arc;
 use goodqueue::{Duration, Instant};
 
 use crate::answer::Answer;
-use crate::config::Config;
+use crate::config::{Config, DelayedAck, Growth, RtoRule};
 use crate::congestion::{CongestionControl, Signal};
 use crate::intake::{InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
+use crate::profile::Profile;
 use crate::reassembly::Reassembly;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::Segment;
-use crate::stack::Stack;
+use crate::stack::{Listed, Stack};
+use crate::stack_info::{SackOption, StackInfo};
 
 /// Segments that one duplicate ACK may let out in recovery without SACK.
 const BURST_ON_DUPLICATE: u32 = 2;
@@ -47,6 +49,63 @@ pub(crate) struct Ns2 {
     /// The segment that is timed: the sequence number after it, and when it was sent.
     timed: Option<(u64, Instant)>,
 }
+
+static INFO: StackInfo = StackInfo {
+    name: "ns2",
+    summary: "ns-2.35's one-way agents Agent/TCP/Sack1 and Agent/TCP/Newreno",
+    can_probe_tails: false,
+    sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Ns2 {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[
+        Profile {
+            name: "ns2_sack1",
+            summary: "ns-2.35 Agent/TCP/Sack1 with a delayed-ACK sink",
+            settings: SETTINGS,
+            controllers: CONTROLLERS,
+            sources: &[
+                "ns-default.tcl of ns-2.35: windowInit_ 2, minrto_ 0.2, maxrto_ 60, rtxcur_init_ 3.0, tcpTick_ 0.01, singledup_ 1",
+                "TCPSink/Sack1/DelAck interval_ 100 ms; what the agent does otherwise than the RFCs: tcp-sack1.cc, see stacks/ns2.rs",
+                "checked against traces of single flows: the same window at every instant for 30 s",
+            ],
+        },
+        Profile {
+            name: "ns2_newreno",
+            summary: "ns-2.35 Agent/TCP/Newreno with a delayed-ACK sink",
+            settings: Config { sack: false, ..SETTINGS },
+            controllers: CONTROLLERS,
+            sources: &[
+                "as ns2_sack1; tcp-newreno.cc; checked in the same way",
+                "whole runs agree packet by packet, goodqueue validate --set-up packets",
+            ],
+        },
+    ];
+
+    type Receiver = Ns2Sink;
+}
+
+/// The controllers that ns-2's agents have another variant of.
+pub(super) const CONTROLLERS: &[(&str, &str)] =
+    &[("newreno", "newreno_ns2"), ("reno", "newreno_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")];
+
+/// The defaults of ns-2.35.
+pub(super) const SETTINGS: Config = Config {
+    iw: 2,
+    delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
+    min_rto: Duration::from_millis(200),
+    initial_rto: Duration::from_secs(3),
+    prr: false,
+    stack: &INFO,
+    rto_rule: RtoRule::Ticks,
+    rearm_in_recovery: false,
+    tick: Duration::from_millis(10),
+    growth: Growth::PerAck,
+    forget_on_timeout: true,
+    ..Config::RFC
+};
 
 impl<C: CongestionControl> Stack<C> for Ns2 {
     const WIDENS_FOR_DUPLICATES: bool = false;
@@ -337,10 +396,14 @@ impl Ns2 {
 
 /// ns-2's sinks (tcp-sink.cc): no SACK but of the last three ranges, no FIN, and the SYN/ACK waits
 /// for the SYN to come again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2Sink;
 
 impl Answer for Ns2Sink {
+    fn new(_config: &Config) -> Self {
+        Self
+    }
+
     fn intake(config: Arc<Config>) -> Intake {
         let mut intake = Intake::new(config, Reassembly::forgetful());
         intake.repeats_syn_ack = false;

@@ -15,17 +15,20 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
+use super::ns2;
 use crate::answer::Answer;
 use crate::clock::sent_at;
-use crate::config::Config;
+use crate::config::{Config, DelayedAck};
 use crate::congestion::{CongestionControl, Signal};
 use crate::intake::{InOrder, Intake, State};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, Phase};
+use crate::profile::Profile;
 use crate::reassembly::Reassembly;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::Segment;
-use crate::stack::Stack;
+use crate::stack::{Listed, Stack};
+use crate::stack_info::{SackOption, StackInfo};
 
 /// What such an agent remembers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +48,38 @@ pub(crate) struct Ns2Full {
     forced: bool,
     /// The segment that is timed: the sequence number after its first byte, and when it was sent.
     timed: Option<(u64, Instant)>,
+}
+
+static INFO: StackInfo = StackInfo {
+    name: "ns2_full",
+    summary: "ns-2.35's Agent/TCP/FullTcp/Sack, a TCP in both directions that counts bytes",
+    needs_sack: true,
+    can_probe_tails: false,
+    carries_acks: true,
+    sack_option: SackOption::Unpadded,
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Ns2Full {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "ns2_fulltcp",
+        summary: "ns-2.35 Agent/TCP/FullTcp/Sack with 1460-byte segments, as PackMime uses it",
+        settings: Config {
+            iw: 4,
+            delayed_ack: DelayedAck { every: 1, timeout: Duration::from_millis(400) },
+            timestamps: true,
+            stack: &INFO,
+            ..ns2::SETTINGS
+        },
+        controllers: ns2::CONTROLLERS,
+        sources: &[
+            "ns-default.tcl of ns-2.35; segsperack_ 1, timestamps_ true and window 4 as in Nichols' codel.tcl",
+            "tcp-full.cc and rq.cc, see stacks/ns2_full.rs",
+        ],
+    }];
+
+    type Receiver = Ns2FullReceiver;
 }
 
 impl<C: CongestionControl> Stack<C> for Ns2Full {
@@ -251,10 +286,14 @@ impl Ns2Full {
 }
 
 /// The receiving half of FullTcp: no DSACK, and SACKs in the order in which ranges began (rq.cc).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2FullReceiver;
 
 impl Answer for Ns2FullReceiver {
+    fn new(_config: &Config) -> Self {
+        Self
+    }
+
     fn intake(config: Arc<Config>) -> Intake {
         let mut intake = Intake::new(config, Reassembly::in_order_of_creation());
         intake.reports_duplicates = false;

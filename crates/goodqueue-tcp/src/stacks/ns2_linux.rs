@@ -13,19 +13,21 @@
 
 use alloc::sync::Arc;
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
-use super::ns2::Ns2Sink;
+use super::ns2::{self, Ns2Sink};
 use crate::answer::Answer;
 use crate::clock::sent_at;
-use crate::config::{Config, MAX_WINDOW};
+use crate::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
 use crate::congestion::{CongestionControl, Signal};
 use crate::intake::{self, InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, Phase, State};
+use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{MAX_SACK_BLOCKS, Segment};
-use crate::stack::Stack;
+use crate::stack::{Listed, Stack};
+use crate::stack_info::{SackOption, StackInfo};
 
 mod blocks;
 
@@ -50,6 +52,45 @@ pub(crate) struct Ns2Linux {
     /// When the timer was last set.
     timer_set: Instant,
 }
+
+static INFO: StackInfo = StackInfo {
+    name: "ns2_linux",
+    summary: "ns-2.35's Agent/TCP/Linux, with a scoreboard of its own and without a handshake",
+    needs_sack: true,
+    can_probe_tails: false,
+    sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Ns2Linux {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "ns2_linux",
+        summary: "ns-2.35 Agent/TCP/Linux: the CUBIC of Linux 2.6.22, every segment acknowledged",
+        settings: SETTINGS,
+        controllers: &[("cubic", "cubic_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")],
+        sources: &[
+            "ns-default.tcl of ns-2.35 as for ns2_sack1, but maxrto_ 120, ts_resetRTO_ true; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
+            "tcp-linux.cc and scoreboard1.cc: no handshake, lost retransmissions, rate halving, a timer that begins anew with each ACK",
+            "tcp-sink.cc: what fell out of the last three SACK blocks is not reported again",
+            "checked against traces of single CUBIC flows: the same packets for 30 s, but for the rounding of CUBIC's cube root",
+        ],
+    }];
+
+    type Receiver = Ns2LinuxSink;
+}
+
+const SETTINGS: Config = Config {
+    max_rto: Duration::from_secs(120),
+    delayed_ack: DelayedAck { every: 1, ..ns2::SETTINGS.delayed_ack },
+    timestamps: true,
+    stack: &INFO,
+    rto_rule: RtoRule::StampedTicks,
+    tick: Duration::from_millis(1),
+    whole_segments: true,
+    forget_on_timeout: false,
+    ..ns2::SETTINGS
+};
 
 impl<C: CongestionControl> Stack<C> for Ns2Linux {
     const WIDENS_FOR_DUPLICATES: bool = false;
@@ -311,10 +352,14 @@ impl Ns2Linux {
 }
 
 /// ns-2's sink without a handshake and without a window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2LinuxSink;
 
 impl Answer for Ns2LinuxSink {
+    fn new(_config: &Config) -> Self {
+        Self
+    }
+
     fn intake(config: Arc<Config>) -> Intake {
         let mut intake = Ns2Sink::intake(config);
         intake.edge = u64::from(MAX_WINDOW);

@@ -1,20 +1,99 @@
 //! The sender that the RFCs recommend: losses are found by counting what was SACKed above them (RFC
 //! 6675), or without SACK by duplicate ACKs (RFC 6582).
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
-use crate::config::Config;
+use crate::answer::Standard;
+use crate::config::{BufferTuning, Config, DelayedAck, Growth, MAX_WINDOW, RtoRule, SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, Signal};
+use crate::hystart::HyStart;
 use crate::machinery::news::News;
 use crate::machinery::{Core, Phase, Purpose};
+use crate::profile::Profile;
 use crate::prr::{Progress, Prr};
 use crate::scoreboard::DUP_THRESH;
 use crate::segment::Segment;
-use crate::stack::Stack;
+use crate::stack::{Listed, Stack};
+use crate::stack_info::StackInfo;
+use crate::timers::Timers;
 
 /// The stack of the RFCs. All of its state is in the shared machinery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rfc;
+
+static INFO: StackInfo = StackInfo {
+    name: "rfc",
+    summary: "what the RFCs recommend: losses are found by counting what was SACKed above them",
+    ..StackInfo::PLAIN
+};
+
+impl Listed for Rfc {
+    const INFO: &'static StackInfo = &INFO;
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "rfc",
+        summary: "what the RFCs recommend",
+        settings: Config::RFC,
+        controllers: &[],
+        sources: &["each setting cites its RFC, see Config"],
+    }];
+
+    type Receiver = Standard;
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::RFC
+    }
+}
+
+impl Config {
+    /// What the RFCs recommend, as the documentation of each setting says: the profile `rfc`, and
+    /// the default.
+    pub const RFC: Self = Self {
+        mss: 1460,
+        iw: 10,
+        delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
+        sack: true,
+        ecn: false,
+        timestamps: false,
+        min_rto: Duration::from_secs(1),
+        initial_rto: Duration::from_secs(1),
+        max_rto: Duration::from_secs(60),
+        remembered_rtt: Duration::ZERO,
+        remembered_rttvar: Duration::ZERO,
+        limited_transmit: true,
+        prr: true,
+        rate_halving: false,
+        offers_again: false,
+        idle_restart: true,
+        rwnd: MAX_WINDOW,
+        initial_ssthresh: u64::MAX,
+        hystart: HyStart::Own,
+        stack: &INFO,
+        tail_loss_probe: false,
+        early_retransmit: false,
+        undo: UndoRule::Never,
+        rto_rule: RtoRule::Rfc6298,
+        timed_by_stamps: false,
+        rearm_in_recovery: true,
+        tick: Duration::ZERO,
+        tick_phase: Duration::ZERO,
+        growth: Growth::Abc,
+        whole_segments: false,
+        bursts: false,
+        adaptive_acks: false,
+        buffer_tuning: BufferTuning::Proportional,
+        send_tuning: SendTuning::Unlimited,
+        timers: Timers::Exact,
+        quick_acks: 0,
+        quick_after_gap: false,
+        sack_delay: Duration::ZERO,
+        forget_on_timeout: false,
+        accurate_ecn_echo: false,
+        ecn_on_all: false,
+        stamps_arrival: false,
+    };
+}
 
 impl<C: CongestionControl> Stack<C> for Rfc {
     fn new(_config: &Config) -> Self {

@@ -161,7 +161,7 @@ fn a_mark_is_never_undone() {
 pub(crate) fn older(name: &str) -> Config {
     let settings = settings(name);
     let buffer_tuning = match settings.buffer_tuning {
-        BufferTuning::Linux32 => BufferTuning::Linux61,
+        BufferTuning::TwoRoundTrips => BufferTuning::Proportional,
         other => other,
     };
     let (send_tuning, delayed_ack) = (SendTuning::Unlimited, linux().delayed_ack);

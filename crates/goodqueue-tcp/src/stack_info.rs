@@ -1,0 +1,73 @@
+//! What is known of a TCP stack before a connection runs: the settings that it allows, and the
+//! length of its options.
+//!
+//! Settings refer to a description of this kind ([`Config::stack`](crate::Config::stack)). Shared
+//! code asks the description and never for the name of a stack.
+
+use core::fmt;
+
+/// A TCP stack: the sender and receiver of one system. Only this crate makes them; [`stacks`] lists
+/// them.
+///
+/// [`stacks`]: crate::stacks
+#[derive(PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StackInfo {
+    /// Name of the stack.
+    pub name: &'static str,
+    /// One sentence: whose TCP it is, and how it finds losses.
+    pub summary: &'static str,
+    /// It works only with [`Config::sack`](crate::Config::sack).
+    pub needs_sack: bool,
+    /// It can probe for a lost tail ([`Config::tail_loss_probe`](crate::Config::tail_loss_probe)).
+    pub can_probe_tails: bool,
+    /// It can retransmit early ([`Config::early_retransmit`](crate::Config::early_retransmit)).
+    pub can_retransmit_early: bool,
+    /// It can offer refused segments again ([`Config::offers_again`](crate::Config::offers_again)).
+    pub can_offer_again: bool,
+    /// It can take reductions back ([`Config::undo`](crate::Config::undo)).
+    pub can_undo: bool,
+    /// Its data carries the acknowledgement of data in the other direction, and its server closes
+    /// when the client has closed.
+    pub carries_acks: bool,
+    /// Length of its SACK option.
+    pub sack_option: SackOption,
+    /// The options that only a SYN carries count in its length: segment size, window scale, SACK.
+    pub counts_syn_options: bool,
+}
+
+/// How the length of a SACK option is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SackOption {
+    /// Kind, length and blocks, padded to a multiple of four bytes (RFC 2018 §3).
+    Padded,
+    /// Kind, length and blocks without padding.
+    Unpadded,
+    /// The blocks alone.
+    BlocksOnly,
+}
+
+impl StackInfo {
+    /// A stack without a name that allows what the RFCs recommend. Others state their differences:
+    /// `StackInfo { name: "mine", ..StackInfo::PLAIN }`.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        needs_sack: false,
+        can_probe_tails: true,
+        can_retransmit_early: false,
+        can_offer_again: false,
+        can_undo: false,
+        carries_acks: false,
+        sack_option: SackOption::Padded,
+        counts_syn_options: false,
+    };
+}
+
+/// Prints the name, which stands for the rest.
+impl fmt::Debug for StackInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

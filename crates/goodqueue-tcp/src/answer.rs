@@ -23,7 +23,7 @@ pub(crate) trait Answer: Sized {
     }
 
     /// A segment arrived.
-    #[inline]
+    #[inline(always)]
     fn on_segment(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
         intake.stats.segments += 1;
         if segment.flags.contains(Flags::SYN) {
@@ -47,7 +47,7 @@ pub(crate) trait Answer: Sized {
     }
 
     /// Data, or a FIN, arrived.
-    #[inline]
+    #[inline(always)]
     fn on_data(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
         intake.note_data(now, segment);
         if !intake.is_acceptable(segment) {
@@ -82,7 +82,7 @@ pub(crate) trait Answer: Sized {
     }
 
     /// A segment arrived in order.
-    #[inline]
+    #[inline(always)]
     fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
         intake.answer(now, segment, arrival, intake.fin_received);
     }

@@ -262,7 +262,7 @@ impl Intake {
     }
 
     /// Takes in what an acceptable segment says beside its data.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_header(&mut self, now: Instant, segment: &Segment) {
         if self.config.quick_acks > 0 && segment.seq <= self.rcv_nxt {
             if let Some(before) = self.last_in_order {
@@ -287,7 +287,7 @@ impl Intake {
     }
 
     /// Takes in a segment that begins at or before the next byte expected.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: Instant, segment: &Segment) -> InOrder {
         let last = segment.end();
         if self.config.timestamps && self.unacknowledged == 0 {
@@ -339,6 +339,7 @@ impl Intake {
     /// Answers an in-order segment: at once if it fills a gap, ends the data, or completes the
     /// number of segments that an ACK waits for (RFC 5681 §4.2). `ends`: the end of the data is
     /// acknowledged at once.
+    #[inline(always)]
     pub(crate) fn answer(&mut self, now: Instant, segment: &Segment, arrival: &InOrder, ends: bool) {
         let InOrder { filled_gap, last, is_enough, fits } = *arrival;
         let answers_mark = core::mem::replace(&mut self.ack_now, false);

@@ -358,6 +358,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Sends `payload` bytes for the first time.
+    #[inline(always)]
     pub(crate) fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {
         let seq = self.snd_nxt;
         let mut flags = Flags::ACK;
@@ -439,7 +440,7 @@ impl<C: CongestionControl> Core<C> {
         self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_sent(&mut self, now: Instant, len: u64) {
         self.last_sent = now;
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
@@ -459,6 +460,7 @@ impl<C: CongestionControl> Core<C> {
     /// Sets when the segment after one of `len` bytes may leave at `rate` bytes per second. The
     /// time by which a burst left late shortens the wait of the next one, by up to half of it
     /// (Linux).
+    #[inline(never)]
     fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
         if now >= self.next_departure {
             self.late_by = now.since(self.next_departure);

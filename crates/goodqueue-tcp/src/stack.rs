@@ -232,7 +232,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3,
     /// NextSeg rule 2 of RFC 6675 §4).
-    #[inline]
+    #[inline(always)]
     fn new_data(&mut self, core: &mut Core<C>, now: Instant, mut pipe: u64) -> Option<Segment> {
         if core.scoreboard.is_empty() && core.snd_nxt > FIRST_BYTE {
             self.restart_after_idle(core, now);
@@ -339,7 +339,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// Sends `payload` bytes for the first time.
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, core: &mut Core<C>, now: Instant, payload: u64) -> Segment {
         self.before_sending(core, now);
         let segment = core.first_transmission(now, payload);

@@ -207,6 +207,12 @@ mod tests {
     }
 
     #[test]
+    fn every_controller_has_parameters_but_the_two_whose_rfc_fixes_everything() {
+        let without = CONTROLLERS.iter().filter(|about| about.parameters.is_empty());
+        assert_eq!(without.map(|about| about.name).collect::<Vec<_>>(), ["newreno", "reno"]);
+    }
+
+    #[test]
     fn a_parameter_that_is_unknown_out_of_range_or_of_another_sort_is_refused() {
         let mut ledbat = AnyCongestionControl::by_name("ledbat").expect("listed");
         let wrong = [

@@ -3,12 +3,14 @@
 
 mod aggregation;
 mod most;
+mod params;
 mod policer;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
 use crate::clock::ticks_between;
+use crate::congestion::parameter::Value;
 use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, RateSample,
@@ -17,18 +19,9 @@ use crate::congestion::{
 
 use aggregation::Aggregation;
 use most::Most;
+use params::{PHASES, Params};
 use policer::{Account, Policer};
 
-/// 2 / ln 2, the least gain that doubles the rate each round, and its inverse, in the 256ths that
-/// Linux rounds them to.
-const HIGH_GAIN: f64 = 739.0 / 256.0;
-const DRAIN_GAIN: f64 = 88.0 / 256.0;
-const CWND_GAIN: f64 = 2.0;
-/// The cycle of PROBE_BW.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The least RTT is that of so long; then it is looked for, so long at least.
-const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -46,6 +39,7 @@ const LONGEST_BURST: f64 = 65_215.0;
 /// Assumed before the first RTT sample (Linux).
 const INITIAL_RTT: Duration = Duration::from_millis(1);
 const INITIAL_WINDOW: u64 = 10;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Startup,
@@ -67,6 +61,7 @@ enum Recovery {
 /// BBR. Rates are in bytes per second, windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    params: Params,
     mode: Mode,
     bandwidth: Most,
     round: u64,
@@ -104,7 +99,9 @@ pub struct Bbr {
 
 impl Default for Bbr {
     fn default() -> Self {
+        let params = Params::default();
         Self {
+            params,
             mode: Mode::Startup,
             bandwidth: Most::default(),
             round: 0,
@@ -116,7 +113,7 @@ impl Default for Bbr {
             is_full: false,
             phase: 2,
             phase_at: Instant::ZERO,
-            gain: HIGH_GAIN,
+            gain: params.startup_gain,
             probe_since: None,
             probe_round_over: false,
             limited: None,
@@ -125,8 +122,7 @@ impl Default for Bbr {
             recovered_from: Recovery::None,
             recovers_from: Recovery::None,
             conserves: false,
-            pace: PACING_MARGIN * HIGH_GAIN * (INITIAL_WINDOW * 1460) as f64
-                / (INITIAL_RTT.as_nanos() as f64 * 1e-9),
+            pace: initial_pace(&params),
             aggregation: Aggregation::default(),
             policer: Policer::default(),
             delivered_at: Instant::ZERO,
@@ -143,13 +139,11 @@ impl Bbr {
         name: "bbr",
         summary: "paces at the bandwidth that it measures; losses change nothing but one round",
         reference: "Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)",
+        parameters: Params::TABLE,
         constants: &[
-            Constant { name: "startup gain", value: "2.885", source: "draft-00 §4.3.2" },
-            Constant { name: "probe gains", value: "1.25, 0.75, 6 x 1", source: "draft-00 §4.3.4" },
-            Constant { name: "cwnd gain", value: "2", source: "draft-00 §4.2.3" },
+            Constant { name: "phases of a probe cycle", value: "8", source: "draft-00 §4.3.4" },
             Constant { name: "bursts above it", value: "3", source: "draft-00 §4.2.3.2" },
             Constant { name: "aggregation window", value: "5 rounds", source: "Linux 6.1 tcp_bbr" },
-            Constant { name: "RTprop window", value: "10 s", source: "draft-00 §4.1.2" },
             Constant {
                 name: "policer",
                 value: "20 % lost in each of two intervals of 4 to 16 rounds",
@@ -275,7 +269,7 @@ impl Bbr {
                 elapsed
             };
             if over {
-                self.phase = (self.phase + 1) % CYCLE.len();
+                self.phase = (self.phase + 1) % PHASES;
                 self.phase_at = now;
             }
         }
@@ -291,8 +285,8 @@ impl Bbr {
     /// nanosecond that it is.
     fn probe_bandwidth(&mut self, now: Instant) {
         self.mode = Mode::ProbeBandwidth;
-        let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (CYCLE.len() as u64 - 1);
-        self.phase = (CYCLE.len() - usize::try_from(drawn).unwrap_or(0)) % CYCLE.len();
+        let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (PHASES as u64 - 1);
+        self.phase = (PHASES - usize::try_from(drawn).unwrap_or(0)) % PHASES;
         self.phase_at = now;
     }
 
@@ -303,7 +297,8 @@ impl Bbr {
             self.min_rtt = Some(feedback.min_rtt);
             self.min_rtt_at = now - feedback.rtt.unwrap_or(Duration::ZERO);
         }
-        let expired = self.min_rtt.is_some() && ticks_between(self.min_rtt_at, now) > MIN_RTT_WINDOW;
+        let expired =
+            self.min_rtt.is_some() && ticks_between(self.min_rtt_at, now) > self.params.min_rtt_window;
         // What is not less by a microsecond does not count.
         if let Some(rtt) = feedback.rtt
             && (expired || self.min_rtt.is_none_or(|least| micros(rtt) < micros(least)))
@@ -338,7 +333,7 @@ impl Bbr {
             return;
         };
         self.probe_round_over |= begins_round;
-        if self.probe_round_over && ticks_between(since, now) > PROBE_RTT_TIME {
+        if self.probe_round_over && ticks_between(since, now) > self.params.probe_rtt_time {
             self.min_rtt_at = now;
             self.cwnd = self.cwnd.max(self.before);
             if self.is_full {
@@ -351,10 +346,10 @@ impl Bbr {
 
     fn set_rate(&mut self, feedback: &Feedback) {
         self.gain = match self.mode {
-            Mode::Startup => HIGH_GAIN,
-            Mode::Drain => DRAIN_GAIN,
+            Mode::Startup => self.params.startup_gain,
+            Mode::Drain => self.params.drain_gain,
             Mode::ProbeBandwidth if self.policer.rate().is_some() => 1.0,
-            Mode::ProbeBandwidth => CYCLE[self.phase],
+            Mode::ProbeBandwidth => self.params.gain_of(self.phase),
             Mode::ProbeRtt => 1.0,
         };
         let bandwidth = self.used_bandwidth();
@@ -362,7 +357,8 @@ impl Bbr {
             self.seen_rtt = true;
             // That of the handshake.
             let rtt = if feedback.min_rtt.is_zero() { feedback.srtt } else { feedback.min_rtt };
-            self.pace = PACING_MARGIN * HIGH_GAIN * self.cwnd as f64 / (rtt.as_nanos() as f64 * 1e-9);
+            self.pace =
+                PACING_MARGIN * self.params.startup_gain * self.cwnd as f64 / (rtt.as_nanos() as f64 * 1e-9);
         }
         if bandwidth > 0.0 {
             let rate = self.gain * bandwidth * PACING_MARGIN;
@@ -402,8 +398,8 @@ impl Bbr {
             self.cwnd = self.cwnd.max(feedback.pipe + acked);
         } else {
             let gain = match self.mode {
-                Mode::Startup | Mode::Drain => HIGH_GAIN,
-                Mode::ProbeBandwidth => CWND_GAIN,
+                Mode::Startup | Mode::Drain => self.params.startup_gain,
+                Mode::ProbeBandwidth => self.params.cwnd_gain,
                 Mode::ProbeRtt => 1.0,
             };
             let bandwidth = self.used_bandwidth();
@@ -499,7 +495,19 @@ impl CongestionControl for Bbr {
     }
 }
 
-impl Controller for Bbr {}
+impl Controller for Bbr {
+    fn set(&mut self, parameter: &str, value: Value) {
+        self.params.set(parameter, value);
+        self.gain = self.params.startup_gain;
+        self.pace = initial_pace(&self.params);
+    }
+}
+
+/// Bytes per second before the first RTT sample.
+fn initial_pace(params: &Params) -> f64 {
+    PACING_MARGIN * params.startup_gain * (INITIAL_WINDOW * 1460) as f64
+        / (INITIAL_RTT.as_nanos() as f64 * 1e-9)
+}
 
 /// In microseconds, as Linux has times.
 fn micros(span: Duration) -> u64 {

@@ -2,22 +2,47 @@
 //! start without `HyStart`.
 
 use crate::congestion::cubic_linux::cube_root;
+use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Signal, Window,
 };
 
-/// β in 1024ths.
-const BETA: u64 = 819;
+/// Unit of β.
 const BETA_SCALE: u64 = 1024;
-/// The Reno-friendly window grows by a segment for each 23/8 windows acknowledged: 8 (1 + β) / (3
-/// (1 − β)), rounded down.
-const FRIENDLY_EIGHTHS: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// C = 410 / 1024 segments per second cubed; with times in 1024ths of a second the cube is shifted
-/// by 40 bits.
-const C_SCALED: u64 = 410;
+/// C is in 1024ths of a segment per second cubed. With times in 1024ths of a second the cube is
+/// shifted by 40 bits.
 const CUBE_SHIFT: u32 = 40;
-/// Beyond the plateau the window grows by so many segments in 100 ms at most.
-const MAX_INCREMENT: u64 = 16;
+
+/// The module parameters of the kernel's file.
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    /// β in 1024ths.
+    beta: u64,
+    /// C in 1024ths is ten times this.
+    bic_scale: u64,
+    /// Most segments in 100 ms by which the window grows beyond the plateau.
+    max_increment: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { beta: 819, bic_scale: 41, max_increment: 16 }
+    }
+}
+
+impl Params {
+    /// The Reno-friendly window grows by a segment for each of so many eighths of a window that are
+    /// acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+    fn friendly_eighths(self) -> u64 {
+        8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta)
+    }
+
+    /// C in 1024ths of a segment per second cubed.
+    fn c_scaled(self) -> u64 {
+        10 * self.bic_scale
+    }
+}
+
 /// Acknowledged segments for one of growth while no plateau is known.
 const COUNT_WITHOUT_PLATEAU: u64 = 50;
 /// Its clock shows whole milliseconds.
@@ -39,6 +64,7 @@ const MIN_SSTHRESH: u64 = 2;
 /// such windows grow nearly twice as fast as CUBIC is meant to.
 #[derive(Clone, Debug)]
 pub struct CubicNs2 {
+    params: Params,
     /// Acknowledged segments for one of growth, and those counted so far.
     count: u64,
     counted: u64,
@@ -65,6 +91,7 @@ pub struct CubicNs2 {
 impl Default for CubicNs2 {
     fn default() -> Self {
         Self {
+            params: Params::default(),
             count: 0,
             counted: 0,
             last_max: 0,
@@ -87,15 +114,37 @@ impl CubicNs2 {
         name: "cubic_ns2",
         summary: "CUBIC 2.1 of Linux 2.6.22: four fifths of the window on congestion, no HyStart",
         reference: "ns-2.35 Agent/TCP/Linux, Rhee & Xu 2005",
-        constants: &[
-            Constant { name: "C", value: "410/1024 segments/s^3", source: "ns-2.35, parameter bic_scale 41" },
-            Constant { name: "beta", value: "819/1024", source: "ns-2.35, parameter beta" },
-            Constant {
-                name: "max_increment",
-                value: "16 segments in 100 ms",
-                source: "ns-2.35, parameter max_increment",
-            },
+        parameters: &[
+            Parameter::count(
+                "beta",
+                819,
+                (1, 1023),
+                "1 to 1023",
+                "ns-2.35, module parameter",
+                "share of the window that is left after congestion, in 1024ths",
+            ),
+            Parameter::count(
+                "bic_scale",
+                41,
+                (1, 10_000),
+                "1 to 10000",
+                "ns-2.35, module parameter",
+                "how fast the window grows: C is 10 bic_scale / 1024 segments per second cubed",
+            ),
+            Parameter::count(
+                "max_increment",
+                16,
+                (1, 1_000_000),
+                "1 to 1000000",
+                "ns-2.35, module parameter",
+                "most segments in 100 ms by which the window grows beyond the plateau",
+            ),
         ],
+        constants: &[Constant {
+            name: "growth without a plateau",
+            value: "1 segment per 50 acknowledged",
+            source: "ns-2.35 tcp_cubic.c",
+        }],
         hears: Hears::EveryAck,
         ..About::PLAIN
     };
@@ -123,7 +172,7 @@ impl CubicNs2 {
         self.friendly = cwnd;
         self.origin = self.last_max.max(cwnd);
         // (W_max - cwnd) / C in 1024ths of a second, cubed.
-        self.k = cube_root((self.origin - cwnd) * ((1 << CUBE_SHIFT) / C_SCALED));
+        self.k = cube_root((self.origin - cwnd).saturating_mul((1 << CUBE_SHIFT) / self.params.c_scaled()));
         now
     }
 
@@ -135,19 +184,19 @@ impl CubicNs2 {
         let eighths = self.delay_min.unwrap_or(0);
         let t = ((elapsed + (eighths >> 3)) << 10) / 1000;
         let distance = u128::from(t.abs_diff(self.k));
-        let delta = (u128::from(C_SCALED) * distance * distance * distance) >> CUBE_SHIFT;
+        let delta = (u128::from(self.params.c_scaled()) * distance * distance * distance) >> CUBE_SHIFT;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         let target =
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        // A window in each RTT, of which MAX_INCREMENT segments in 100 ms.
-        let steepest = cwnd * 800 / (MAX_INCREMENT * eighths).max(1);
+        // A window in each RTT, of which `max_increment` segments in 100 ms.
+        let steepest = cwnd * 800 / (self.params.max_increment * eighths).max(1);
         if t >= self.k && eighths > 0 { count.max(steepest) } else { count }
     }
 
     /// The count of a window that is smaller than that of Reno in its place.
     fn as_reno(&mut self, cwnd: u64) -> u64 {
-        let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
+        let step = ((cwnd * self.params.friendly_eighths()) >> 3).max(1);
         let steps = self.acked.saturating_sub(1) / step;
         self.acked -= steps * step;
         self.friendly += steps;
@@ -184,14 +233,15 @@ impl CongestionControl for CubicNs2 {
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
         let mss = u64::from(event.mss).max(1);
         let cwnd = event.cwnd / mss;
+        let beta = self.params.beta;
         self.epoch = None;
         self.counted = 0;
         self.last_max =
-            if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
+            if cwnd < self.last_max { cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE) } else { cwnd };
         if event.signal == Signal::Timeout {
-            *self = Self::default();
+            *self = Self { params: self.params, ..Self::default() };
         }
-        (cwnd * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
+        (cwnd * beta / BETA_SCALE).max(MIN_SSTHRESH) * mss
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
@@ -211,7 +261,16 @@ impl CongestionControl for CubicNs2 {
     }
 }
 
-impl Controller for CubicNs2 {}
+impl Controller for CubicNs2 {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "beta" => self.params.beta = value.as_count(),
+            "bic_scale" => self.params.bic_scale = value.as_count(),
+            "max_increment" => self.params.max_increment = value.as_count(),
+            _ => {}
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -298,6 +357,6 @@ mod tests {
 
     #[test]
     fn the_reno_friendly_window_grows_once_per_twenty_three_eighths_of_a_window() {
-        assert_eq!(FRIENDLY_EIGHTHS, 23);
+        assert_eq!(Params::default().friendly_eighths(), 23);
     }
 }

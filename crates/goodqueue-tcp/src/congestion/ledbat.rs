@@ -8,8 +8,6 @@ use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
 
-/// Of the variants: one-way delays are in microseconds; TARGET (RFC 6817 §3.3).
-pub(crate) const TARGET: f64 = 100_000.0;
 /// How long each entry of the base history lasts (RFC 6817 §3.4.2).
 const MINUTE: Duration = Duration::from_secs(60);
 /// Least window in segments (RFC 6817 §2.4.2 `MIN_CWND`).

@@ -1,26 +1,37 @@
 //! LEDBAT as TCP-LEDBAT has it, Silvio Valenti's module for Linux and ns-2: whole segments, whole
 //! milliseconds, and a window of one segment at least.
 
+use goodqueue::Duration;
+
 use crate::congestion::ledbat::Delays;
+use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
 
 /// `target`, in milliseconds.
-const TARGET: i64 = 100;
+const TARGET: u32 = 100;
 /// Least threshold after a loss, in segments (`tcp_reno_ssthresh`).
 const LEAST_THRESHOLD: u64 = 2;
 
 /// The LEDBAT of TCP-LEDBAT, of draft-shalunov-ledbat-congestion-00. Each ACK counts by how far its
 /// delay is from the target; a window's worth of targets is a segment more, less than nothing one
 /// less.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LedbatNs2 {
+    /// Queuing delay aimed at, in milliseconds.
+    target: u32,
     delays: Delays<10, 4>,
     /// Queuing delay now, in milliseconds; `None` before the first sample.
     queuing: Option<i64>,
     /// `snd_cwnd_cnt`, in segments times milliseconds.
     count: i64,
+}
+
+impl Default for LedbatNs2 {
+    fn default() -> Self {
+        Self { target: TARGET, delays: Delays::default(), queuing: None, count: 0 }
+    }
 }
 
 impl LedbatNs2 {
@@ -29,8 +40,15 @@ impl LedbatNs2 {
         name: "ledbat_ns2",
         summary: "aims at 100 ms of queuing delay, in whole segments and milliseconds, one segment at least",
         reference: "TCP-LEDBAT tcp_ledbat.c",
+        parameters: &[Parameter::time(
+            "target",
+            Duration::from_millis(TARGET as u64),
+            (Duration::from_millis(1), Duration::from_secs(10)),
+            "1ms to 10s",
+            "TCP-LEDBAT, module parameter",
+            "queuing delay aimed at, in whole milliseconds",
+        )],
         constants: &[
-            Constant { name: "target", value: "100 ms", source: "TCP-LEDBAT" },
             Constant { name: "base_histo_len", value: "10 minutes", source: "TCP-LEDBAT" },
             Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
         ],
@@ -43,15 +61,16 @@ impl LedbatNs2 {
     fn steer(&mut self, window: u64) -> u64 {
         let Some(queuing) = self.queuing else { return window };
         let segments = i64::try_from(window).unwrap_or(i64::MAX);
-        let count = self.count + (TARGET - queuing).min(TARGET);
-        if count >= segments.saturating_mul(TARGET) {
+        let target = i64::from(self.target);
+        let count = self.count + (target - queuing).min(target);
+        if count >= segments.saturating_mul(target) {
             self.count = 0;
             window + 1
         } else if count >= 0 {
             self.count = count;
             window
         } else if window > 1 {
-            self.count = (segments - 2) * TARGET;
+            self.count = (segments - 2) * target;
             window - 1
         } else {
             window
@@ -82,7 +101,13 @@ impl CongestionControl for LedbatNs2 {
     }
 }
 
-impl Controller for LedbatNs2 {}
+impl Controller for LedbatNs2 {
+    fn set(&mut self, _parameter: &str, value: Value) {
+        self.target = u32::try_from(value.as_time().as_nanos() / MILLISECOND).unwrap_or(u32::MAX);
+    }
+}
+
+const MILLISECOND: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {

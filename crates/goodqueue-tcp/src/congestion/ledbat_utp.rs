@@ -3,19 +3,34 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::ledbat::{Delays, TARGET};
+use crate::congestion::ledbat::Delays;
+use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
     Window,
 };
 
-/// `MAX_CWND_INCREASE_BYTES_PER_RTT`.
-const GAIN: f64 = 3000.0;
-/// A loss leaves so much of the window: libutp of May 2010; half since July of that year.
-const DECAY: f64 = 0.78;
-/// `MAX_WINDOW_DECAY`: it does so at most this often.
-const DECAY_INTERVAL: Duration = Duration::from_millis(100);
+/// What can be set; the names are those of utp.cpp.
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    /// `CCONTROL_TARGET`: queuing delay aimed at.
+    target: Duration,
+    /// `MAX_CWND_INCREASE_BYTES_PER_RTT`.
+    max_increase: u32,
+    /// Share of the window that a loss leaves: libutp of May 2010; half since July of that year.
+    decay: f64,
+    /// `MAX_WINDOW_DECAY`: least time between two reductions.
+    decay_interval: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let (target, decay_interval) = (Duration::from_millis(100), Duration::from_millis(100));
+        Self { target, max_increase: 3000, decay: 0.78, decay_interval }
+    }
+}
+
 /// `MIN_WINDOW_SIZE`, in bytes.
 const MIN_WINDOW: f64 = 10.0;
 
@@ -26,6 +41,7 @@ const FULL: Duration = Duration::from_millis(300);
 /// the least round-trip time; what libutp itself makes of it is the profile's.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatUtp {
+    params: Params,
     delays: Delays<13, 3>,
     /// Queuing delay now, in microseconds.
     queuing: f64,
@@ -44,13 +60,43 @@ impl LedbatUtp {
         name: "ledbat_utp",
         summary: "aims at 100 ms of queuing delay, 3000 bytes per RTT at most, down to 10 bytes per RTT",
         reference: "libutp of May 2010, utp.cpp",
+        parameters: &[
+            Parameter::time(
+                "target",
+                Duration::from_millis(100),
+                (Duration::from_millis(1), Duration::from_secs(10)),
+                "1ms to 10s",
+                "libutp, CCONTROL_TARGET",
+                "queuing delay aimed at",
+            ),
+            Parameter::count(
+                "max_increase",
+                3000,
+                (1, 1_000_000),
+                "1 to 1000000",
+                "libutp, MAX_CWND_INCREASE_BYTES_PER_RTT",
+                "bytes by which the window grows per round trip without a queue",
+            ),
+            Parameter::number(
+                "decay",
+                0.78,
+                (0.01, 0.99),
+                "0.01 to 0.99",
+                "libutp of May 2010; later versions have 0.5",
+                "share of the window that is left after a loss",
+            ),
+            Parameter::time(
+                "decay_interval",
+                Duration::from_millis(100),
+                (Duration::ZERO, Duration::from_secs(10)),
+                "0s to 10s",
+                "libutp, MAX_WINDOW_DECAY",
+                "least time between two reductions of the window",
+            ),
+        ],
         constants: &[
-            Constant { name: "CCONTROL_TARGET", value: "100 ms", source: "libutp" },
-            Constant { name: "MAX_CWND_INCREASE_BYTES_PER_RTT", value: "3000 bytes", source: "libutp" },
             Constant { name: "CUR_DELAY_SIZE", value: "3 samples", source: "libutp" },
             Constant { name: "DELAY_BASE_HISTORY", value: "13 minutes", source: "libutp" },
-            Constant { name: "MAX_WINDOW_DECAY", value: "100 ms", source: "libutp" },
-            Constant { name: "decay", value: "0.78", source: "libutp of May 2010" },
             Constant { name: "MIN_WINDOW_SIZE", value: "10 bytes", source: "libutp" },
         ],
         needs: Needs::Timestamps,
@@ -62,7 +108,8 @@ impl LedbatUtp {
     /// beyond the target the faster down, without bound.
     fn steer(&self, window: f64, acked: f64, was_full: bool) -> f64 {
         let share = acked.min(window) / acked.max(window).max(1.0);
-        let gain = GAIN * share * (TARGET - self.queuing) / TARGET;
+        let target = self.params.target.as_nanos() as f64 / 1000.0;
+        let gain = f64::from(self.params.max_increase) * share * (target - self.queuing) / target;
         if gain < 0.0 || was_full { whole((window + gain).max(MIN_WINDOW)) as f64 } else { window }
     }
 }
@@ -81,11 +128,11 @@ impl CongestionControl for LedbatUtp {
         let window = self.window.unwrap_or(event.cwnd as f64);
         let window = if event.signal == Signal::Timeout {
             mss
-        } else if self.last_cut.is_some_and(|last| event.now.since(last) < DECAY_INTERVAL) {
+        } else if self.last_cut.is_some_and(|last| event.now.since(last) < self.params.decay_interval) {
             window
         } else {
             self.last_cut = Some(event.now);
-            whole((window * DECAY).max(MIN_WINDOW)) as f64
+            whole((window * self.params.decay).max(MIN_WINDOW)) as f64
         };
         self.window = Some(window);
         whole(window.max(mss))
@@ -122,7 +169,19 @@ impl CongestionControl for LedbatUtp {
     }
 }
 
-impl Controller for LedbatUtp {}
+impl Controller for LedbatUtp {
+    fn set(&mut self, parameter: &str, value: Value) {
+        match parameter {
+            "target" => self.params.target = value.as_time(),
+            "max_increase" => {
+                self.params.max_increase = u32::try_from(value.as_count()).unwrap_or(u32::MAX);
+            }
+            "decay" => self.params.decay = value.as_number(),
+            "decay_interval" => self.params.decay_interval = value.as_time(),
+            _ => {}
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

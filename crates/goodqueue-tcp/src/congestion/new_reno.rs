@@ -6,6 +6,8 @@ use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Con
 const MIN_SSTHRESH: u64 = 2;
 
 /// The standard congestion control of TCP. Its loss recovery is the sender's.
+///
+/// It has no parameters: RFC 5681 fixes growth and reduction.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     /// Bytes acknowledged in congestion avoidance since the window last grew.

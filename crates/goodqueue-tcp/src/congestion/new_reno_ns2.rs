@@ -3,20 +3,34 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::{About, Ack, Congestion, CongestionControl, Constant, Controller, Signal};
+use crate::congestion::parameter::{Parameter, Value};
+use crate::congestion::whole::whole;
+use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
 /// Other than [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves
 /// itself, not what is in flight. ns-2's window is a double-precision number of segments, so the
 /// fraction of a byte counts, through halvings too.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct NewRenoNs2 {
+    /// Growth per window in thousandths of a segment.
+    increase: u64,
+    /// Thousandths of the window that congestion leaves.
+    decrease: u64,
     /// What the window lacks of the exact value, in 2^-32 bytes.
     remainder: u64,
 }
 
 /// Places of the binary fraction.
 const PLACES: u32 = 32;
+/// Unit of the two parameters.
+const THOUSAND: u64 = 1000;
+
+impl Default for NewRenoNs2 {
+    fn default() -> Self {
+        Self { increase: THOUSAND, decrease: THOUSAND / 2, remainder: 0 }
+    }
+}
 
 impl NewRenoNs2 {
     /// What it is.
@@ -24,9 +38,23 @@ impl NewRenoNs2 {
         name: "newreno_ns2",
         summary: "a segment per ACK in slow start, 1/window per ACK after it, half the window on congestion",
         reference: "ns-2.35 tcp.cc",
-        constants: &[
-            Constant { name: "increase_num_", value: "1 segment", source: "ns-2.35 ns-default.tcl" },
-            Constant { name: "decrease_num_", value: "0.5", source: "ns-2.35 ns-default.tcl" },
+        parameters: &[
+            Parameter::number(
+                "increase_num",
+                1.0,
+                (0.001, 1000.0),
+                "0.001 to 1000",
+                "ns-2.35 ns-default.tcl, increase_num_",
+                "segments by which the window grows per window acknowledged, in thousandths",
+            ),
+            Parameter::number(
+                "decrease_num",
+                0.5,
+                (0.001, 0.999),
+                "0.001 to 0.999",
+                "ns-2.35 ns-default.tcl, decrease_num_",
+                "share of the window that is left after congestion, in thousandths",
+            ),
         ],
         ..About::PLAIN
     };
@@ -60,17 +88,17 @@ impl CongestionControl for NewRenoNs2 {
             return cwnd.saturating_add(mss);
         }
         let exact = self.exact(cwnd);
-        let square = u128::from(mss * mss) << (2 * PLACES);
-        self.split(exact.saturating_add(square / exact.max(1)))
+        let square = u128::from(mss * mss * self.increase) << (2 * PLACES);
+        self.split(exact.saturating_add(square / exact.max(1) / u128::from(THOUSAND)))
     }
 
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
-        let half = self.exact(event.cwnd) / 2;
-        let whole = self.split(half);
+        let left = self.exact(event.cwnd).saturating_mul(self.decrease.into()) / u128::from(THOUSAND);
+        let window = self.split(left);
         if event.signal == Signal::Timeout {
             self.remainder = 0; // the window will be one segment
         }
-        whole
+        window
     }
 
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {
@@ -78,7 +106,16 @@ impl CongestionControl for NewRenoNs2 {
     }
 }
 
-impl Controller for NewRenoNs2 {}
+impl Controller for NewRenoNs2 {
+    fn set(&mut self, parameter: &str, value: Value) {
+        let thousandths = whole(libm::round(value.as_number() * THOUSAND as f64));
+        match parameter {
+            "increase_num" => self.increase = thousandths,
+            "decrease_num" => self.decrease = thousandths,
+            _ => {}
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,8 @@ const MIN_SSTHRESH: u64 = 2;
 
 /// Reno that counts whole segments. [`NewReno`](crate::NewReno) counts bytes; the recovery of both
 /// is the sender's.
+///
+/// It has no parameters: RFC 5681 fixes growth and reduction.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     /// Segments acknowledged in congestion avoidance since the window last grew.

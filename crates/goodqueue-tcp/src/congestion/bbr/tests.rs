@@ -10,14 +10,14 @@ fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
     bbr.pace = BANDWIDTH;
     let feedback = feedback(Duration::from_millis(4));
     assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
-    bbr.gain = CYCLE[0];
+    bbr.gain = bbr.params.gain_of(0);
     assert_eq!(bbr.at_departure(20_000, &feedback), 15_000 + 2 * 1460, "probing, with the burst itself");
     assert_eq!(bbr.at_departure(1000, &feedback), 0);
 }
 
 #[test]
 fn the_cycle_begins_anywhere_but_where_it_drains() {
-    let mut begun = [0; CYCLE.len()];
+    let mut begun = [0; PHASES];
     for nanos in 0..700 {
         let mut bbr = Bbr::default();
         bbr.probe_bandwidth(Instant::from_nanos(nanos * 1_234_567));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::segment::SackBlocks;
 
 const MSS: u32 = 100;
 

@@ -2,7 +2,8 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot, whole};
+use super::slot::whole;
+use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot};
 
 impl Scoreboard {
     pub(super) fn note_sacked(&mut self, position: u64, record: Slot) {

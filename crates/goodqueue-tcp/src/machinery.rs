@@ -26,7 +26,7 @@ pub(crate) mod news;
 pub(crate) mod plain_buffer;
 pub(crate) mod rates;
 mod reduction;
-mod samples;
+pub(crate) mod samples;
 pub(crate) mod send_buffer;
 pub(crate) mod stats;
 pub(crate) mod tail_probe;

@@ -154,6 +154,13 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Without losses of its own: the stack decides what is lost.
+    pub(crate) fn of_deciding_stack(mss: u32, seq: u64) -> Self {
+        Self { counts: false, ..Self::new(mss, seq, false) }
+    }
+
+    /// For segments of `mss` bytes, the first of which begins at `seq`. `rack`: losses are found by
+    /// time.
     pub(crate) fn new(mss: u32, seq: u64, rack: bool) -> Self {
         Self {
             records: vec![Slot::default(); INITIAL_CAPACITY].into_boxed_slice(),
@@ -200,11 +207,6 @@ impl Scoreboard {
     /// not have (Linux 3.10 to 4.17, by mistake).
     pub(crate) fn trust_sacked(&mut self) {
         self.trusts_sacked = true;
-    }
-
-    /// Somebody else decides what is lost.
-    pub(crate) fn count_no_losses(&mut self) {
-        self.counts = false;
     }
 
     /// The first position is taken: by a SYN that counts as a segment.

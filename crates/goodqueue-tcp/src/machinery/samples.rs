@@ -5,28 +5,70 @@ use goodqueue::Instant;
 
 use super::Core;
 use super::news::News;
-use crate::clock::{TICK, ticks, ticks_since};
+use crate::clock::{TICK, sent_at, ticks, ticks_since};
 use crate::congestion::CongestionControl;
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
 
+/// An ACK that was taken into the scoreboard, the window and the RTT.
+pub(crate) struct Taken {
+    pub(crate) news: News,
+    /// When the segment was sent that the ACK answers, by its timestamp.
+    pub(crate) answered: Option<Instant>,
+    /// Where the duplicate begins that the ACK reports, if it reports one.
+    pub(crate) reported: Option<u64>,
+}
+
 impl<C: CongestionControl> Core<C> {
+    /// Takes an ACK into the scoreboard, the window and the RTT, with all samples that it gives.
+    pub(crate) fn take_ack(&mut self, now: Instant, segment: &Segment) -> Taken {
+        let ack = segment.ack;
+        let stamped = self.config.timestamps && segment.ts_ecr != 0;
+        let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
+        self.begin_ack(now, answered);
+        let mut news = self.news_of(segment);
+        if news.acked > 0 {
+            let done = self.acknowledge(ack, &mut news);
+            self.note_progress();
+            self.take_acknowledged_rtt(now, ack, &done, self.is_timed_by_stamps(segment), &mut news);
+        }
+        self.take_window(segment);
+        let reported = self.take_sacks(segment, &mut news);
+        self.take_other_rtts(now, segment, &mut news);
+        self.count_duplicate(&news);
+        if self.probed.is_some() {
+            let plain = news.acked == 0 && news.sacked == 0;
+            self.on_probe_answer(ack, plain, reported.is_some());
+        }
+        Taken { news, answered, reported }
+    }
+
+    /// True if the SACKs of this ACK renew the timeout: if the segment that they acknowledge was
+    /// sent before the last transmission of the oldest segment.
+    pub(crate) fn sack_renews_timer(&self) -> bool {
+        if self.config.timed_by_stamps {
+            return false;
+        }
+        let sacked = self.scoreboard.arrivals().first_sacked;
+        sacked.is_some_and(|sacked| self.scoreboard.front_sent().is_some_and(|front| sacked < front))
+    }
+
     /// An ACK is about to be taken in that answers a segment sent at `answered`. A retransmission
     /// sent later, or too lately to be what the ACK answers, did not cause it.
-    pub(crate) fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
+    fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
         let stamped =
             answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
         self.scoreboard.begin_ack(now - self.rtt.min_rtt(), stamped);
     }
 
     /// True if the timestamps of ACKs give all samples.
-    pub(crate) fn is_timed_by_stamps(&self, segment: &Segment) -> bool {
+    fn is_timed_by_stamps(&self, segment: &Segment) -> bool {
         self.config.timed_by_stamps && self.config.timestamps && segment.ts_ecr != 0
     }
 
     /// Takes the samples that SACKs and timestamps give beside the cumulative ACK.
     #[inline]
-    pub(crate) fn take_other_rtts(&mut self, now: Instant, segment: &Segment, news: &mut News) {
+    fn take_other_rtts(&mut self, now: Instant, segment: &Segment, news: &mut News) {
         let by_stamps = self.is_timed_by_stamps(segment);
         if !by_stamps {
             self.take_sacked_rtt(now, segment.ack, news);
@@ -40,7 +82,7 @@ impl<C: CongestionControl> Core<C> {
     /// Takes RTT samples from cumulatively acknowledged segments: of the first one for the timeout,
     /// unless timestamps give that; of the last one for all else.
     #[inline]
-    pub(crate) fn take_acknowledged_rtt(
+    fn take_acknowledged_rtt(
         &mut self,
         now: Instant,
         ack: u64,

@@ -131,9 +131,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
     }
 
     fn scoreboard(config: &Config) -> Scoreboard {
-        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
-        scoreboard.count_no_losses();
-        scoreboard
+        Scoreboard::of_deciding_stack(config.payload(), FIRST_BYTE)
     }
 
     /// libutp does not return the packets that it has queued.

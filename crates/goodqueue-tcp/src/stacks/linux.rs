@@ -4,10 +4,11 @@
 use goodqueue::{Duration, Instant};
 
 use crate::answer::Standard;
-use crate::clock::{sent_at, ticks_between};
+use crate::clock::ticks_between;
 use crate::config::{Config, Growth, RtoRule, UndoRule};
 use crate::congestion::{CongestionControl, Hears, Signal};
 use crate::machinery::news::News;
+use crate::machinery::samples::Taken;
 use crate::machinery::tail_probe::TIMER_SLACK;
 use crate::machinery::undo::{NextStep, Undoing};
 use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose};
@@ -256,30 +257,13 @@ impl Linux {
         now: Instant,
         segment: &'s Segment,
     ) -> Turn<'s> {
-        let ack = segment.ack;
-        let stamped = core.config.timestamps && segment.ts_ecr != 0;
-        let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
-        core.begin_ack(now, answered);
-        let mut news = core.news_of(segment);
-        if news.acked > 0 {
-            let done = core.acknowledge(ack, &mut news);
-            core.note_progress();
-            core.take_acknowledged_rtt(now, ack, &done, core.is_timed_by_stamps(segment), &mut news);
-        }
-        core.take_window(segment);
-        let reported = core.take_sacks(segment, &mut news);
+        let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
             // Reordering was larger than thought, or a reduction was wrong.
             if self.reordered {
                 self.steps = (self.steps + 1).min(MAX_STEPS);
             }
             self.undoing.on_duplicate_report(start);
-        }
-        core.take_other_rtts(now, segment, &mut news);
-        core.count_duplicate(&news);
-        if core.probed.is_some() {
-            let plain = news.acked == 0 && news.sacked == 0;
-            core.on_probe_answer(ack, plain, reported.is_some());
         }
         Turn { now, segment, news, answered, duplicate_reported: reported.is_some() }
     }
@@ -387,7 +371,7 @@ impl Linux {
         if awaits_reordered {
             return;
         }
-        if turn.news.acked > 0 || sack_renews_timer(core) {
+        if turn.news.acked > 0 || core.sack_renews_timer() {
             core.purpose = Purpose::Timeout;
             if core.scoreboard.is_empty() {
                 core.timer = None;
@@ -454,14 +438,4 @@ impl Linux {
             }
         }
     }
-}
-
-/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment
-/// last was.
-fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
-    if core.config.timed_by_stamps {
-        return false;
-    }
-    let sacked = core.scoreboard.arrivals().first_sacked;
-    sacked.is_some_and(|sacked| core.scoreboard.front_sent().is_some_and(|front| sacked < front))
 }

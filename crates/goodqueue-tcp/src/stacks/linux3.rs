@@ -11,10 +11,10 @@ use goodqueue::{Duration, Instant};
 
 use super::linux;
 use crate::answer::Standard;
-use crate::clock::sent_at;
 use crate::config::{BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, GrowthRule, Signal};
 use crate::machinery::news::News;
+use crate::machinery::samples::Taken;
 use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
 use crate::machinery::undo::{NextStep, Undo, Undoing};
 use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
@@ -364,27 +364,10 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 impl Linux3 {
     /// Takes what the ACK says into the scoreboard, the window and the RTT.
     fn take<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) -> Turn {
-        let ack = segment.ack;
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
-        let stamped = core.config.timestamps && segment.ts_ecr != 0;
-        let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
-        core.begin_ack(now, answered);
-        let mut news = core.news_of(segment);
-        if news.acked > 0 {
-            let done = core.acknowledge(ack, &mut news);
-            core.note_progress();
-            core.take_acknowledged_rtt(now, ack, &done, core.is_timed_by_stamps(segment), &mut news);
-        }
-        core.take_window(segment);
-        let reported = core.take_sacks(segment, &mut news);
+        let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
             self.undoing.on_duplicate_report(start);
-        }
-        core.take_other_rtts(now, segment, &mut news);
-        core.count_duplicate(&news);
-        if core.probed.is_some() {
-            let plain = news.acked == 0 && news.sacked == 0;
-            core.on_probe_answer(ack, plain, reported.is_some());
         }
         let duplicate_reported = reported.is_some();
         Turn { now, news, answered, duplicate_reported, tested: self.test.is_some(), was_reducing }
@@ -514,7 +497,7 @@ impl Linux3 {
         turn: &Turn,
         set_timer: Option<Instant>,
     ) {
-        if turn.news.acked > 0 || sack_renews_timer(core) {
+        if turn.news.acked > 0 || core.sack_renews_timer() {
             core.purpose = Purpose::Timeout;
             if core.scoreboard.is_empty() {
                 core.timer = None;
@@ -694,14 +677,4 @@ impl Linux3 {
         core.phase = Phase::Loss;
         core.recovery_point = core.snd_nxt;
     }
-}
-
-/// A SACK renews the timeout if the segment that it tells of was sent before the oldest segment
-/// last was.
-fn sack_renews_timer<C: CongestionControl>(core: &Core<C>) -> bool {
-    if core.config.timed_by_stamps {
-        return false;
-    }
-    let sacked = core.scoreboard.arrivals().first_sacked;
-    sacked.is_some_and(|sacked| core.scoreboard.front_sent().is_some_and(|front| sacked < front))
 }

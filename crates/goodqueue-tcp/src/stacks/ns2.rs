@@ -116,9 +116,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
     }
 
     fn scoreboard(config: &Config) -> Scoreboard {
-        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
-        scoreboard.count_no_losses();
-        scoreboard
+        Scoreboard::of_deciding_stack(config.payload(), FIRST_BYTE)
     }
 
     /// The handshake is timed by the agent's coarse clock, and data carries the ACK of the SYN/ACK.

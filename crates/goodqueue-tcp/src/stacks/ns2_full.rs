@@ -90,9 +90,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
     }
 
     fn scoreboard(config: &Config) -> Scoreboard {
-        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
-        scoreboard.count_no_losses();
-        scoreboard
+        Scoreboard::of_deciding_stack(config.payload(), FIRST_BYTE)
     }
 
     /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window

@@ -108,8 +108,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
     }
 
     fn scoreboard(config: &Config) -> Scoreboard {
-        let mut scoreboard = Scoreboard::new(config.payload(), FIRST_BYTE, false);
-        scoreboard.count_no_losses();
+        let mut scoreboard = Scoreboard::of_deciding_stack(config.payload(), FIRST_BYTE);
         scoreboard.skip_first();
         scoreboard
     }

@@ -38,7 +38,9 @@
 //!   sheds load with CoDel.
 //! * **Choose at run time.** [`AnyQdisc`] is any discipline of the [`registry`], by its name in
 //!   `tc` and untyped [`Settings`]. The crate `goodqueue-tc` parses whole `tc` lines.
-//! * **Write your own.** Implement [`Qdisc`]; everything that takes one takes yours.
+//! * **Write your own.** An AQM on one queue is an [`aqm::Aqm`], any other discipline a [`Qdisc`].
+//!   [`Disciplines`] makes it known to the simulator and the command line. A whole program is in
+//!   the repository's folder `examples/own-discipline`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -54,6 +56,7 @@ pub mod choke;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
+mod disciplines;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;
@@ -75,10 +78,13 @@ pub mod sfq_pie;
 pub mod tbf;
 
 use machinery::{bins, bucket, direction, head, jiffies, leaf, memory, typed, verdict};
-pub use machinery::{config, flow_queue, gauge, hash, nesting, packet, qdisc, queue, random, stats, time};
+pub use machinery::{
+    aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, stats, time,
+};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;
+pub use disciplines::Disciplines;
 pub use hash::FlowKey;
 pub use machinery::datagram::Datagram;
 pub use machinery::verdict::Verdict;

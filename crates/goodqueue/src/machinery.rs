@@ -3,6 +3,7 @@
 //! No file in this folder knows an algorithm, except that a class holds a [`crate::fifo::Pfifo`] by
 //! default ([`leaf`]). The registry of all disciplines stands above both.
 
+pub mod aqm;
 pub(crate) mod bins;
 pub(crate) mod bucket;
 pub(crate) mod check;
@@ -17,6 +18,7 @@ pub(crate) mod jiffies;
 pub(crate) mod leaf;
 pub(crate) mod memory;
 pub mod nesting;
+pub mod own;
 pub mod packet;
 pub mod qdisc;
 pub mod queue;

@@ -7,6 +7,7 @@ use crate::fifo::{BfifoConfig, Pfifo, PfifoConfig};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::REPLACED;
 use crate::nesting::{Inner, InnerConfig};
+use crate::own::{OwnConfig, OwnQdisc};
 use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::time::{Duration, Instant};
@@ -41,7 +42,9 @@ macro_rules! disciplines {
         #[repr(u8)]
         #[non_exhaustive]
         pub enum Chosen<P: Packet + Flow> {
-            $($name($qdisc)),+
+            $($name($qdisc),)+
+            /// A discipline of another crate.
+            Own(OwnQdisc<P>),
         }
 
         /// The configuration of a discipline chosen at run time.
@@ -49,12 +52,15 @@ macro_rules! disciplines {
         #[expect(missing_docs, reason = "each variant is the configuration of the discipline of its name")]
         #[non_exhaustive]
         pub enum AnyConfig {
-            $($name($config)),+
+            $($name($config),)+
+            /// The configuration of a discipline of another crate.
+            Own(OwnConfig),
         }
 
         impl AnyConfig {
             /// Returns the configuration of the discipline called `kind` in tc's grammar, or `None`
-            /// if no discipline has this name.
+            /// if no discipline has this name. Settings that [`Disciplines`](crate::Disciplines)
+            /// returned lead to a discipline of another crate.
             ///
             /// # Errors
             /// The discipline refuses a setting.
@@ -62,20 +68,23 @@ macro_rules! disciplines {
                 $(if kind == <$config as Configure>::KIND.name {
                     return Some(<$config>::from_settings(settings, link).map(Self::$name));
                 })+
-                None
+                let owner = settings.owner().filter(|owner| owner.kind().name == kind)?;
+                Some(OwnConfig::new(owner, settings, link).map(Self::Own))
             }
 
             /// Returns the description of the discipline.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self {
-                    $(Self::$name(_) => <$config as Configure>::KIND),+
+                    $(Self::$name(_) => <$config as Configure>::KIND,)+
+                    Self::Own(config) => config.kind(),
                 }
             }
 
             const fn drops_next_for_limit(&self) -> bool {
                 match self {
-                    $(Self::$name(_) => <$config as Configure>::LIMIT_DROPS_NEXT),+
+                    $(Self::$name(_) => <$config as Configure>::LIMIT_DROPS_NEXT,)+
+                    Self::Own(_) => false,
                 }
             }
 
@@ -83,8 +92,15 @@ macro_rules! disciplines {
             #[must_use]
             pub fn to_settings(&self) -> Settings {
                 match self {
-                    $(Self::$name(config) => Configure::to_settings(config)),+
+                    $(Self::$name(config) => Configure::to_settings(config),)+
+                    Self::Own(config) => config.to_settings(),
                 }
+            }
+        }
+
+        impl From<OwnConfig> for AnyConfig {
+            fn from(config: OwnConfig) -> Self {
+                Self::Own(config)
             }
         }
 
@@ -103,7 +119,8 @@ macro_rules! disciplines {
             pub fn new(config: AnyConfig, salt: u32, random: Source) -> Self {
                 let spare = random.spare();
                 let chosen = match config {
-                    $(AnyConfig::$name(config) => Chosen::$name(Build::<P, Source>::build(config, salt, random))),+
+                    $(AnyConfig::$name(config) => Chosen::$name(Build::<P, Source>::build(config, salt, random)),)+
+                    AnyConfig::Own(config) => Chosen::Own(OwnQdisc::new(config, salt, random)),
                 };
                 Self { chosen, salt, random: spare }
             }
@@ -112,7 +129,8 @@ macro_rules! disciplines {
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match &self.chosen {
-                    $(Chosen::$name(_) => <$config as Configure>::KIND),+
+                    $(Chosen::$name(_) => <$config as Configure>::KIND,)+
+                    Chosen::Own(qdisc) => qdisc.kind(),
                 }
             }
         }
@@ -123,39 +141,45 @@ macro_rules! disciplines {
             #[inline]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
                 match &mut self.chosen {
-                    $(Chosen::$name(qdisc) => enqueue(qdisc, now, packet, drops)),+
+                    $(Chosen::$name(qdisc) => enqueue(qdisc, now, packet, drops),)+
+                    Chosen::Own(qdisc) => enqueue(qdisc, now, packet, drops),
                 }
             }
 
             #[inline]
             fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
                 match &mut self.chosen {
-                    $(Chosen::$name(qdisc) => dequeue(qdisc, now, drops)),+
+                    $(Chosen::$name(qdisc) => dequeue(qdisc, now, drops),)+
+                    Chosen::Own(qdisc) => dequeue(qdisc, now, drops),
                 }
             }
 
             fn next_event(&self, now: Instant) -> Option<Instant> {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Qdisc::<P>::next_event(qdisc, now)),+
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::next_event(qdisc, now),)+
+                    Chosen::Own(qdisc) => Qdisc::<P>::next_event(qdisc, now),
                 }
             }
 
             #[inline]
             fn len(&self) -> usize {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Qdisc::<P>::len(qdisc)),+
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::len(qdisc),)+
+                    Chosen::Own(qdisc) => Qdisc::<P>::len(qdisc),
                 }
             }
 
             fn backlog(&self) -> u64 {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Qdisc::<P>::backlog(qdisc)),+
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::backlog(qdisc),)+
+                    Chosen::Own(qdisc) => Qdisc::<P>::backlog(qdisc),
                 }
             }
 
             fn stats(&self) -> Stats {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Qdisc::<P>::stats(qdisc)),+
+                    $(Chosen::$name(qdisc) => Qdisc::<P>::stats(qdisc),)+
+                    Chosen::Own(qdisc) => Qdisc::<P>::stats(qdisc),
                 }
             }
 
@@ -165,6 +189,9 @@ macro_rules! disciplines {
             fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<P>) {
                 match (&mut self.chosen, config) {
                     $((Chosen::$name(qdisc), AnyConfig::$name(config)) => qdisc.reconfigure(now, config, drops),)+
+                    (Chosen::Own(qdisc), AnyConfig::Own(config)) if qdisc.is_of(&config) => {
+                        qdisc.reconfigure(now, config, drops);
+                    }
                     (_, config) => {
                         self.purge(now, drops);
                         let random = self.random.fork(REPLACED);
@@ -175,13 +202,15 @@ macro_rules! disciplines {
 
             fn config(&self) -> AnyConfig {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => AnyConfig::$name(Qdisc::<P>::config(qdisc))),+
+                    $(Chosen::$name(qdisc) => AnyConfig::$name(Qdisc::<P>::config(qdisc)),)+
+                    Chosen::Own(qdisc) => AnyConfig::Own(Qdisc::<P>::config(qdisc)),
                 }
             }
 
             fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
                 match &mut self.chosen {
-                    $(Chosen::$name(qdisc) => qdisc.purge(now, drops)),+
+                    $(Chosen::$name(qdisc) => qdisc.purge(now, drops),)+
+                    Chosen::Own(qdisc) => qdisc.purge(now, drops),
                 }
             }
         }
@@ -189,32 +218,37 @@ macro_rules! disciplines {
         impl<P: Packet + Flow> Lookahead<P> for AnyQdisc<P> {
             fn next_len(&self) -> Option<u32> {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::next_len(qdisc)),+
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::next_len(qdisc),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::next_len(qdisc),
                 }
             }
 
             fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
                 match &mut self.chosen {
-                    $(Chosen::$name(qdisc) => qdisc.look_ahead(now, drops)),+
+                    $(Chosen::$name(qdisc) => qdisc.look_ahead(now, drops),)+
+                    Chosen::Own(qdisc) => qdisc.look_ahead(now, drops),
                 }
             }
 
             fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
                 match &mut self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::set_taken_ahead(qdisc, now, taken)),+
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::set_taken_ahead(qdisc, now, taken),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::set_taken_ahead(qdisc, now, taken),
                 }
             }
 
             #[inline]
             fn upcoming(&self) -> Option<&Option<P>> {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::upcoming(qdisc)),+
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::upcoming(qdisc),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::upcoming(qdisc),
                 }
             }
 
             fn stranger(&self, packet: &P) -> Option<&P> {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::stranger(qdisc, packet)),+
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::stranger(qdisc, packet),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::stranger(qdisc, packet),
                 }
             }
         }
@@ -223,7 +257,8 @@ macro_rules! disciplines {
             fn observe(&self, now: Instant, seen: &mut Observation) {
                 seen.kind = self.kind().name;
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => qdisc.observe(now, seen)),+
+                    $(Chosen::$name(qdisc) => qdisc.observe(now, seen),)+
+                    Chosen::Own(qdisc) => qdisc.observe(now, seen),
                 }
             }
         }

@@ -9,6 +9,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::fmt;
 
 use crate::time::{Duration, Rate};
@@ -28,6 +29,29 @@ pub struct Kind {
     pub children: Children,
     /// What can be set.
     pub parameters: &'static [Parameter],
+}
+
+impl Kind {
+    /// Returns a description without parameters, for a discipline that holds no other one.
+    #[must_use]
+    pub const fn new(name: &'static str, summary: &'static str) -> Self {
+        let (variants, children, parameters) = (&[], Children::None, &[]);
+        Self { name, summary, reference: "", variants, children, parameters }
+    }
+
+    /// Returns the same description with these parameters.
+    #[must_use]
+    pub const fn with_parameters(mut self, parameters: &'static [Parameter]) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// Returns the same description with the document that defines the discipline.
+    #[must_use]
+    pub const fn with_reference(mut self, reference: &'static str) -> Self {
+        self.reference = reference;
+        self
+    }
 }
 
 /// What disciplines a discipline may hold.
@@ -68,6 +92,29 @@ pub struct Parameter {
     pub range: &'static str,
     /// What it does.
     pub doc: &'static str,
+}
+
+impl Parameter {
+    /// Returns a parameter without a range. `default` is written as in a `tc` line.
+    #[must_use]
+    pub const fn new(name: &'static str, unit: Unit, default: &'static str, doc: &'static str) -> Self {
+        Self { name, unit, default, source: "", range: "", doc }
+    }
+
+    /// Returns the same parameter with its range. Whole numbers are checked against a range such as
+    /// `1 to 65536`.
+    #[must_use]
+    pub const fn with_range(mut self, range: &'static str) -> Self {
+        self.range = range;
+        self
+    }
+
+    /// Returns the same parameter with the document that its default comes from.
+    #[must_use]
+    pub const fn with_source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
 }
 
 /// A word that stands for settings of other parameters, as `docsis` of cake does for `mpu 64 noatm`
@@ -187,6 +234,36 @@ pub const VARIANT: &str = "variant";
 pub struct Settings {
     entries: Vec<(&'static str, Value)>,
     children: Vec<Child>,
+    owner: Option<Owner>,
+}
+
+/// The discipline that settings belong to, if another crate defines it. No list of this crate has
+/// its name, so the settings lead to it, also those of a child.
+#[derive(Clone, Copy)]
+pub struct Owner {
+    pub(crate) kind: &'static Kind,
+    /// Builds the configuration; its type is known to the module `own` only.
+    pub(crate) maker: &'static (dyn Any + Send + Sync),
+}
+
+impl Owner {
+    /// Returns the description of the discipline.
+    #[must_use]
+    pub const fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+}
+
+impl PartialEq for Owner {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name)
+    }
 }
 
 /// A class or band of a discipline, and the discipline in it.
@@ -206,7 +283,20 @@ impl Settings {
     /// No settings: everything at its default.
     #[must_use]
     pub const fn new() -> Self {
-        Self { entries: Vec::new(), children: Vec::new() }
+        Self { entries: Vec::new(), children: Vec::new(), owner: None }
+    }
+
+    /// Returns the same settings as those of a discipline of another crate.
+    #[must_use]
+    pub const fn of(mut self, owner: Owner) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// Returns the discipline that the settings belong to, if another crate defines it.
+    #[must_use]
+    pub const fn owner(&self) -> Option<Owner> {
+        self.owner
     }
 
     /// Sets `name`; a later value replaces an earlier one.

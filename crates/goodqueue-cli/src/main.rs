@@ -1,112 +1,11 @@
 //! The `goodqueue` command.
 
 #![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod claims;
-mod commands;
-#[cfg(target_os = "linux")]
-mod live;
-mod messages;
-mod output;
-mod progress;
-mod table;
-
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, validate};
-#[cfg(target_os = "linux")]
-use crate::commands::{shape, shell, stats, top};
-use crate::messages::say;
-
-/// Compare queue disciplines on your link with your traffic.
-///
-/// goodqueue simulates one bottleneck with one traffic mix under several queue disciplines, packet
-/// by packet. It shows latency, throughput, loss and fairness side by side. Disciplines are given
-/// in tc's grammar, so you can paste a line from your router.
-#[derive(Parser, Debug)]
-#[command(name = "goodqueue", version, propagate_version = true, max_term_width = 110)]
-#[command(after_help = "Examples:
-  goodqueue compare                                        RRUL load on a 10/1 Mbit/s line (default)
-  goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your own line
-  goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
-  goodqueue compare --trace-down lte.down --report lte.html
-  goodqueue run codel-dynamic-link                         a built-in scenario
-  goodqueue reproduce jk                                   the claims of a paper
-  goodqueue list qdiscs                                    disciplines and their parameters
-  goodqueue explain codel                                  the documentation of a discipline
-
-Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 130 interrupted (128 plus the number of the signal).")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand, Debug)]
-enum Command {
-    Compare(compare::CompareArgs),
-    Run(run::RunArgs),
-    Reproduce(reproduce::ReproduceArgs),
-    Replay(replay::ReplayArgs),
-    Validate(validate::ValidateArgs),
-    List(list::ListArgs),
-    Explain(explain::ExplainArgs),
-    #[cfg(target_os = "linux")]
-    Shell(shell::ShellArgs),
-    #[cfg(target_os = "linux")]
-    Shape(shape::ShapeArgs),
-    #[cfg(target_os = "linux")]
-    Stats(stats::StatsArgs),
-    #[cfg(target_os = "linux")]
-    Top(top::TopArgs),
-}
+use goodqueue::Disciplines;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(instead) => return tell_usage(&instead),
-    };
-    let outcome = match &cli.command {
-        Command::Compare(args) => compare::main(args),
-        Command::Run(args) => run::main(args),
-        Command::Reproduce(args) => reproduce::main(args),
-        Command::Replay(args) => replay::main(args),
-        Command::Validate(args) => validate::main(args),
-        Command::List(args) => list::main(args),
-        Command::Explain(args) => explain::main(args),
-        #[cfg(target_os = "linux")]
-        Command::Shell(args) => shell::main(args),
-        #[cfg(target_os = "linux")]
-        Command::Shape(args) => shape::main(args),
-        #[cfg(target_os = "linux")]
-        Command::Stats(args) => stats::main(args),
-        #[cfg(target_os = "linux")]
-        Command::Top(args) => top::main(args),
-    };
-    match outcome {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::CheckFailed) => ExitCode::from(1),
-        Ok(Ending::Interrupted) => ExitCode::from(progress::interrupted_code()),
-        #[cfg(target_os = "linux")]
-        Ok(Ending::Program(code)) => ExitCode::from(code),
-        Err(diagnostic) => {
-            say(format_args!("error: {diagnostic}"));
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// Prints help and version to standard output, and errors in the arguments to standard error.
-fn tell_usage(instead: &clap::Error) -> ExitCode {
-    let outcome = instead.print().and_then(|()| std::io::stdout().flush());
-    match output::printed(outcome) {
-        Err(diagnostic) if !instead.use_stderr() => {
-            say(format_args!("error: {diagnostic}"));
-            ExitCode::from(2)
-        }
-        _ => ExitCode::from(u8::try_from(instead.exit_code()).unwrap_or(2)),
-    }
+    goodqueue_cli::main_with(&Disciplines::new())
 }

@@ -12,10 +12,11 @@
 //! hexadecimal, as in tc.
 //!
 //! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a
-//! discipline. One word is ours: `variant NAME` chooses whose decisions a discipline reproduces,
-//! where it has variants. The name of a preset may stand for that of a discipline; parameters
-//! behind it replace those of the preset.
+//! discipline. [`parse_among`] also reads disciplines of other crates. One word is ours: `variant
+//! NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a
+//! preset may stand for that of a discipline; parameters behind it replace those of the preset.
 
+use goodqueue::Disciplines;
 use goodqueue::config::Link;
 use goodqueue::registry::AnyConfig;
 
@@ -38,8 +39,21 @@ pub fn parse(line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_as(text: &str, link: &Link, variant: Option<&str>) -> Result<AnyConfig, Diagnostic> {
+    parse_among(&Disciplines::new(), text, link, variant)
+}
+
+/// As [`parse_as`], where `text` may also name disciplines of other crates.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_among(
+    disciplines: &Disciplines,
+    text: &str,
+    link: &Link,
+    variant: Option<&str>,
+) -> Result<AnyConfig, Diagnostic> {
     let commands = commands::read(text)?;
-    let tree = script::tree(&commands, text.len())?;
+    let tree = script::tree(&commands, text.len(), disciplines)?;
     tree.build(link, variant)
 }
 
@@ -63,7 +77,8 @@ pub fn is_line(text: &str) -> bool {
 pub fn brief(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let pasted = matches!(words.first(), Some(&("tc" | "sudo" | "qdisc"))) && !line.contains([';', '\n']);
-    let named = words.iter().position(|word| all_names().contains(word));
+    let names = all_names(&Disciplines::new());
+    let named = words.iter().position(|word| names.contains(word));
     let Some(from) = named.filter(|_| pasted) else { return words.join(" ") };
     let mut left = vec![words[from]];
     let mut rest = words[from + 1..].iter().peekable();

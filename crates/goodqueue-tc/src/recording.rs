@@ -37,7 +37,7 @@ use std::path::Path;
 use crate::replay::{Arrival, Hashes, Priority};
 use flate2::bufread::MultiGzDecoder;
 use goodqueue::config::Link;
-use goodqueue::{AnyConfig, Instant, Rate};
+use goodqueue::{AnyConfig, Disciplines, Instant, Rate};
 pub use row::{Headers, Row};
 use row::{parse_row, write_line};
 use serde::{Deserialize, Serialize};
@@ -189,24 +189,25 @@ impl Arrivals {
 }
 
 /// The discipline that `commands` of tc made, and what each change among `rows` made of it, as
-/// [`crate::parse_as`] reads them.
+/// [`crate::parse_among`] reads them.
 ///
 /// # Errors
 /// A command that cannot be read, or one that the discipline refuses.
 pub fn configs(
+    disciplines: &Disciplines,
     commands: &[String],
     rows: &[Row],
     link: &Link,
     variant: Option<&str>,
 ) -> Result<(AnyConfig, Vec<AnyConfig>), Diagnostic> {
     let mut script = commands.join("\n");
-    let first = line::parse_as(&script, link, variant)?;
+    let first = line::parse_among(disciplines, &script, link, variant)?;
     let mut changes = Vec::new();
     for row in rows {
         if let Row::Change { command, .. } = row {
             script.push('\n');
             script.push_str(command);
-            changes.push(line::parse_as(&script, link, variant)?);
+            changes.push(line::parse_among(disciplines, &script, link, variant)?);
         }
     }
     Ok((first, changes))

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::{Recorded, Source};
-use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Link, Qdisc, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Disciplines, Duration, Instant, Link, Qdisc, Rate};
 use goodqueue_tc::recording::{self, Arrivals, Row};
 use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
 
@@ -53,7 +53,7 @@ impl Recording {
         let arrivals = header.arrivals().map_err(|error| format!("{place}:1: {error}"))?;
         let link = Link { rate, ..Link::default() };
         let rows: Vec<Row> = recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        let configs = recording::configs(&commands, &rows, &link, Some("linux"));
+        let configs = recording::configs(&Disciplines::new(), &commands, &rows, &link, Some("linux"));
         let (config, changes) = configs.map_err(|error| format!("{place}: {error}"))?;
         Ok(Self {
             name: header.name.unwrap_or(place),

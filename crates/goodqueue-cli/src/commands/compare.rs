@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue::Duration;
+use goodqueue::{Disciplines, Duration};
 use goodqueue_scenario::library;
 #[cfg(target_os = "linux")]
 use goodqueue_scenario::runs::Jobs as _;
@@ -91,11 +91,12 @@ pub(crate) struct CompareArgs {
     how: How,
 }
 
-pub(crate) fn main(args: &CompareArgs) -> Outcome {
-    let mut document = match &args.scenario {
+pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
+    let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
     };
+    let mut document = document.with_disciplines(disciplines.clone());
     document.apply(&Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),

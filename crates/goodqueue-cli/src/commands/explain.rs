@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue::registry;
+use goodqueue::{Disciplines, registry};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::json;
 
@@ -34,12 +34,12 @@ pub(crate) struct ExplainArgs {
     json: Option<PathBuf>,
 }
 
-pub(crate) fn main(args: &ExplainArgs) -> Outcome {
+pub(crate) fn main(args: &ExplainArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(json) = &args.json {
         Outputs::default().add("--json", json)?;
     }
     let (name, text) = match &args.name {
-        Some(name) => (name.as_str(), explanation(name)?),
+        Some(name) => (name.as_str(), explanation(name, disciplines)?),
         None => ("deviations", deviations()),
     };
     match &args.json {
@@ -56,15 +56,20 @@ const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 const SCENARIO: &str = "scenario";
 const SCENARIO_PAGE: &str = include_str!("../../pages/scenario.md");
 
-fn explanation(name: &str) -> Result<String, Diagnostic> {
+fn explanation(name: &str, disciplines: &Disciplines) -> Result<String, Diagnostic> {
     if name == SCENARIO {
         return Ok(SCENARIO_PAGE.to_owned());
+    }
+    if let Some(own) = disciplines.own().find(|kind| kind.name == name) {
+        return Ok(super::list::qdisc_text(own));
     }
     let preset = registry::PRESETS.iter().find(|preset| preset.name == name);
     let kind = preset.map_or(name, |preset| preset.kind);
     let Some(page) = page(kind) else {
         let presets = registry::PRESETS.iter().map(|preset| preset.name);
-        let names: Vec<&str> = PAGES.iter().map(|page| page.0).chain(presets).chain([SCENARIO]).collect();
+        let own = disciplines.own().map(|kind| kind.name);
+        let names: Vec<&str> =
+            PAGES.iter().map(|page| page.0).chain(presets).chain(own).chain([SCENARIO]).collect();
         return Err(Diagnostic::new(format!("there is no discipline `{name}` to explain"))
             .one_of(name, &names)
             .in_argument("NAME", name));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use goodqueue::Disciplines;
 use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_papers::reproduce;
@@ -56,9 +57,9 @@ enum What {
 }
 
 impl What {
-    fn entries(self) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+    fn entries(self, disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
         Ok(match self {
-            Self::Qdiscs => qdiscs(),
+            Self::Qdiscs => qdiscs(disciplines),
             Self::Tcps => tcps(),
             Self::Profiles => profiles()?,
             Self::Scenarios => scenarios(),
@@ -67,13 +68,13 @@ impl What {
     }
 }
 
-pub(crate) fn main(args: &ListArgs) -> Outcome {
+pub(crate) fn main(args: &ListArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(json) = &args.json {
         Outputs::default().add("--json", json)?;
     }
     let (entries, text) = match args.what {
-        None => overview()?,
-        Some(what) => what.entries()?,
+        None => overview(disciplines)?,
+        Some(what) => what.entries(disciplines)?,
     };
     let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
     let wanted = |name: &str| args.name.as_deref().is_none_or(|only| only == name);
@@ -96,10 +97,12 @@ pub(crate) fn main(args: &ListArgs) -> Outcome {
 }
 
 /// Lists all kinds: the number of entries, and the names if they fit.
-fn overview() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+fn overview(disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     let mut rows = (Vec::new(), Vec::new());
     for what in What::value_variants() {
-        let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries()?) else { continue };
+        let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries(disciplines)?) else {
+            continue;
+        };
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
         let about = word.get_help().map(ToString::to_string).unwrap_or_default();
         let shown = if names.len() <= MOST_NAMES {
@@ -116,8 +119,8 @@ fn overview() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
 /// Longest list of names in the overview.
 const MOST_NAMES: usize = 40;
 
-fn qdiscs() -> (Vec<Value>, Vec<String>) {
-    let kinds = registry::KINDS.iter().map(|kind| (qdisc_json(kind), qdisc_text(kind)));
+fn qdiscs(disciplines: &Disciplines) -> (Vec<Value>, Vec<String>) {
+    let kinds = disciplines.kinds().map(|kind| (qdisc_json(kind), qdisc_text(kind)));
     kinds.chain(registry::PRESETS.iter().map(preset)).unzip()
 }
 
@@ -161,10 +164,11 @@ fn parameters_json(parameters: &[Parameter]) -> Value {
     parameters.iter().map(one).collect()
 }
 
-fn qdisc_text(kind: &Kind) -> String {
+pub(super) fn qdisc_text(kind: &Kind) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{} – {} ({})", kind.name, kind.summary, kind.reference);
+    let reference = if kind.reference.is_empty() { String::new() } else { format!(" ({})", kind.reference) };
+    let _ = writeln!(text, "{} – {}{reference}", kind.name, kind.summary);
     if !kind.variants.is_empty() {
         let _ = writeln!(text, "  variant");
         for (index, variant) in kind.variants.iter().enumerate() {
@@ -194,12 +198,10 @@ fn parameters_text(indent: &str, parameters: &[Parameter]) -> String {
     let mut text = String::new();
     let width = parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
     for parameter in parameters {
+        let Parameter { name, doc, default, source, .. } = parameter;
+        let source = if source.is_empty() { String::new() } else { format!("; {source}") };
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{indent}{:width$}  {} [default: {}; {}]",
-            parameter.name, parameter.doc, parameter.default, parameter.source
-        );
+        let _ = writeln!(text, "{indent}{name:width$}  {doc} [default: {default}{source}]");
     }
     text
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Recorded, Source, Xoshiro256PlusPlus};
-use goodqueue::{AnyConfig, AnyQdisc, Duration, Instant, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Disciplines, Duration, Instant, Rate};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::{self, Arrivals, Header, Recording, Row};
@@ -64,22 +64,22 @@ struct Comparison {
     first_difference: Option<String>,
 }
 
-pub(crate) fn main(args: &ReplayArgs) -> Outcome {
+pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut outputs = Outputs::default();
     for (argument, target) in [("--json", &args.json), ("--tc-stats", &args.tc_stats)] {
         if let Some(target) = target {
             outputs.add(argument, target)?;
         }
     }
-    if args.compare { compare(args) } else { answer(args) }
+    if args.compare { compare(args, disciplines) } else { answer(args, disciplines) }
 }
 
 /// Prints every packet's fate.
-fn answer(args: &ReplayArgs) -> Outcome {
+fn answer(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut text = String::new();
     let mut statistics = Vec::new();
     for file in &args.files {
-        let recording = Input::read(file, args)?;
+        let recording = Input::read(file, args, disciplines)?;
         let header = Header {
             qdisc: Some(tc::to_tc(&recording.config)),
             rate_bps: Some(recording.rate.as_bps()),
@@ -107,12 +107,12 @@ fn answer(args: &ReplayArgs) -> Outcome {
 }
 
 /// Compares every file with its recorded fates.
-fn compare(args: &ReplayArgs) -> Outcome {
+fn compare(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut comparisons = Vec::new();
     let mut statistics = Vec::new();
     let mut refused: Option<Diagnostic> = None;
     for file in &args.files {
-        match Input::read(file, args).and_then(|input| input.compare(file)) {
+        match Input::read(file, args, disciplines).and_then(|input| input.compare(file)) {
             Ok((comparison, left)) => {
                 statistics.extend(tc_stats(&comparison.file, left));
                 comparisons.push(comparison);
@@ -183,7 +183,7 @@ struct Input {
 }
 
 impl Input {
-    fn read(file: &Path, args: &ReplayArgs) -> Result<Self, Diagnostic> {
+    fn read(file: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Result<Self, Diagnostic> {
         let recording = Recording::open(file)?;
         let header = recording.header().clone();
         let name = file.display().to_string();
@@ -207,12 +207,16 @@ impl Input {
         }
         let (config, changes) = match (&args.qdisc, &header.qdisc) {
             (Some(line), _) => {
-                let config = tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc", line))?;
+                let config = tc::parse_among(disciplines, line, &link, None)
+                    .map_err(|error| error.in_argument("--qdisc", line))?;
                 // The recorded changes do not apply to another discipline.
                 (config, Vec::new())
             }
-            (None, Some(_)) => recording::configs(&header.commands(), &rows, &link, Some("linux"))
-                .map_err(|error| error.in_file(&name))?,
+            (None, Some(_)) => {
+                let variant = Some("linux");
+                recording::configs(disciplines, &header.commands(), &rows, &link, variant)
+                    .map_err(|error| error.in_file(&name))?
+            }
             (None, None) => {
                 return Err(Diagnostic::new("the recording does not name its discipline")
                     .help("give one, as in `--qdisc codel`")

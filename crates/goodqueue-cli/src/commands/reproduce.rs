@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use goodqueue::Disciplines;
 use goodqueue_papers::reproduce::{self, Claim, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
 use goodqueue_report::PaperResults;
 use goodqueue_scenario::store::Store;
@@ -71,7 +72,7 @@ pub(crate) struct ReproduceArgs {
     json: Option<PathBuf>,
 }
 
-pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
+pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(file) = &args.verdicts {
         let all = verdicts::load(file)?;
         return output::print(&claims::render_score(&all)).map(|()| Ending::Done);
@@ -81,7 +82,7 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
         None => reproduce::papers()?,
     };
     let mut chosen = reproduce::select(&papers, &args.what)?;
-    let asked = asked_of(&chosen, &args.qdiscs)?;
+    let asked = asked_of(&chosen, &args.qdiscs, disciplines)?;
     if !asked.is_empty() {
         chosen = reproduce::select(&asked, &args.what)?;
     }
@@ -101,14 +102,19 @@ pub(crate) fn main(args: &ReproduceArgs) -> Outcome {
 }
 
 /// Returns the papers with these disciplines in place of their AQMs; empty without disciplines.
-fn asked_of(chosen: &[(&Paper, Vec<&Claim>)], qdiscs: &[String]) -> Result<Vec<Paper>, Diagnostic> {
+fn asked_of(
+    chosen: &[(&Paper, Vec<&Claim>)],
+    qdiscs: &[String],
+    disciplines: &Disciplines,
+) -> Result<Vec<Paper>, Diagnostic> {
     if qdiscs.is_empty() {
         return Ok(Vec::new());
     }
     for line in qdiscs {
-        tc::parse(line, &goodqueue::Link::default()).map_err(|error| error.in_argument("--qdisc", line))?;
+        tc::parse_among(disciplines, line, &goodqueue::Link::default(), None)
+            .map_err(|error| error.in_argument("--qdisc", line))?;
     }
-    chosen.iter().map(|(paper, _)| paper.asked_of(qdiscs)).collect()
+    chosen.iter().map(|(paper, _)| paper.asked_of(qdiscs, disciplines)).collect()
 }
 
 fn check_outputs(args: &ReproduceArgs) -> Result<(), Diagnostic> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use goodqueue::Duration;
+use goodqueue::{Disciplines, Duration};
 use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::library;
 use goodqueue_scenario::results::{Results, Run};
@@ -105,12 +105,12 @@ impl How {
     }
 }
 
-pub(crate) fn main(args: &RunArgs) -> Outcome {
+pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
     let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
     let overrides = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
     let mut documents = Vec::new();
     for name in &args.scenarios {
-        let mut document = library::load(name)?;
+        let mut document = library::load(name)?.with_disciplines(disciplines.clone());
         document.apply(&overrides)?;
         documents.push(document);
     }
@@ -363,7 +363,11 @@ pub(crate) fn command_line() -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     });
-    std::iter::once("goodqueue".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+    // A program with disciplines of its own has a name of its own.
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let name = program.as_deref().and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "goodqueue".to_owned());
+    std::iter::once(name).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the step of a report's time series: about 600 steps per run.

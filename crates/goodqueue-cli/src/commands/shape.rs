@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use clap::Args;
+use goodqueue::Disciplines;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
@@ -94,7 +95,7 @@ pub(crate) struct ShapeArgs {
     watch: Watching,
 }
 
-pub(crate) fn main(args: &ShapeArgs) -> Outcome {
+pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(file) = &args.undo {
         let lines = undo::undo(file).map_err(diagnostic)?;
         output::print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
@@ -104,7 +105,7 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
         Some(text) => Some(units::time(text).map_err(|error| error.in_argument("--confirm-within", text))?),
         None => None,
     };
-    let mut document = Document::default();
+    let mut document = Document::default().with_disciplines(disciplines.clone());
     document.apply(&Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),
@@ -122,8 +123,8 @@ pub(crate) fn main(args: &ShapeArgs) -> Outcome {
     }
     if let Some(line) = &args.qdisc_up {
         let link = goodqueue::config::Link::default();
-        config.links[1].qdisc =
-            tc::parse(line, &link).map_err(|error| error.in_argument("--qdisc-up", line))?;
+        config.links[1].qdisc = tc::parse_among(disciplines, line, &link, None)
+            .map_err(|error| error.in_argument("--qdisc-up", line))?;
     }
     let place = match (&args.between, &args.before) {
         (Some(names), _) => Place::Between(names[0].clone(), names[1].clone()),

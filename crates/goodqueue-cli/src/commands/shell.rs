@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use goodqueue::Disciplines;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::mailbox::mailbox;
@@ -139,9 +140,9 @@ pub(crate) struct Watching {
     pub(crate) quiet: bool,
 }
 
-pub(crate) fn main(args: &ShellArgs) -> Outcome {
+pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
-    let scenario = scenario(args)?;
+    let scenario = scenario(args, disciplines)?;
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
     };
@@ -195,11 +196,12 @@ pub(crate) fn main(args: &ShellArgs) -> Outcome {
     Ok(Ending::Program(u8::try_from(code).unwrap_or(1)))
 }
 
-fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
-    let mut document = match &args.scenario {
+fn scenario(args: &ShellArgs, disciplines: &Disciplines) -> Result<Scenario, Diagnostic> {
+    let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
     };
+    let mut document = document.with_disciplines(disciplines.clone());
     if args.scenario.is_none() {
         document.set("the default", "link.rtt", "0s")?;
         document.set("the default", "qdiscs", DEFAULT_QDISC)?;
@@ -217,8 +219,8 @@ fn scenario(args: &ShellArgs) -> Result<Scenario, Diagnostic> {
     let mut scenario = document.resolve(&Names::default())?;
     if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
         let defaults = goodqueue::config::Link::default();
-        choice.up.config =
-            tc::parse(line, &defaults).map_err(|error| error.in_argument("--qdisc-up", line))?;
+        choice.up.config = tc::parse_among(disciplines, line, &defaults, None)
+            .map_err(|error| error.in_argument("--qdisc-up", line))?;
     }
     Ok(scenario)
 }

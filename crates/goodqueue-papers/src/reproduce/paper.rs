@@ -6,7 +6,7 @@ mod file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use goodqueue::Duration;
+use goodqueue::{Disciplines, Duration};
 use goodqueue_scenario::scenario::{Document, Names, Scenario};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::input;
@@ -67,6 +67,8 @@ pub struct Paper {
     text: String,
     /// Disciplines given instead of those for which `{aqm}` stands.
     given: Vec<Given>,
+    /// Disciplines that may be given.
+    disciplines: Disciplines,
     /// What is listed for every discipline in every experiment.
     pub metrics: Vec<Metric>,
     /// As people cite it.
@@ -387,11 +389,11 @@ impl Paper {
     }
 
     /// The same asked of these disciplines, as tc writes them, instead of those for which `{aqm}`
-    /// stands.
+    /// stands. The lines may name all of `disciplines`.
     ///
     /// # Errors
     /// The paper does not ask the same of all its disciplines.
-    pub fn asked_of(&self, lines: &[String]) -> Result<Self, Diagnostic> {
+    pub fn asked_of(&self, lines: &[String], disciplines: &Disciplines) -> Result<Self, Diagnostic> {
         if !self.text.contains("{aqm}") {
             return Err(Diagnostic::new(format!(
                 "the claims of `{}` are about the disciplines of the paper; others cannot be given",
@@ -403,7 +405,8 @@ impl Paper {
         let label =
             |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
         let given = lines.iter().map(|line| Given { label: label(line), line: line.clone() });
-        Self::read(&self.folder, &self.text, self.files.clone(), given.collect())
+        let asked = Self::read(&self.folder, &self.text, self.files.clone(), given.collect())?;
+        Ok(Self { disciplines: disciplines.clone(), ..asked })
     }
 
     fn check(&self) -> Result<(), Diagnostic> {
@@ -526,7 +529,8 @@ impl Paper {
                 },
             )?;
         let file = format!("{}/{}", self.folder, experiment.scenario);
-        let mut document = Document::parse(&file, text, Path::new(""))?;
+        let document = Document::parse(&file, text, Path::new(""))?;
+        let mut document = document.with_disciplines(self.disciplines.clone());
         let more = match effort {
             Effort::Quick => &experiment.quick,
             Effort::Full => &experiment.full,

@@ -112,7 +112,8 @@ pub(super) fn read_discipline(
     line: &str,
     link: &Link,
 ) -> Result<Discipline, Diagnostic> {
-    let config = document.files().discipline(line, link).map_err(|error| document.at(error, node))?;
+    let config = document.files().discipline(line, link, document.disciplines());
+    let config = config.map_err(|error| document.at(error, node))?;
     Ok(Discipline { given: line.to_owned(), config })
 }
 

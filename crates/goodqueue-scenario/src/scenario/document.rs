@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use goodqueue::Disciplines;
 use goodqueue_tc::diagnostic::{Diagnostic, Source, shortened};
 use goodqueue_tc::input;
 use toml::Spanned;
@@ -21,6 +22,7 @@ pub struct Document {
     folder: PathBuf,
     root: Table,
     files: Files,
+    disciplines: Disciplines,
 }
 
 /// A table: its entries in the order in which they were written.
@@ -113,7 +115,7 @@ impl Document {
             Diagnostic::new(format!("this is not TOML: {problem}")).in_source(&source, span)
         })?;
         let root = read_table(table.get_ref());
-        Ok(Self { source: Some(source), folder: folder.to_owned(), root, files: Files::default() })
+        Ok(Self { source: Some(source), folder: folder.to_owned(), root, ..Self::default() })
     }
 
     /// Reads a scenario that a result file holds (`scenario` in the JSON).
@@ -125,6 +127,13 @@ impl Document {
             Raw::Table(root) => Ok(Self { root, ..Self::default() }),
             _ => Err(Diagnostic::new("the scenario is not an object")),
         }
+    }
+
+    /// Returns the same document, in which lines may also name your own disciplines.
+    #[must_use]
+    pub fn with_disciplines(mut self, disciplines: Disciplines) -> Self {
+        self.disciplines = disciplines;
+        self
     }
 
     /// Sets `key` (dotted, entries of lists by number: `flows.0.count`) to `value`: TOML, or a bare
@@ -245,6 +254,11 @@ impl Document {
     pub(crate) fn take(&mut self, key: &str) -> Option<Node> {
         let index = self.root.iter().position(|entry| entry.key == key)?;
         Some(self.root.remove(index).node)
+    }
+
+    /// The disciplines that its lines may name.
+    pub(super) const fn disciplines(&self) -> &Disciplines {
+        &self.disciplines
     }
 
     /// The files that it names.

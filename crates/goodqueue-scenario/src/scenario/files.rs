@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodqueue::config::{Settings, Value};
-use goodqueue::{AnyConfig, Duration, Link};
+use goodqueue::{AnyConfig, Disciplines, Duration, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -82,12 +82,17 @@ impl Files {
     }
 
     /// The discipline of `line` on `link`.
-    pub(super) fn discipline(&self, line: &str, link: &Link) -> Result<AnyConfig, Diagnostic> {
+    pub(super) fn discipline(
+        &self,
+        line: &str,
+        link: &Link,
+        disciplines: &Disciplines,
+    ) -> Result<AnyConfig, Diagnostic> {
         let key = format!("{link:?} {line}");
         if let Some(config) = self.known().disciplines.get(&key) {
             return Ok(config.clone());
         }
-        let config = tc::parse(line, link)?;
+        let config = tc::parse_among(disciplines, line, link, None)?;
         if has_table(&config.to_settings()) {
             self.known().disciplines.insert(key, config.clone());
         }

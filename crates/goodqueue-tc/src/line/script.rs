@@ -6,8 +6,9 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
+use goodqueue::Disciplines;
 use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
-use goodqueue::registry::{self, AnyConfig, KINDS, Preset, find_preset};
+use goodqueue::registry::{self, AnyConfig, Preset, find_preset};
 
 use super::commands::Command;
 use super::settings::{
@@ -18,6 +19,7 @@ use crate::diagnostic::{Diagnostic, shortened, unknown};
 
 /// Disciplines and what they hold.
 pub(super) struct Tree<'a> {
+    disciplines: &'a Disciplines,
     nodes: Vec<Node<'a>>,
     root: usize,
 }
@@ -52,9 +54,13 @@ struct Place<'a> {
     class: Option<Word<'a>>,
 }
 
-/// The tree that `commands`, from a text of `length` bytes, build.
-pub(super) fn tree(commands: &[Command], length: usize) -> Result<Tree<'_>, Diagnostic> {
-    let mut builder = Builder { nodes: Vec::new(), root: None, shown: false };
+/// The tree that `commands`, from a text of `length` bytes, build of `disciplines`.
+pub(super) fn tree<'a>(
+    commands: &'a [Command],
+    length: usize,
+    disciplines: &'a Disciplines,
+) -> Result<Tree<'a>, Diagnostic> {
+    let mut builder = Builder { disciplines, nodes: Vec::new(), root: None, shown: false };
     for (index, command) in commands.iter().enumerate() {
         let words: Vec<Word<'_>> = command
             .iter()
@@ -65,12 +71,13 @@ pub(super) fn tree(commands: &[Command], length: usize) -> Result<Tree<'_>, Diag
     let Some(root) = builder.root else {
         return Err(Diagnostic::new("no queue discipline is given")
             .at(0..length)
-            .allowed(all_names().join(", ")));
+            .allowed(all_names(disciplines).join(", ")));
     };
-    Ok(Tree { nodes: builder.nodes, root })
+    Ok(Tree { disciplines, nodes: builder.nodes, root })
 }
 
 struct Builder<'a> {
+    disciplines: &'a Disciplines,
     nodes: Vec<Node<'a>>,
     root: Option<usize>,
     /// The text is what `tc qdisc show` printed.
@@ -133,7 +140,7 @@ impl<'a> Builder<'a> {
             return match place.parent.or(place.handle) {
                 Some(word) => Err(Diagnostic::new("no queue discipline is given")
                     .at(word.span())
-                    .allowed(all_names().join(", "))),
+                    .allowed(all_names(self.disciplines).join(", "))),
                 None => Ok(()),
             };
         }
@@ -321,7 +328,7 @@ impl<'a> Builder<'a> {
         let Some(&name) = cursor.words.next().filter(|word| !is_mark(word)) else {
             return Err(Diagnostic::new("no queue discipline is given")
                 .at(cursor.last.span())
-                .allowed(all_names().join(", ")));
+                .allowed(all_names(self.disciplines).join(", ")));
         };
         if depth > DEEPEST {
             return Err(
@@ -330,7 +337,8 @@ impl<'a> Builder<'a> {
         }
         let preset = find_preset(name.text);
         let meant = preset.map_or(name, |preset| Word { text: preset.kind, ..name });
-        let kind = find_kind(meant, KINDS).map_err(|_| no_such_discipline(name, &all_names()))?;
+        let kind = find_kind(meant, self.disciplines.kinds())
+            .map_err(|_| no_such_discipline(name, &all_names(self.disciplines)))?;
         let given = cursor.until_mark();
         let settings = read_settings(kind, &given)?;
         let mut node = Node { name, kind, preset, settings, given, handle: None, children: Vec::new() };
@@ -501,6 +509,7 @@ impl Tree<'_> {
         }
         let mut settings =
             node.preset.map_or_else(|| node.settings.clone(), |preset| preset.with(&node.settings));
+        settings = self.disciplines.claim(kind.name, settings);
         if let Some(known) = kind.variants.iter().find(|known| variant == Some(known.name))
             && settings.get(VARIANT).is_none()
         {
@@ -531,7 +540,7 @@ impl Tree<'_> {
                 let class = Kind { parameters, variants: &[], ..*kind };
                 Err(refused(&class, &error, &slot.given).at(slot.at.span()))
             }
-            None => Err(no_such_discipline(name, &all_names())),
+            None => Err(no_such_discipline(name, &all_names(self.disciplines))),
         }
     }
 }

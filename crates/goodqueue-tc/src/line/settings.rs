@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use goodqueue::Disciplines;
 use goodqueue::config::{ConfigError, Keyword, Kind, Parameter, Settings, Unit, Value};
-use goodqueue::registry::{self, KINDS, PRESETS};
+use goodqueue::registry::{self, PRESETS};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 use crate::table;
@@ -24,9 +25,13 @@ impl Word<'_> {
     }
 }
 
-pub(super) fn find_kind<'k>(name: Word<'_>, kinds: &'k [Kind]) -> Result<&'k Kind, Diagnostic> {
-    let found = kinds.iter().find(|kind| kind.name == name.text);
-    found.ok_or_else(|| no_such_discipline(name, &kind_names(kinds)))
+pub(super) fn find_kind<'k>(
+    name: Word<'_>,
+    mut kinds: impl Iterator<Item = &'k Kind> + Clone,
+) -> Result<&'k Kind, Diagnostic> {
+    let known = kinds.clone();
+    let found = kinds.find(|kind| kind.name == name.text);
+    found.ok_or_else(|| no_such_discipline(name, &known.map(|kind| kind.name).collect::<Vec<_>>()))
 }
 
 pub(super) fn no_such_discipline(name: Word<'_>, known: &[&str]) -> Diagnostic {
@@ -37,13 +42,9 @@ pub(super) fn no_such_discipline(name: Word<'_>, known: &[&str]) -> Diagnostic {
     }
 }
 
-fn kind_names(kinds: &[Kind]) -> Vec<&'static str> {
-    kinds.iter().map(|kind| kind.name).collect()
-}
-
-/// What may stand first: disciplines and presets.
-pub(super) fn all_names() -> Vec<&'static str> {
-    kind_names(KINDS).into_iter().chain(PRESETS.iter().map(|preset| preset.name)).collect()
+/// Names with which a line can begin: disciplines and presets.
+pub(super) fn all_names(disciplines: &Disciplines) -> Vec<&'static str> {
+    disciplines.kinds().map(|kind| kind.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
 }
 
 pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagnostic> {

@@ -115,7 +115,7 @@ fn defaults_that_depend_on_the_link_take_its_mtu() {
 fn an_unknown_discipline_is_named_with_the_nearest() {
     let kinds = [EVERYTHING, Kind { name: "pfifo", ..EVERYTHING }];
     let line = "  pffio limit 3";
-    let error = find_kind(split_words(line)[0], &kinds).unwrap_err().in_argument("--qdisc", line);
+    let error = find_kind(split_words(line)[0], kinds.iter()).unwrap_err().in_argument("--qdisc", line);
     insta::assert_snapshot!(error, @r"
     --qdisc: the queue discipline `pffio` is unknown
        |   pffio limit 3

@@ -13,7 +13,8 @@ pub(super) fn write_tree(kind: &Kind, settings: &Settings) -> String {
 fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut String) {
     for child in children.iter().filter(|child| child.parent == parent) {
         let inner = child.qdisc.as_ref().and_then(|(name, settings)| {
-            let inner = KINDS.iter().find(|kind| kind.name == *name)?;
+            let own = settings.owner().map(|owner| owner.kind());
+            let inner = own.or_else(|| KINDS.iter().find(|kind| kind.name == *name))?;
             Some(write_tree(inner, settings))
         });
         line.push_str(" [");

@@ -62,6 +62,7 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue::Disciplines;
 use goodqueue_scenario::scenario::check_depth;
 use goodqueue_tc::diagnostic::{Diagnostic, Source};
 use serde::Deserialize;
@@ -281,6 +282,7 @@ impl Paper {
             files,
             text: text.to_owned(),
             given,
+            disciplines: Disciplines::new(),
             metrics: metrics.map_err(|error| error.in_file(&file_name))?,
             title: file.title,
             source: file.source,

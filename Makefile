@@ -6,6 +6,9 @@ CHROMIUM ?= chromium
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 GOODQUEUE = $(TARGET)/release/goodqueue
 
+# A discipline of its own, outside the workspace.
+OWN = examples/own-discipline
+
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
@@ -15,7 +18,7 @@ PAPERS ?= gbw gong jk nj rfc7928
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -37,7 +40,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit no-std package demo-check supply-chain
+test: format lint docs unit own-discipline no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -101,7 +104,8 @@ build: toolchain
 
 format: toolchain
 	$(CARGO) fmt --all --check
-	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates fuzz -name '*.rs' -not -path '*/target/*')
+	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
+	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
@@ -111,6 +115,13 @@ docs: toolchain
 
 unit: toolchain
 	$(CARGO) test --workspace --quiet
+
+# A program outside the workspace, with a discipline of its own. It takes the versions of this workspace's lock file, so
+# that both share what they compile.
+own-discipline: toolchain
+	cp Cargo.lock $(OWN)/Cargo.lock
+	$(CARGO) clippy --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
+	$(CARGO) test --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

@@ -77,10 +77,10 @@ pub mod sfq_codel;
 pub mod sfq_pie;
 pub mod tbf;
 
-use machinery::{bins, bucket, direction, head, jiffies, leaf, memory, typed, verdict};
 pub use machinery::{
     aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, stats, time,
 };
+use machinery::{bins, bucket, direction, head, jiffies, leaf, memory, typed, verdict};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;

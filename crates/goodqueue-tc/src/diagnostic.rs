@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::spelling;
 
-/// One message about bad input. Its `Display` is what a user reads, in two to five lines without a
-/// final newline.
+/// One message about bad input. Its `Display` is the text for the user, in two to five lines
+/// without a final newline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic(Box<Parts>);
 
@@ -55,7 +55,7 @@ pub struct Source {
 }
 
 impl Diagnostic {
-    /// `problem` says what was given and why it cannot be.
+    /// Returns a message with `problem`: the given input and why it is wrong.
     pub fn new(problem: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             place: Place::Unknown,
@@ -76,7 +76,7 @@ impl Diagnostic {
         message
     }
 
-    /// Adds what is allowed.
+    /// Adds the allowed values.
     #[must_use]
     pub fn allowed(mut self, allowed: impl Into<String>) -> Self {
         self.0.allowed = Some(allowed.into());
@@ -100,7 +100,7 @@ impl Diagnostic {
         }
     }
 
-    /// Puts the name of what was being read before the problem.
+    /// Puts the name of the parsed item before the problem.
     #[must_use]
     pub fn prefixed(mut self, what: &str) -> Self {
         self.0.problem = format!("{what}: {}", self.0.problem);
@@ -114,8 +114,7 @@ impl Diagnostic {
         self
     }
 
-    /// Forgets what the message was narrowed to: the text is not that of the caller letter by
-    /// letter.
+    /// Forgets the position, because the parsed text differs from the caller's text.
     #[must_use]
     pub fn widened(mut self) -> Self {
         self.0.span = None;
@@ -169,7 +168,7 @@ impl Diagnostic {
         self
     }
 
-    /// What was given and why it cannot be, without place and advice.
+    /// Returns the given input and why it is wrong, without place and advice.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.0.problem

@@ -20,7 +20,7 @@ pub struct Input {
     most: u64,
     /// Bytes of `most` that were not read yet.
     left: u64,
-    /// Nothing was read yet, so that an end may mean that no writer has come.
+    /// True before the first byte: an end of the file may then mean that there is no writer yet.
     is_fresh: bool,
 }
 
@@ -92,7 +92,7 @@ fn too_large(most: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit}"))
 }
 
-/// What the file is, if it is of a sort that is not read.
+/// Returns the type of a file that cannot be read.
 fn refused_sort(about: &Metadata) -> Option<&'static str> {
     if about.is_dir() { Some("directory") } else { platform::refused_sort(about) }
 }
@@ -161,7 +161,7 @@ mod platform {
     use std::path::Path;
 
     pub(super) fn open(path: &Path) -> io::Result<File> {
-        // Opening a FIFO may wait for ever.
+        // Opening a FIFO may block forever.
         if cfg!(unix) && !path.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
         }

@@ -63,16 +63,14 @@ pub fn to_tc(config: &AnyConfig) -> String {
     write_tree(&config.kind(), &config.to_settings())
 }
 
-/// True if `text` names a discipline in tc's grammar, on a link as most are; a name that somebody
-/// made up does not.
+/// Returns true if `text` is a discipline in tc's grammar, and not a name chosen by a user.
 #[must_use]
 pub fn is_line(text: &str) -> bool {
     parse(text, &Link::default()).is_ok()
 }
 
-/// What is of interest of a pasted `line`: without `tc qdisc add dev eth0 root` and what else
-/// stands before the discipline. Anything else is left as it is, as are scripts of several
-/// commands.
+/// Returns a pasted `line` without `tc qdisc add dev eth0 root` and other words before the
+/// discipline. Other text and scripts of several commands stay unchanged.
 #[must_use]
 pub fn brief(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -96,7 +94,7 @@ fn is_handle(word: &str) -> bool {
     word.strip_suffix(':').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// Words of tc, each with a value, that say where a discipline is.
+/// Words of tc, each with a value, that give the place of a discipline.
 const PLACE: &[&str] = &["dev", "parent", "handle", "refcnt"];
 
 mod commands;

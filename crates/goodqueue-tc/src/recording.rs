@@ -49,7 +49,7 @@ use crate::line;
 /// The first line of a recording. Everything in it may be absent.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
-    /// What it is called.
+    /// Name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The discipline, in tc's grammar.
@@ -61,14 +61,14 @@ pub struct Header {
     /// Rate of the link in bit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
-    /// The recorder's clock at time 0 of the rows; disciplines that truncate the clock depend on
+    /// The recorder's clock at time 0 of the rows. Disciplines that truncate the clock depend on
     /// it.
     #[serde(default)]
     pub t_start_ns: u64,
     /// The discipline as the kernel showed it, every parameter included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc_params: Option<String>,
-    /// Whatever else stands there (schedule, kernel, counters).
+    /// Other fields (schedule, kernel, counters).
     #[serde(flatten)]
     pub other: serde_json::Map<String, serde_json::Value>,
 }
@@ -86,7 +86,8 @@ impl Header {
         Instant::from_nanos(self.t_start_ns.saturating_add(row_time.as_nanos()))
     }
 
-    /// When the record ends, on the clock of the rows; never if nothing is said.
+    /// Returns the end of the recording on the clock of the rows, or [`Instant::MAX`] if it is not
+    /// given.
     fn end(&self) -> Result<Instant, Diagnostic> {
         let Some(given) = self.other.get("t_end_ns") else { return Ok(Instant::MAX) };
         given.as_u64().map(Instant::from_nanos).ok_or_else(|| {
@@ -95,8 +96,8 @@ impl Header {
         })
     }
 
-    /// The commands of tc that built the discipline. A recorder that says so let packets take no
-    /// more memory than they have bytes, and `truesize` tells disciplines with a limit in memory.
+    /// Returns the tc commands that built the discipline. If the recorder charged packets only
+    /// their length, a `truesize` of 1 is added for disciplines with a memory limit.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let said = self.other.get("memory").and_then(serde_json::Value::as_str);
@@ -106,7 +107,7 @@ impl Header {
         first.chain(self.extra.iter().cloned()).collect()
     }
 
-    /// What the header says of all packets.
+    /// Returns the properties that the header gives to all packets.
     ///
     /// # Errors
     /// `truesize` is not an object of lengths and sizes.
@@ -144,18 +145,18 @@ impl Header {
 pub struct Arrivals {
     priority: Priority,
     marks: Option<String>,
-    /// The hash of a packet is the number of its flow and 1.
+    /// True if the hash of a packet is the number of its flow plus 1.
     hash_is_number: bool,
     /// Memory by length.
     truesizes: BTreeMap<u32, u32>,
-    /// What is known of the packet that arrives next.
+    /// Hashes of the next packet.
     hashes: Option<Hashes>,
-    /// See `hashes`.
+    /// Memory of the next packet.
     truesize: Option<u32>,
 }
 
 impl Arrivals {
-    /// What a flow's number means to the discipline.
+    /// Returns the meaning of a flow's number for the discipline.
     #[must_use]
     pub const fn priority(&self) -> Priority {
         self.priority
@@ -188,11 +189,11 @@ impl Arrivals {
     }
 }
 
-/// The discipline that `commands` of tc made, and what each change among `rows` made of it, as
-/// [`crate::parse_among`] reads them.
+/// Returns the discipline that `commands` of tc create, and its configuration after each change
+/// among `rows`, as [`crate::parse_among`] reads them.
 ///
 /// # Errors
-/// A command that cannot be read, or one that the discipline refuses.
+/// A command cannot be read, or the discipline refuses it.
 pub fn configs(
     disciplines: &Disciplines,
     commands: &[String],
@@ -222,7 +223,7 @@ pub struct Recording {
     number: usize,
     now: Instant,
     arrived: Seen,
-    /// When the record ends, if the header says it.
+    /// End of the recording.
     end: Instant,
     ended: bool,
     failed: bool,

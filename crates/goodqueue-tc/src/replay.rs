@@ -30,7 +30,7 @@ pub struct Arrival {
     pub ack: Option<TcpAck>,
     /// Recorded hashes; `None`: computed from `flow` and `hosts`.
     pub hashes: Option<Hashes>,
-    /// What its buffers took in the recorder's memory; `None`: nothing is known of it.
+    /// Memory of its buffers in the recorder; `None`: unknown.
     pub truesize: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub enum Priority {
     Class,
     /// The plain number `f + 1`, which `prio` looks up in its `priomap`.
     Number,
-    /// None: flows are told apart by their headers.
+    /// None: the headers distinguish flows.
     None,
     /// The priority that Linux routers derive from the TOS byte ([`Flow::priority`]), as on the
     /// live path.
@@ -251,8 +251,8 @@ pub fn replay<Q: Qdisc<Arrival>>(
     link.run_until(qdisc, Instant::MAX, &mut report);
 }
 
-/// An ideal serial link: it sends one packet at a time and takes the next packet at the instant at
-/// which the last one's bits end.
+/// An ideal serial link: it sends one packet at a time and takes the next packet when the last bit
+/// of the previous one has left.
 #[derive(Clone, Debug)]
 pub struct SerialLink {
     rate: Rate,

@@ -17,14 +17,14 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::line::settings::DEFAULT_PRIOMAP;
 
-/// The statistics of `qdisc`, and of all in it, at `now`. `sojourn` is the distribution of the time
-/// that packets spent in it, if somebody measured that.
+/// Returns the statistics of `qdisc` and of all disciplines in it at `now`. `sojourn` is the
+/// distribution of sojourn times, if measured.
 #[must_use]
 pub fn statistics<P: Packet + Flow>(qdisc: &AnyQdisc<P>, now: Instant, sojourn: Option<&Json>) -> Vec<Json> {
     statistics_of(&qdisc.config(), &Observation::of(qdisc, now), sojourn)
 }
 
-/// The same, of a discipline with this configuration of which this was seen.
+/// Returns the statistics of a discipline with this configuration and this observation.
 #[must_use]
 pub fn statistics_of(config: &AnyConfig, seen: &Observation, sojourn: Option<&Json>) -> Vec<Json> {
     let mut all = Vec::new();
@@ -69,7 +69,7 @@ fn add(
     put("goodqueue", Json::Object(ours(seen, settings, major, sojourn)));
     all.push(Json::Object(object));
     for (class, child) in &seen.children {
-        // A discipline that is there because none was asked for is not shown, as in tc.
+        // As in tc, a default inner discipline is not shown.
         let asked = settings.children().iter().find(|given| given.class == *class);
         if let Some((_, own)) = asked.and_then(|given| given.qdisc.as_ref()) {
             add(all, own, child, Some(format!("{major:x}:{class:x}")), None);
@@ -212,7 +212,7 @@ fn options(seen: &Observation, settings: &Settings) -> Map<String, Json> {
             shown.put("direct_packets_stat", direct);
             shown.all(&["direct_qlen"]);
         }
-        // Linux's have classes only, and say nothing of themselves.
+        // In Linux these have only classes and print no options.
         "drr" | "qfq" => {}
         // tc does not know them: every setting under its own name.
         _ => {
@@ -237,7 +237,7 @@ impl Options<'_> {
         self.map.insert(name.to_owned(), value);
     }
 
-    /// Those of these settings that there are.
+    /// Adds those of these settings that are set.
     fn all(&mut self, names: &[&str]) {
         for name in names {
             if let Some(value) = self.settings.get(name) {
@@ -246,14 +246,14 @@ impl Options<'_> {
         }
     }
 
-    /// Flags that are printed in any case.
+    /// Adds flags that are printed on or off.
     fn flags(&mut self, names: &[&str]) {
         for name in names {
             self.put(name, json!(self.settings.flag(name).unwrap_or(false)));
         }
     }
 
-    /// Flags that are printed if they are on.
+    /// Adds flags that are printed only if they are on.
     fn if_on(&mut self, names: &[&str]) {
         for name in names.iter().filter(|name| self.settings.flag(name) == Some(true)) {
             self.put(name, json!(true));
@@ -289,7 +289,7 @@ fn printed(value: Value, coarse: bool) -> Json {
     }
 }
 
-/// tc says the limit as the time that it lasts at the rate.
+/// tc prints the limit as the time that it takes at the rate.
 fn tbf(shown: &mut Options<'_>) {
     shown.all(&["rate", "burst", "peakrate", "mtu"]);
     let (rate, burst) = (shown.number("rate").max(1), shown.number("burst"));

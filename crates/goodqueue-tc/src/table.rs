@@ -14,7 +14,7 @@ use goodqueue::config::Table;
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::input::Input;
 
-/// The table that `word` of a line means, where none of `words` is meant.
+/// Returns the table that `word` of a line names, unless it is one of `words`.
 pub(crate) fn read(word: &str, words: &[&str]) -> Result<Table, Diagnostic> {
     let places: Vec<PathBuf> = if word.contains('/') || word.ends_with(ENDING) {
         vec![word.into()]
@@ -61,7 +61,7 @@ fn unreadable(error: &Error) -> Diagnostic {
     Diagnostic::new(format!("the table cannot be read: {error}"))
 }
 
-/// What may stand where a table is meant.
+/// Allowed words in place of a table.
 pub(crate) fn written(words: &[&str]) -> String {
     format!(
         "{}, or a table: the path of its file, with a `/` or ending in `{ENDING}`, or the name of one that tc has",

@@ -198,7 +198,7 @@ pub fn show_size(bytes: u64) -> String {
     show(bytes, &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")])
 }
 
-/// What a unit multiplies by: a numerator and a denominator.
+/// Factor of a unit: a numerator and a denominator.
 type Scale = (u64, u64);
 
 /// A decimal number as written: `mantissa * 10^exponent`, the first 20 significant digits of it.
@@ -251,7 +251,7 @@ fn parts<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a s
     }
 }
 
-/// Splits a number from what follows it; `None` if the text does not begin with a digit.
+/// Splits a number from the text after it; `None` if the text does not start with a digit.
 fn split(text: &str) -> Option<(Decimal, &str)> {
     let bytes = text.as_bytes();
     let mut position = 0;
@@ -378,7 +378,7 @@ fn bad_unit<'a>(text: &str, unit: &str, what: &str, units: impl Iterator<Item = 
     }
 }
 
-/// `value` in the largest unit of which it has at least one, with up to three decimals.
+/// Returns `value` in the largest unit that does not exceed it, with up to three decimals.
 fn show(value: u64, units: &[(u64, &str)]) -> String {
     let (scale, name) =
         units.iter().copied().find(|unit| value >= unit.0).unwrap_or((1, units[units.len() - 1].1));
@@ -455,7 +455,7 @@ const TC_SECONDS_UNITS: &[(&str, Scale)] = &[
     ("ns", (1, 1)),
 ];
 
-/// Spelt exactly like this, the capital prefix is the SI one and nobody reads bytes.
+/// In exactly this spelling the capital prefix is the SI prefix, and the unit is bits.
 const BITS_PER_SECOND: &[(&str, u64)] = &[
     ("Mbps", 1_000_000),
     ("Gbps", 1_000_000_000),

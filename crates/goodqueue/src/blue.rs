@@ -1,10 +1,10 @@
-//! BLUE: drops by a probability that follows loss and idleness, not queue length.
+//! BLUE: drops with a probability that follows losses and idle time, not the queue length.
 //!
 //! # What it does
-//! One probability for all packets that arrive. When the buffer overflows (or holds more than
-//! `threshold`), the probability grows by `increment`; when the link finds nothing to send, it
-//! shrinks by `decrement`; after each change it stands still for `freeze_time`. It settles where
-//! the queue neither overflows nor runs empty.
+//! One drop probability holds for all arriving packets. When the buffer overflows, or holds more
+//! than `threshold` packets, the probability grows by `increment`. When the link finds nothing to
+//! send, the probability shrinks by `decrement`. After each change it stays constant for
+//! `freeze_time`. The probability settles where the queue neither overflows nor runs empty.
 //!
 //! # Reference
 //! W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE Active Queue Management Algorithms",
@@ -30,8 +30,8 @@
 //!
 //! # Deviations
 //! The first event may change the probability at once. The queue counts as idle when a `dequeue`
-//! leaves it empty or finds it so; a silence of any length is one such event until somebody asks
-//! again. A packet that carries CE already is not counted as marked.
+//! leaves it empty or finds it empty. An idle period of any length is one such event until the next
+//! `dequeue`. A packet that arrives with CE is not counted as marked.
 //!
 //! # Cost
 //! Constant per packet; one draw per arrival; at most one drop per call.
@@ -67,7 +67,7 @@ pub struct Blue<P, R> {
     last_update: Option<Instant>,
     /// Latest time seen (contract rule 1).
     now: Instant,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
 }
 

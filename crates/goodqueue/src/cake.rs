@@ -1,11 +1,11 @@
 //! CAKE: common applications kept enhanced.
 //!
 //! # What it does
-//! A shaper, a few classes (tins), a queue per flow, fairness between hosts and an AQM per flow, as
-//! one discipline. The shaper lets packets go when the link is free, without a burst. Packets are
-//! put into tins by DSCP; within a tin each flow has a queue of its own (an 8-way set-associative
-//! hash keeps flows apart until there are very many), flows that send little go first, and every
-//! queue is under COBALT. When the memory is used up, the longest queue loses its oldest packet.
+//! CAKE combines a shaper, a few classes (tins), a queue per flow, fairness between hosts and an
+//! AQM per flow. The shaper sends packets at the rate of the link, without bursts. The DSCP of a
+//! packet chooses its tin. Within a tin each flow has its own queue: an 8-way set-associative hash
+//! keeps flows apart until there are very many. Flows that send little are served first. COBALT
+//! controls every queue. When the memory is used up, the longest queue loses its oldest packet.
 //!
 //! # Reference
 //! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; tc-cake(8); behaviour of
@@ -16,7 +16,7 @@
 //! arrival --> tin (DSCP) --> flow (hash, 8 ways): FIFO, deficit, COBALT, hosts
 //! flow:  none --> sparse (new flows) --> bulk (old flows) --> decaying (empty, COBALT not at rest) --> none
 //! dequeue: not before time_next (or the failsafe, at 2/3 of the rate); the highest tin that is on schedule, else the
-//!          one due first; in it a decaying flow (once), else new, else old ones by deficit
+//!          tin due first; in it one decaying flow, then new flows, then old flows by deficit
 //! ```
 //!
 //! # Parameters
@@ -55,30 +55,40 @@
 //! | `split-gso` | split aggregated packets; accepted without effect, since there are none here | flag | split-gso | tc-cake(8) | |
 //! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
+//! At most one flag of each group may be on. Tins: `besteffort`, `precedence`, `diffserv8`,
+//! `diffserv4`, `diffserv3`. Isolation: `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`,
+//! `dual-srchost`, `dual-dsthost`, `triple-isolate`. Cells: `atm`, `ptm`. ACK filter: `ack-filter`,
+//! `ack-filter-aggressive`.
+//!
 //! tc's words for links and distances (`docsis`, `pppoe-ptm`, `regional`, ...) stand for settings
-//! of these.
+//! of these parameters.
 //!
 //! # Deviations
-//! Which queue loses when the memory is used up is decided by Linux's heap, in which it is not
-//! always the longest. `autorate-ingress` counts before and behind `bandwidth`, with tc behind it
-//! only; the rate that it finds holds until another `bandwidth` is given. A negative overhead
-//! leaves a packet one byte at least, where Linux counts on below 0. Packets are never aggregates
-//! and addresses never translated, so `split-gso` and `nat` change nothing. A class chosen by the
-//! caller picks the tin, as `skb->priority` does. Flows and hosts are told apart by
-//! [`Flow::flow_hash`], [`Flow::source_hash`] and [`Flow::destination_hash`]; for packets that know
-//! no hosts each flow has its own. The ACK filter knows what [`Flow::tcp_ack`] tells. A packet of
-//! no bytes is charged for one. As in Linux, a flow can be reordered when more than eight flows
-//! share a set of the hash, for one of them then loses its queue to another, or when a change of
-//! the isolation or the classes sends what comes then elsewhere; what is in tins that are no more
-//! is dropped. A change of `overhead` or of cells holds for what comes from then on, as there. A
-//! change of the variant puts what is queued where it belongs. Where a quantum is far smaller than
-//! the packets (many flows of one host), rounds that serve nobody are made up at once, without
-//! dithering.
+//! * As in Linux, a heap decides which queue loses when the memory is used up, and the queue on
+//!   top is not always the longest.
+//! * `autorate-ingress` may stand before or after `bandwidth`; in tc it has an effect only after
+//!   it. The measured rate holds until another `bandwidth` is given.
+//! * A negative overhead leaves a packet at least one byte; Linux counts below 0.
+//! * Packets are never aggregates and addresses never translated, so `split-gso` and `nat` have
+//!   no effect.
+//! * A class chosen by the caller picks the tin, as `skb->priority` does.
+//! * Flows and hosts are identified by [`Flow::flow_hash`], [`Flow::source_hash`] and
+//!   [`Flow::destination_hash`]. Packets without hosts count each flow as a host. The ACK filter
+//!   uses [`Flow::tcp_ack`].
+//! * A packet of no bytes is charged one byte.
+//! * As in Linux, a flow can be reordered in two cases. If more than eight flows share a set of
+//!   the hash, one of them loses its queue to another. After a change of isolation or classes,
+//!   new packets may go to another queue.
+//! * As in Linux, a change that removes tins drops their packets, and a change of `overhead` or
+//!   cells applies to packets that arrive later. A change of the variant moves queued packets to
+//!   the queues where they belong.
+//! * If a quantum is far smaller than the packets (many flows of one host), rounds in which no
+//!   flow may send are skipped at once, without dithering.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped; the ACK filter looks at every packet of the flow, an
-//! overflow at up to `log2` of all flows. 64 bytes, two tags and two hosts per queue, 1024 queues
-//! per tin.
+//! Constant per packet, plus dropped packets. The ACK filter looks at every packet of the flow. An
+//! overflow costs up to `log2` of the number of queues. Memory per queue: 64 bytes, two tags and
+//! two hosts; there are 1024 queues per tin.
 //!
 //! # Example
 //! ```
@@ -140,8 +150,7 @@ pub struct Cake<P, R> {
     salt: u32,
     random: R,
     tins: Vec<Tin>,
-    /// Tins that were in use under another configuration, the last one first: they remember what
-    /// they learned.
+    /// Tins that another configuration used, the last one first. They keep their state.
     spare: Vec<Tin>,
     pool: Pool<P>,
     held: Held,
@@ -153,9 +162,9 @@ pub struct Cake<P, R> {
     shaper: Shaper,
     /// The link adds nothing to packets.
     plain: bool,
-    /// Each arrival is looked at once more: by the ACK filter, or for the estimate of the rate.
+    /// True if each arrival needs a second look, by the ACK filter or the estimate of the rate.
     watched: bool,
-    /// Packets that came before this were measured under another configuration, the earliest first.
+    /// Earlier configurations under which queued packets were measured, the earliest first.
     measured: Vec<Measured>,
     /// The tin of each DSCP.
     tin_of_dscp: [u8; DSCPS],
@@ -204,7 +213,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         cake
     }
 
-    /// Brings tins and rates into line with the configuration.
+    /// Adapts tins and rates to the configuration.
     fn set_up(&mut self) {
         let config = CakeConfig { rate: self.rate, ..self.config };
         let shares = config.classes.tins(config.rate);
@@ -230,7 +239,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.current = self.current.min(self.tins.len().saturating_sub(1));
     }
 
-    /// Takes the size of an arriving packet down, for the statistics.
+    /// Records the size of an arriving packet for the statistics.
     #[inline]
     fn measure(&mut self, bytes: u32) {
         let sizes = &mut self.sizes;
@@ -238,8 +247,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         sizes.most_memory = sizes.most_memory.max(self.held.used());
     }
 
-    /// Moving average of the length of the link's header, with 16 binary places: of always the same
-    /// length, so that it follows from how many packets came.
+    /// Returns the moving average of the header length, with 16 binary places. The length is always
+    /// the same, so the average follows from the number of packets.
     fn mean_header(&self) -> u64 {
         let mut mean = 0;
         for _ in 0..self.held.passage.entered().packets {
@@ -268,7 +277,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             Isolation::FlowBlind => 0,
             Isolation::SourceHost => packet.source_hash(self.salt),
             Isolation::DestinationHost => packet.destination_hash(self.salt),
-            // Salted otherwise, or two hosts would share the queue of what they send each other.
+            // The other salt keeps the two directions between two hosts in separate queues.
             Isolation::Hosts => packet.source_hash(self.salt) ^ packet.destination_hash(!self.salt),
             _ => packet.flow_hash(self.salt),
         }
@@ -281,12 +290,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         Some(taken)
     }
 
-    /// When the oldest packet of a queue came.
+    /// Returns the time of arrival of a queue's oldest packet.
     fn arrival(&self, tin: usize, index: u32) -> Option<Instant> {
         self.pool.front(&self.tins.get(tin)?.flows.at(index).packets).map(|queued| queued.at)
     }
 
-    /// A packet of this size has left a queue.
+    /// Counts a packet of this size that left a queue.
     fn forget(&mut self, tin: usize, index: u32, size: Size) {
         if let Some(state) = self.tins.get_mut(tin) {
             self.held.remove(size, number(tin, index), state.leaves(index, size.bytes), false);
@@ -303,14 +312,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// The queue that Linux takes for the longest, and when its oldest packet came.
+    /// Returns the queue that Linux considers the longest, and the time of arrival of its oldest
+    /// packet.
     fn longest(&mut self) -> Option<(usize, u32, Instant)> {
         let first = self.held.longest.first(self.tins.iter().flat_map(Tin::backlogs));
         let (tin, index) = (first as usize % MOST_TINS, first / MOST_TINS_32);
         Some((tin, index, self.arrival(tin, index)?))
     }
 
-    /// The memory is used up: the longest queue loses its oldest packet.
+    /// Drops the oldest packet of the longest queue, because the memory is used up.
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
         let mut found = self.longest();
         if found.is_none() {
@@ -330,7 +340,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         true
     }
 
-    /// In ingress mode a dropped packet has come over the link and is paid for.
+    /// Charges a dropped packet in ingress mode, because it has used the link.
     fn charge_drop(&mut self, tin: usize, at: Instant, bytes: u32) {
         let charged = self.on_the_link(at, bytes);
         if self.config.ingress
@@ -340,7 +350,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// What a packet of `bytes` that came at `at` takes on the link: it was measured then.
+    /// Returns the length on the link of a packet of `bytes` that arrived at `at`, under the
+    /// configuration of that time.
     #[inline]
     fn on_the_link(&self, at: Instant, bytes: u32) -> u32 {
         measured_by(&self.measured, &self.config, at).on_the_link(bytes)
@@ -351,7 +362,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         while self.held.used() > self.memory && self.drop_from_longest(drops) {}
     }
 
-    /// Puts a packet that came at `at`, when there were `none`, into its queue.
+    /// Puts a packet that arrived at `at` into its queue. `none`: no packet was queued before.
     #[inline]
     fn insert(&mut self, at: Instant, mut packet: P, none: bool, drops: &mut impl Drops<P>) {
         let (now, salt, isolation) = (self.now, self.salt, self.config.isolation);
@@ -404,7 +415,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// So many bytes more came: the shaper follows the rate at which they come.
+    /// Adds `bytes` to the estimate of the arrival rate, which the shaper follows.
     fn follow_rate(&mut self, bytes: u64) {
         if let Some(rate) = self.estimate.arrives(self.now, bytes) {
             self.rate = rate;
@@ -413,13 +424,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// Linux sch_cake clears the tins that are not in use whenever it sets rates, and goes on at
-    /// the first one then.
+    /// Linux sch_cake clears unused tins whenever it sets rates, and then continues at the first
+    /// tin.
     fn go_on_at_first(&mut self) {
         self.current = if self.tins.len() < MOST_TINS { 0 } else { self.current };
     }
 
-    /// The next packet of this tin; `None` if another tin may be to be served first.
+    /// Returns the next packet of this tin, or `None` if another tin may come first.
     #[inline(always)]
     fn serve(&mut self, chosen: usize, first: bool, drops: &mut impl Drops<P>) -> Option<P> {
         let clock = self.now;
@@ -437,7 +448,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 return None;
             };
             let flow = tin.flows.at_mut(index);
-            // It is judged where it lies.
+            // The packet is judged in its slot.
             let oldest = self.pool.oldest(&mut flow.packets)?;
             let sojourn = clock.since(oldest.at());
             let size = oldest.size();
@@ -466,7 +477,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// Asks COBALT about the oldest packet of a queue, which there is; `None` if it is dropped.
+    /// Asks COBALT about the oldest packet of a queue that is not empty. `None`: it was dropped.
     #[inline(never)]
     fn decide(&mut self, chosen: usize, index: u32, drops: &mut impl Drops<P>) -> Option<P> {
         let (clock, ingress) = (self.now, self.config.ingress);
@@ -541,7 +552,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
         }
     }
 
-    /// Long enough that a call costs less than to have it at each place.
+    /// This function is so long that a call costs less than inlining it.
     #[inline(never)]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);

@@ -1,10 +1,10 @@
-//! CHOKe: choose and keep for responsive flows, choose and kill for unresponsive ones.
+//! CHOKe: RED that also compares each arrival with a random queued packet.
 //!
 //! # What it does
-//! RED with a twist: while the average queue length is above `min`, each arriving packet is
-//! compared with one drawn at random from the queue. If both belong to the same flow, both are
-//! dropped. A flow loses packets in proportion to its share of the queue, twice over, without any
-//! state per flow. Who survives meets RED.
+//! While the average queue length is above `min`, CHOKe compares each arriving packet with one
+//! drawn at random from the queue. If both belong to the same flow, both are dropped. A flow
+//! therefore loses packets in proportion to its share of the queue, and CHOKe keeps no state per
+//! flow. Packets that survive the comparison are subject to RED.
 //!
 //! # Reference
 //! R. Pan, B. Prabhakar and K. Psounis, "CHOKe, a stateless active queue management scheme for
@@ -14,9 +14,9 @@
 //! # State
 //! ```text
 //! avg as in RED, in packets:   0 ...... min ~~~~~~~~~~~~~ max ................. limit
-//! arrival:                       admit     draw one: same flow? both die
+//! arrival:                       admit     draw one: same flow? drop both
 //!                                          else RED's early drop   else drop
-//! ring: packets in order; a packet drawn and dropped leaves a hole (linux)
+//! ring: packets in order; a drawn and dropped packet leaves a hole (linux)
 //! ```
 //!
 //! # Parameters
@@ -33,18 +33,20 @@
 //! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `infocom2000`: the published algorithm, on RED of 1993 | word | linux | | |
 //!
 //! # Deviations
-//! `linux`: when the ring, which has room for the next power of two above `limit`, is full of
-//! packets and holes, the holes are closed up; Linux overwrites what is queued there. A
-//! `probability` of 1 becomes at most 1 / `avpkt`, as with tc, whose 1 does not fit in 32 bits.
-//! `harddrop`, which tc cannot set, is not there.
+//! `linux`: the ring has room for the next power of two above `limit`. When it is full of packets
+//! and holes, the holes are removed; Linux overwrites queued packets in this case. A `probability`
+//! of 1 becomes at most 1 / `avpkt`, as in tc, because 1 does not fit in its 32 bits. There is no
+//! `harddrop`, which tc cannot set either.
 //!
-//! `infocom2000`: RED as of 1993 with w_q = 0.002 (`burst` has no meaning), and the packet drawn is
-//! uniform over those queued, where Linux takes the head after three draws of holes.
+//! `infocom2000`: the averaging is that of RED in 1993 with a weight of 0.002, so `burst` has no
+//! effect. The drawn packet is uniform over the queued packets. Linux takes the head after three
+//! draws of holes.
 //!
 //! # Cost
-//! Constant per packet, plus one comparison of two flows; two drops per call. `infocom2000`: a drop
-//! inside the queue moves the packets on one side of it. `linux`: after as many drops inside the
-//! queue as it has places, closing the holes moves every packet once.
+//! Constant per packet, plus one comparison of two flows; at most two drops per call.
+//! `infocom2000`: a drop inside the queue moves the packets on one side of it. `linux`: removing
+//! the holes moves every packet once; this happens after as many drops inside the queue as the ring
+//! has places.
 //!
 //! # Example
 //! ```
@@ -115,7 +117,7 @@ pub enum ChokeVariant {
     Infocom2000,
 }
 
-/// The average and what it decides.
+/// The average and its decisions.
 #[derive(Clone, Debug)]
 enum Red {
     Linux(Linux),
@@ -379,7 +381,7 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
         self.matched
     }
 
-    /// Averages; true if the queue is so small that nobody is dropped.
+    /// Averages an arrival. Returns true if the queue is too short for any drop.
     fn is_small(&mut self, bytes: u32) -> bool {
         let (packets, backlog) = (self.ring.packets, self.ring.bytes);
         match &mut self.red {
@@ -478,8 +480,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.now = self.now.max(now);
         let packet = self.ring.pop_front();
         match &mut self.red {
-            // Linux: idle from the moment the link asks in vain; 1993: from the moment the queue is
-            // empty.
+            // Linux: idle since the first dequeue that finds no packet. 1993: idle since the queue
+            // is empty.
             Red::Linux(red) if packet.is_none() => red.idle(self.now),
             Red::Floyd1993(red) if packet.is_some() && self.ring.packets == 0 => red.idle(self.now),
             _ => {}
@@ -502,8 +504,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.stats
     }
 
-    /// As in Linux, what is queued stays as far as a table of the new size has places for it. The
-    /// average begins anew.
+    /// As in Linux, queued packets stay if the table of the new size has places for them. The
+    /// average is reset.
     fn reconfigure(&mut self, now: Instant, config: ChokeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
@@ -540,8 +542,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         self.ring.packet(0).map(Packet::len)
     }
 
-    /// In Linux a parent that looks in vain asks for nothing: below a token bucket the link is
-    /// never idle.
+    /// In Linux a parent that peeks at an empty queue does not dequeue, so the link below a token
+    /// bucket is never idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
         let next = self.ring.packet(0).map(Packet::len);

@@ -1,11 +1,11 @@
-//! COBALT: CoDel and BLUE, side by side.
+//! COBALT: CoDel and BLUE side by side.
 //!
 //! # What it does
-//! CoDel's law answers to flows that slow down when told to: packets that waited longer than
-//! `target` are marked or dropped at a growing pace, and the pace decays step by step once the
-//! queue is short again instead of being forgotten. BLUE answers to those that do not: a drop
-//! probability that grows by `p_inc` whenever the buffer overflows and shrinks by `p_dec` whenever
-//! the queue was found empty, at most once per `target`.
+//! CoDel controls flows that slow down when signalled. It marks or drops packets that waited for
+//! longer than `target`, at a growing rate. When the queue is short again, the drop count decays
+//! step by step instead of being reset. BLUE controls flows that do not slow down. Its drop
+//! probability grows by `p_inc` when the buffer overflows and shrinks by `p_dec` when the queue is
+//! found empty, at most once per `target`.
 //!
 //! # Reference
 //! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 6.1
@@ -31,17 +31,19 @@
 //! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
 //! # Deviations
-//! Linux has COBALT inside `cake` only; here the last packet of the queue is not dropped and an
-//! overflow takes the oldest packet, as there. The rule that four packets' time on the link is no
-//! standing queue needs a shaper's rate, which `cobalt` alone has not. `linux`: a queue that
-//! becomes late for the first time, or after an interval without packets, is signalled at its next
-//! packet, as Linux does: it forgets the interval that it has just begun, and its inverse root is 0
-//! at first, and steps of an interval above 4.29 s are cut to 32 bits of nanoseconds. `paper`: the
-//! interval passes before the first signal.
+//! Linux has COBALT only inside `cake`. As in Linux, the last packet of the queue is not dropped,
+//! and an overflow drops the oldest packet. CAKE treats a queue of less than four packets'
+//! serialization time as no standing queue. That rule needs the rate of a shaper, so `cobalt` alone
+//! does not have it.
+//!
+//! `linux`: a queue that exceeds `target` for the first time, or after an interval without packets,
+//! is signalled at its next packet. Linux overwrites the interval that it has just started. Its
+//! inverse square root starts at 0. Steps of an interval above 4.29 s are cut to 32 bits of
+//! nanoseconds. `paper`: the interval passes before the first signal.
 //!
 //! # Cost
-//! Constant per packet, plus the packets dropped, plus the steps by which `count` decays: never
-//! more than signals were given.
+//! Constant per packet, plus dropped packets, plus the steps by which the count decays. There are
+//! never more such steps than signals.
 //!
 //! # Example
 //! ```
@@ -70,7 +72,7 @@ pub struct Cobalt<P, R> {
     random: R,
     vars: CobaltVars,
     queue: Fifo<P>,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     /// Packets lost to the limit.
     overflows: u64,
@@ -84,7 +86,7 @@ pub struct CobaltConfig {
     params: CobaltParams,
 }
 
-/// What COBALT is told; shared by all flows of a discipline that runs one per flow.
+/// Parameters of COBALT, shared by all flows of a discipline that runs one per flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CobaltParams {
     /// Acceptable standing sojourn time, and how often BLUE may move.
@@ -100,11 +102,12 @@ pub struct CobaltParams {
     pub p_dec: u32,
     /// Mark instead of dropping where the transport allows it.
     pub ecn: bool,
-    /// How a queue that was idle begins.
+    /// First signal after idle time.
     pub variant: CobaltVariant,
 }
 
-/// How COBALT begins with a queue that is late for the first time, or again after an idle interval.
+/// First signal for a queue that exceeds the target for the first time, or again after an idle
+/// interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CobaltVariant {
@@ -130,7 +133,7 @@ pub struct CobaltVars {
 
 const _: () = assert!(size_of::<CobaltVars>() <= 32, "a thousand flows' state must stay in the cache");
 
-/// What is to be done with a packet.
+/// Decision about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// It is to be dropped.
@@ -140,7 +143,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// It is to be sent as it is.
+    /// Send the packet unchanged.
     pub(crate) const SEND: Self = Self { drop: false, marked: false };
 }
 
@@ -218,8 +221,8 @@ impl CobaltVars {
         } else {
             self.dropping = false;
         }
-        // Linux goes on with what it knew before, and so forgets the interval that it has just
-        // begun.
+        // Linux continues with its old state and so overwrites the interval that it has just
+        // started.
         if params.variant != CobaltVariant::Linux {
             late = now > self.drop_next;
         }
@@ -354,7 +357,7 @@ impl CobaltParams {
 }
 
 impl CobaltConfig {
-    /// What the law is told.
+    /// Returns the parameters of the law.
     #[must_use]
     pub const fn params(&self) -> &CobaltParams {
         &self.params
@@ -574,7 +577,7 @@ const KIND: Kind = Kind {
     parameters: &[Parameter { source: "as codel", ..LIMIT }, TARGET, INTERVAL, P_INC, P_DEC, ECN],
 };
 
-/// How COBALT begins, alone and in `cake`.
+/// Variants of `cobalt` and of `cake`.
 pub(crate) const VARIANTS: &[Variant] = &[
     Variant { name: "linux", doc: "Linux 6.1 sch_cake; the first packet above target is signalled at once" },
     Variant {

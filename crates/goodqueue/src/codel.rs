@@ -1,10 +1,10 @@
 //! CoDel: controlled delay.
 //!
 //! # What it does
-//! Judges the queue by the time that packets spent in it (sojourn time). When the sojourn time has
-//! stayed at or above `target` for a whole `interval`, the queue is a standing one, and CoDel drops
-//! (or marks) at the head, each time sooner after the last: `interval / sqrt(count)`. As soon as
-//! one packet was queued for less than `target`, it stops.
+//! CoDel judges the queue by the sojourn time of its packets. A sojourn time at or above `target`
+//! for a whole `interval` means a standing queue. CoDel then drops (or marks) the packet at the
+//! head, and continues at decreasing distances of `interval / sqrt(count)`. It stops as soon as one
+//! packet was queued for less than `target`.
 //!
 //! # Reference
 //! RFC 8289 (2018); Nichols & Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012; Linux 6.1
@@ -35,22 +35,24 @@
 //!
 //! # Deviations
 //! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /
-//!   count`). Marking, where the RFC leaves the details open (§3), goes as in Linux: one mark per
-//!   dequeue, the marked packet is delivered.
-//! * `linux`: none known; the clock has units of 1024 ns in 32 bits and the root is improved by one
-//!   Newton step per drop, so the second spacing is 50 ms where the law says 70.7. A packet that
-//!   carries CE already is not counted as marked.
-//! * `cacm2012`: `count - 1` is recalled within 16 intervals, and "a packet left" means at most the
-//!   largest packet seen.
-//! * `ns2` (Nichols' code of May 2012): `count - 2` is recalled within 8 intervals, or 0.9844 of
-//!   `count` if that leaves more than 126 (with `recall b` never); a drop that ends the episode is
-//!   not counted; the wait before re-entry within 8 intervals is `interval / sqrt(count)`. ns-2
-//!   starts with `first_above_time` at -1, "above target for long": so does `startup ns2`, with any
-//!   variant; without it every variant starts in "below".
+//!   count`). The RFC leaves the details of marking open (§3). As in Linux, a dequeue marks at
+//!   most one packet and delivers it.
+//! * `linux`: none known. The clock counts units of 1024 ns in 32 bits, so `interval` must lie
+//!   between 1024 ns and 2199 s. The square root improves by one Newton step per drop: the second
+//!   distance is 50 ms, where the law gives 70.7 ms. A packet that arrives with CE is not counted
+//!   as marked.
+//! * `cacm2012`: a phase of dropping that starts within 16 intervals of the last one resumes at
+//!   `count - 1`. "At most one packet left" means at most the largest packet seen.
+//! * `ns2` (Nichols' code of May 2012): a phase that starts within 8 intervals resumes at `count
+//!   - 2`, or at 0.9844 of `count` if that is more than 126 (never with `recall b`). A drop that
+//!   ends the phase is not counted. The wait before re-entry within 8 intervals is `interval /
+//!   sqrt(count)`. ns-2 starts with `first_above_time` at -1, as if the queue had been above
+//!   target for long. `startup ns2` does the same in every variant; without it, every variant
+//!   starts below target.
 //!
 //! # Cost
-//! Constant per packet, plus the packets dropped. At a drop: one 128-bit integer root (`linux`: one
-//! Newton step).
+//! Constant per packet, plus dropped packets. Each drop computes one 128-bit integer root (`linux`:
+//! one Newton step).
 //!
 //! # Example
 //! ```
@@ -98,10 +100,10 @@ pub struct Codel<P> {
     queue: Fifo<P>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     tally: CodelTally,
-    /// When the packet taken last came, and when it was taken.
+    /// Times of arrival and departure of the last packet.
     last: (Instant, Instant),
     now: Instant,
 }

@@ -1,10 +1,10 @@
 //! CoDel that drops at the tail: `codel_dt`.
 //!
 //! # What it does
-//! Judges the queue as CoDel does, by the time that packets spent in it, when they leave; but drops
-//! (or marks) packets that arrive. It is for links that have promised to send what is queued, as a
-//! cable modem that has asked for its bytes already. The signal reaches the sender later than
-//! CoDel's, by the time that the queue takes.
+//! CoDel-DT measures the sojourn time of leaving packets, as CoDel does, but drops (or marks)
+//! arriving packets. It is for links that have promised to send the queued bytes, such as a cable
+//! modem that has already requested its upstream slots. The signal reaches the sender later than
+//! CoDel's, by the time that the queue takes to drain.
 //!
 //! # Reference
 //! G. White and D. Rice, "Active Queue Management Algorithms for DOCSIS 3.0", CableLabs, 2013
@@ -27,8 +27,8 @@
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //!
 //! # Deviations
-//! The report leaves open how the law meets arrivals; here each arrival takes at most one step of
-//! it, and a law that is behind catches up packet by packet.
+//! The report does not define how the law applies to arrivals. Here each arrival takes at most one
+//! step of the law, so a law that is behind catches up packet by packet.
 //!
 //! # Cost
 //! Constant per packet; at a drop one 128-bit integer root. At most one drop per call.
@@ -60,7 +60,7 @@ pub struct CodelDt<P> {
     /// The packet that left last was above target, as all were for an interval.
     above: bool,
     queue: Fifo<P>,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     /// Latest time seen (contract rule 1).
     now: Instant,

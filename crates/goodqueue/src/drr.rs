@@ -1,9 +1,9 @@
 //! Deficit round robin: `drr`.
 //!
 //! # What it does
-//! Classes are served in turn. In its turn a class may send as many bytes as its deficit, which
-//! grows by its quantum each time that its next packet is too long. So busy classes share the link
-//! in the ratio of their quanta, whatever their packets' lengths.
+//! Classes are served in turn. In its turn a class may send as many bytes as its deficit allows.
+//! The deficit grows by the class's quantum each time its next packet is too long. Busy classes
+//! therefore share the link in the ratio of their quanta, whatever the lengths of their packets.
 //!
 //! # Reference
 //! M. Shreedhar & G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995;
@@ -21,21 +21,22 @@
 //! | `quantum` | bytes that a class without its own quantum sends per round | bytes | MTU | Linux sch_drr | 1 to 2147483647 |
 //! | class `quantum` | bytes that the class sends per round; raised to 256, limited to 1048576 | bytes | quantum of the discipline | Linux sch_drr: MTU | 1 to 2147483647 |
 //!
-//! A class is written in brackets, `[1 quantum 1514: pfifo limit 30]`; without a discipline it
+//! A class is written in brackets: `[1 quantum 1514: pfifo limit 30]`. A class without a discipline
 //! holds a `pfifo` of 1000 packets.
 //!
 //! # Deviations
-//! Linux has no class until one is made, and drops what no filter puts into one. Here a packet goes
-//! to the class that [`Flow::class`] says, or else to one by a hash of its flow; without classes
-//! there are `flows` of them, each a `pfifo` of 1000 packets with the quantum. The paper's queues
-//! share one buffer and steal from the longest; here each class has its own limit, as in Linux, and
-//! a quantum below 256 counts as 256, one above 2^20 as that. Where Linux stops serving because a
-//! class is not work-conserving, the others go on. A packet of no bytes costs one. From the paper:
-//! a class begins with a deficit of one quantum, as in Linux.
+//! Linux has no class until one is created, and drops packets that no filter assigns to a class.
+//! Here a packet goes to the class that [`Flow::class`] names, or to one chosen by the hash of its
+//! flow. If no class is given, `flows` classes are created, each with a `pfifo` of 1000 packets.
+//!
+//! The paper's queues share one buffer and drop from the longest queue. Here, as in Linux, each
+//! class has its own limit, and a class starts with a deficit of one quantum. Quanta below 256
+//! count as 256, and quanta above 2^20 as 2^20. If a class holds its packets back, Linux stops
+//! serving; here the other classes continue. A packet of no bytes is charged one byte.
 //!
 //! # Cost
-//! Constant per packet while quanta are at least the packet length; below that a `dequeue` visits
-//! every active class at most three times.
+//! Constant per packet while quanta are at least the packet length. With smaller quanta, a
+//! `dequeue` visits every active class at most three times.
 //!
 //! # Example
 //! ```
@@ -71,11 +72,11 @@ pub struct Drr<P, Q: Qdisc<P>> {
     pool: Pool<P>,
     /// Classes with packets, by their place in `classes`; the one whose turn it is first.
     active: Turns,
-    /// Latest time seen (contract rule 1): what one child is told, all know.
+    /// Latest time that any child has seen (contract rule 1).
     now: Instant,
     salt: u32,
     random: Source,
-    /// Packets that no class took, and the counters of classes that are no more.
+    /// Packets that no class took, and the counters of deleted classes.
     beside: Stats,
 }
 
@@ -258,8 +259,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
         }
     }
 
-    /// A packet many quanta long would be waited for round by round; all but the last of these
-    /// rounds are done at once.
+    /// A packet of many quanta would take as many rounds. All but the last of these rounds are
+    /// skipped at once.
     #[cold]
     fn skip_fruitless_rounds(&mut self) {
         let mut rounds = u64::MAX;
@@ -375,8 +376,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         stats
     }
 
-    /// Classes that are no more are purged. The others keep their packets, their deficits and their
-    /// turns.
+    /// Deleted classes are purged. The others keep their packets, deficits and turns.
     fn reconfigure(&mut self, now: Instant, config: DrrConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
@@ -460,7 +460,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
     }
 }
 
-/// What sending costs: never nothing, or packets of no bytes would be served for ever.
+/// Returns the cost of sending: at least one byte, or packets of no bytes would be served forever.
 fn charge(len: u32) -> u64 {
     u64::from(len.max(1))
 }
@@ -476,7 +476,7 @@ const KIND: Kind = Kind {
 
 const DEFAULT_FLOWS: u64 = 1024;
 const MAX_FLOWS: u64 = 65_536;
-/// Linux `drr_change_class`: what is less or more counts as these.
+/// Linux `drr_change_class`: quanta are limited to this range.
 const LEAST_QUANTUM: u32 = 256;
 const MOST_QUANTUM: u32 = 1 << 20;
 const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;

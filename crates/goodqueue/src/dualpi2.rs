@@ -1,11 +1,12 @@
-//! DualPI2: two coupled queues, one for traffic that needs little delay and one for the rest.
+//! DualPI2: two coupled queues, one for low-latency traffic and one for all other traffic.
 //!
 //! # What it does
-//! Packets that ask for low latency (ECT(1), and CE) have a queue of their own (L), all others
-//! another (C). One PI controller moves a base probability p' from the delay of the classic queue.
-//! Classic packets are dropped or marked with p'², L packets marked with `coupling_factor` × p', so
-//! that a scalable and a classic flow get about the same rate. L packets that waited longer than
-//! `step_thresh` are marked in any case. L is served first, but C keeps a tenth.
+//! Packets marked ECT(1) or CE go to the low-latency queue (L), all others to the classic queue
+//! (C). One PI controller moves a base probability p' by the delay of the classic queue. Classic
+//! packets are dropped or marked with probability p'², L packets are marked with `coupling_factor`
+//! × p'. With these probabilities a scalable and a classic flow get about the same rate. L packets
+//! that waited for longer than `step_thresh` are always marked. L is served first, but C keeps a
+//! tenth of the link.
 //!
 //! # Reference
 //! RFC 9332 (2023), appendix A; RFC 9331; tc-dualpi2(8); behaviour of Linux 6.17
@@ -16,7 +17,7 @@
 //! arrival --> ECT(1) or CE? --> L --\   weighted by credit: L 90, C 10
 //!                       else --> C ---> departure: C: drop or mark with p'^2; L: mark with max(native, k p')
 //! every tupdate: p' += alpha * (delay - target) + beta * (delay - last delay)
-//! overload (k p' > 1): both drop with p'^2, C even if ECN-capable; what is left of L is marked
+//! overload (k p' > 1): both drop with p'^2, C even if ECN-capable; the other packets of L are marked
 //! ```
 //!
 //! # Parameters
@@ -37,21 +38,22 @@
 //! | `variant` | `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp. `linux`: Linux 6.17; the controller uses the larger delay of both queues, and the low-latency queue has a step | word | rfc9332 | | |
 //!
 //! # Deviations
-//! `rfc9332`: the delay is that of the oldest classic packet; the native mark of L begins at 0.8
-//! and is certain at 1.2 of `step_thresh`, and is given only if a packet is left behind in L. L
-//! marks are drawn, where the RFC's pseudo-code spreads them evenly; the two queues are weighted,
-//! where it shifts time. `linux`: the older one of both heads; a step at `step_thresh`. Not
-//! compared with recordings: Linux 6.1 has no `dualpi2`.
+//! `rfc9332`: the controller uses the delay of the oldest classic packet. The native mark
+//! probability of L rises from 0 at 0.8 × `step_thresh` to 1 at 1.2 × `step_thresh`, and applies
+//! only if another packet is left in L. L marks are drawn at random; the RFC's pseudo-code spreads
+//! them evenly. The scheduler weights the two queues; the RFC's shifts time.
 //!
-//! Both: nothing is signalled while less than two of the largest packets are queued. tc writes
-//! `alpha` and `beta` as decimal numbers; here they are whole 256ths, as the kernel gets them.
-//! `memlimit` counts packet bytes with `rfc9332`, unless `truesize` says what a packet takes. A
-//! probability of 0 never signals. Not there: `step_thresh` in packets, `max_rtt`, `typical_rtt`,
-//! `drop_enqueue`, `any_ect`. A flow that changes its ECN field from packet to packet may be
-//! reordered.
+//! `linux`: the controller uses the larger delay of the two queues, and the native mark is a step
+//! at `step_thresh`. Not compared with recordings, because Linux 6.1 has no `dualpi2`.
+//!
+//! Both: nothing is signalled while less than two packets of the largest size are queued. tc writes
+//! `alpha` and `beta` as decimal numbers; here they are whole 256ths, as the kernel stores them.
+//! `memlimit` counts packet lengths with `rfc9332`, unless `truesize` is set. A probability of 0
+//! never signals. Missing: `step_thresh` in packets, `max_rtt`, `typical_rtt`, `drop_enqueue`,
+//! `any_ect`. A flow that changes its ECN field from packet to packet may be reordered.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped; at most 2048 missed updates per call.
+//! Constant per packet, plus dropped packets; at most 2048 missed updates per call.
 //!
 //! # Example
 //! ```
@@ -110,7 +112,7 @@ struct Tally {
     step_mark: u64,
 }
 
-/// What is to be done with a packet that is about to be sent.
+/// Decision about a packet that is about to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Signal {
     None,
@@ -160,8 +162,8 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             self.update_once(at);
             done += 1;
             if done == MAX_UPDATES || (self.probability, self.last_delay) == before {
-                // What follows changes nothing, or is too much for one call: only the phase of the
-                // clock goes on.
+                // Further updates change nothing, or are too many for one call: only the phase of
+                // the clock advances.
                 let late = self.now.since(at).as_nanos() % period.as_nanos();
                 at = self.now - Duration::from_nanos(late) + period;
                 break;
@@ -206,7 +208,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         self.probability > self.config.saturation()
     }
 
-    /// What a classic packet is told.
+    /// Returns the signal for a classic packet.
     fn classic_signal(&mut self, capable: bool) -> Signal {
         if self.is_small() || !self.roll_twice() {
             Signal::None
@@ -217,7 +219,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// What an L packet that waited for `sojourn` is told.
+    /// Returns the signal for an L packet that waited for `sojourn`.
     fn low_latency_signal(&mut self, sojourn: Duration) -> Signal {
         if self.is_small() {
             return Signal::None;
@@ -252,7 +254,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         u64::try_from(u128::from(above) * u128::from(ONE) / u128::from(range.max(1))).unwrap_or(ONE)
     }
 
-    /// The next packet by weight, and whether it comes from L.
+    /// Returns the next packet by weight, and whether it comes from L.
     fn next(&mut self) -> Option<(Queued<P>, bool)> {
         let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
         if classic && (!low_latency || self.credit > 0) {
@@ -290,7 +292,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         self.memory.used(self.low_latency.bytes().saturating_add(self.classic.bytes()))
     }
 
-    /// Counts the memory anew, since packets take another one.
+    /// Counts the memory again, after a change of the memory per packet.
     fn count_memory(&mut self) {
         self.memory = Memory::new(self.config.buffers);
         for queued in self.low_latency.iter().chain(self.classic.iter()) {

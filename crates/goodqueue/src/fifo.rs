@@ -1,15 +1,15 @@
 //! First in, first out: `pfifo`, `bfifo` and `pfifo_head_drop`.
 //!
 //! # What it does
-//! One queue, served in order of arrival. When its limit (packets, or bytes for `bfifo`) would be
-//! exceeded, `pfifo` and `bfifo` drop the arriving packet, `pfifo_head_drop` the oldest. It is the
-//! queue of most routers and the baseline that every other discipline is compared with.
+//! One queue, served in order of arrival. When a packet would exceed the limit (in packets, or in
+//! bytes for `bfifo`), `pfifo` and `bfifo` drop the arriving packet and `pfifo_head_drop` drops the
+//! oldest. FIFOs are the queues of most routers and the baseline for every other discipline.
 //!
 //! # Reference
 //! tc-pfifo(8), tc-bfifo(8); Linux 6.1 `net/sched/sch_fifo.c`.
 //!
 //! # State
-//! The ring of packets and its bytes.
+//! A ring of packets and the sum of their lengths.
 //!
 //! # Parameters
 //! | name | meaning | unit | default | source of the default | range |
@@ -19,8 +19,8 @@
 //! | pfifo_head_drop: `limit` | packets that the queue holds | packets | 1000p | Linux sch_fifo: txqueuelen of Ethernet | 1 to 4294967295 |
 //!
 //! # Deviations
-//! Linux accepts a limit of 0 and then enqueues without limit or drops all, depending on version
-//! (CVE-2025-21702); here 0 is refused.
+//! A limit of 0 is an error. Linux accepts it, and then enqueues without limit or drops every
+//! packet, depending on the version (CVE-2025-21702).
 //!
 //! # Cost
 //! Constant per packet; at most one drop per call.
@@ -56,12 +56,13 @@ pub type BfifoConfig = FifoConfig<CountsBytes>;
 /// Configuration of [`PfifoHeadDrop`].
 pub type PfifoHeadDropConfig = FifoConfig<DropsHead>;
 
-/// A first-in first-out queue with a limit; `F` says what is counted and who is dropped.
+/// A first-in first-out queue with a limit. `F` selects the unit of the limit and the dropped
+/// packet.
 #[derive(Clone, Debug)]
 pub struct FifoQueue<P, F> {
     config: FifoConfig<F>,
     queue: Fifo<P>,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
 }
 
@@ -72,7 +73,7 @@ pub struct FifoConfig<F> {
     flavour: PhantomData<F>,
 }
 
-/// In which unit the limit is and who is dropped when it is reached.
+/// Unit of the limit, and which packet is dropped at the limit.
 pub trait Flavour: Clone + Copy {
     /// The discipline's description.
     const KIND: Kind;
@@ -207,7 +208,7 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
         self.queue.complete(self.stats)
     }
 
-    /// What is queued stays, as in Linux: a lower limit is for what comes.
+    /// As in Linux, queued packets stay. A lower limit applies to new packets.
     fn reconfigure(&mut self, _now: Instant, config: FifoConfig<F>, _drops: &mut impl Drops<P>) {
         self.config = config;
     }

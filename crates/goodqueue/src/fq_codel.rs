@@ -1,11 +1,11 @@
-//! FQ-CoDel: a queue per flow, served by deficit round robin, each under its own CoDel.
+//! FQ-CoDel: one queue per flow, deficit round robin between them, and CoDel on each.
 //!
 //! # What it does
-//! Hashes packets to one of `flows` queues and serves them in turn, `quantum` bytes a round. A flow
-//! that has just become active is served before those that have been busy for a round, so sparse
-//! flows (DNS, VoIP, the first packets of a page) hardly queue. Each queue is controlled by CoDel;
-//! when the packet or memory limit is exceeded, the flow with the most bytes loses packets from its
-//! head.
+//! FQ-CoDel hashes packets to one of `flows` queues and serves the queues in turn, `quantum` bytes
+//! per round. A flow that has just become active is served before the flows that have been busy for
+//! a round. Sparse flows (DNS, VoIP, the first packets of a web page) therefore hardly wait. CoDel
+//! controls each queue. When the packet or memory limit is exceeded, the flow with the most bytes
+//! loses packets from its head.
 //!
 //! # Reference
 //! RFC 8290 (2018); Linux 6.1 `net/sched/sch_fq_codel.c`.
@@ -13,7 +13,7 @@
 //! # State
 //! ```text
 //!   enqueue -> hash -> flow (FIFO, deficit, CoDel vars)      new flows --,
-//!                         |  was on no list: deficit = quantum, to ->    |  served first
+//!                         |  on no list: deficit = quantum, to ---->     |  served first
 //!                         |  deficit used up: + quantum, to -----> old flows
 //!                         '- emptied: from new to old (once), from old to no list
 //! ```
@@ -36,27 +36,27 @@
 //! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
 //!
 //! # Deviations
-//! * `rfc8290`: CoDel's "not more than an MTU left" looks at the flow's own queue (RFC 8290 §4.2
-//!   runs CoDel on each queue).
-//! * `linux`: it looks at the whole discipline, as the kernel does; the control law is the
-//!   kernel's; the packets of one overflow are reported last first, the order in which the kernel
-//!   frees them. An arrival makes one batch of drops at most, also if that does not bring the
-//!   memory below its limit.
-//! * `linux314`: the control law is that of Linux 6.1 but for the overflow: one packet goes, and
-//!   CoDel does not count it. Linux 3.14's other differences (the largest packet seen in place of
-//!   the MTU, `first_above_time` kept by an empty queue) are not there, while `memory_limit`, which
-//!   it did not have, is.
-//! * `rfc8290`: `memory_limit` counts packet bytes, unless `truesize` says what a packet takes.
-//! * All: a packet of no bytes is charged one byte, so that it cannot be served for ever. The hash
-//!   is the packet's own, with a salt.
-//! * `ce_threshold_selector` is not there.
+//! * `rfc8290`: CoDel's condition "at most one MTU left" refers to the flow's own queue, because
+//!   RFC 8290 §4.2 runs CoDel on each queue. `memory_limit` counts packet lengths, unless
+//!   `truesize` is set.
+//! * `linux`: the same condition refers to the whole discipline, as in the kernel. The control
+//!   law is the kernel's. The packets of one overflow are reported in reverse order, as the
+//!   kernel frees them. An arrival makes at most one batch of drops, even if the memory stays
+//!   above its limit.
+//! * `linux314`: the control law is that of Linux 6.1. An overflow drops one packet, which CoDel
+//!   does not count. Two other differences of Linux 3.14 are missing: the largest packet seen in
+//!   place of the MTU, and an empty queue that keeps `first_above_time`. `memory_limit` exists,
+//!   which Linux 3.14 does not have.
+//! * All: a packet of no bytes is charged one byte, so that a flow of such packets cannot be
+//!   served forever. The hash is the packet's own, with a salt. There is no
+//!   `ce_threshold_selector`.
 //!
 //! # Cost
-//! Constant per packet, plus packets dropped. The first of a series of overflows compares the
-//! backlogs of all flows; from then on a change of a backlog costs up to `log2(flows)` comparisons,
-//! until as many changes have passed without an overflow as there are flows, twice. A dequeue
-//! visits each flow on a list a few times at most, however small the quantum. 56 bytes, a backlog
-//! and a node of the comparisons per flow.
+//! Constant per packet, plus dropped packets. The first overflow of a series compares the backlogs
+//! of all flows. After it, each change of a backlog costs up to `log2(flows)` comparisons, until
+//! twice as many changes as flows have passed without an overflow. A dequeue visits each listed
+//! flow at most a few times, however small the quantum is. Memory per flow: 56 bytes, a backlog and
+//! a node of the tree of backlogs.
 //!
 //! # Example
 //! ```
@@ -89,7 +89,7 @@ pub struct FqCodel<P> {
     queues: FlowQueues<P, CodelVars>,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
-    /// Packets that the queues may hold: what is left of the limit.
+    /// Packets that the queues may still accept: the rest of the limit.
     room: u64,
     /// Packets lost to the limits, and those of them lost to the one in bytes.
     overflows: [u64; 2],
@@ -183,7 +183,7 @@ impl FqCodelConfig {
         self.flows
     }
 
-    /// What every flow's CoDel is told.
+    /// Parameters of every flow's CoDel.
     #[must_use]
     pub const fn params(&self) -> &CodelParams {
         &self.params
@@ -358,7 +358,7 @@ impl<P: Packet + Flow> FqCodel<P> {
         }
     }
 
-    /// As Linux makes room when its limits change: what the flows would send next is dropped.
+    /// As in Linux, a lower limit drops the packets that the flows would send next.
     fn drop_what_is_next(&mut self, drops: &mut impl Drops<P>) {
         let FqCodelConfig { quantum, variant, .. } = self.config;
         while let Some(why) = self.excess() {
@@ -430,8 +430,8 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.stats()
     }
 
-    /// The number of flows stays as it is while packets are queued: a flow cannot be split or
-    /// joined.
+    /// The number of flows does not change while packets are queued, because flows cannot be split
+    /// or joined.
     fn reconfigure(&mut self, now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.queues.set_buffers(config.buffers);

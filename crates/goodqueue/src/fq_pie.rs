@@ -1,10 +1,10 @@
-//! FQ-PIE: a queue per flow, served by deficit round robin, each under its own PIE.
+//! FQ-PIE: one queue per flow, deficit round robin between them, and PIE on each.
 //!
 //! # What it does
-//! Schedules as `fq_codel` does: packets are hashed to one of `flows` queues, which are served in
-//! turn, `quantum` bytes a round, those that have just become active first. Each queue has a PIE
-//! that decides about arriving packets from that queue's own delay and backlog. When the packet
-//! limit is reached, the arriving packet is dropped, whose ever it is.
+//! FQ-PIE schedules as `fq_codel` does. Packets are hashed to one of `flows` queues, which are
+//! served in turn, `quantum` bytes per round, newly active flows first. A PIE controller per queue
+//! decides about arriving packets by the delay and backlog of that queue. When the packet limit is
+//! reached, the arriving packet is dropped, whichever flow it belongs to.
 //!
 //! # Reference
 //! G. Ramakrishnan et al., "FQ-PIE Queue Discipline in the Linux Kernel", LCN 2019; tc-fq_pie(8);
@@ -12,8 +12,8 @@
 //!
 //! # State
 //! ```text
-//! arrival --> hash --> flow: PIE says drop? mark? --> FIFO --> deficit round robin, new flows first --> departure
-//! every tupdate: each flow that has packets, or whose PIE is not at rest, moves its drop probability
+//! arrival --> hash --> flow: PIE: drop? mark? --> FIFO --> deficit round robin, new flows first --> departure
+//! every tupdate: each flow with packets, or whose PIE is not at rest, moves its drop probability
 //! ```
 //!
 //! # Parameters
@@ -35,17 +35,16 @@
 //! | `variant` | `linux`: the PIE of Linux 6.1, bit for bit. `rfc8033`: the PIE of RFC 8033 in exact arithmetic | word | linux | | |
 //!
 //! # Deviations
-//! `linux`: as in Linux 6.1, `memory_limit` drops nothing; arrivals that find more than that much
-//! memory used, and their own on top, count as `overmemory`. `rfc8033`: `memory_limit` holds, and
-//! counts packet bytes unless `truesize` says what a packet takes. From Linux: with more than 2048
-//! flows Linux updates the others a few jiffies later; here all at once. A packet of no bytes is
-//! charged for one. The deviations of `pie` hold for each flow's PIE.
+//! `linux`: as in Linux 6.1, `memory_limit` drops nothing. Arrivals that exceed it only count as
+//! `overmemory`. With more than 2048 flows, Linux updates the rest a few jiffies later; here all
+//! flows are updated at once. `rfc8033`: `memory_limit` drops packets, and counts packet lengths
+//! unless `truesize` is set. Both: a packet of no bytes is charged one byte. The deviations of
+//! `pie` hold for the PIE of each flow.
 //!
 //! # Cost
-//! Constant per packet; an update visits the flows that are not at rest, each for at most 2048
-//! missed updates. Two lines of the cache per flow, as in the kernel: PIE counts in eight
-//! quantities of 64 bits (probabilities of 56 bits and their sums, times in ticks without an end, a
-//! rate), and in fewer bits it would decide otherwise.
+//! Constant per packet. An update visits the flows that are not at rest, with at most 2048 missed
+//! updates each. State per flow takes two cache lines, as in the kernel, because PIE's eight
+//! variables need 64 bits each to decide as the kernel does.
 //!
 //! # Example
 //! ```
@@ -124,12 +123,12 @@ impl FlowAqm for PieFlow {
     }
 }
 
-/// What PIE makes of an arriving packet.
+/// PIE's decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// It is queued as it is.
+    /// Queue the packet unchanged.
     Queued,
-    /// It is queued with a mark, which it had already if so.
+    /// Queue the packet with a mark. True: it arrived with the mark.
     Marked {
         /// It had a mark before.
         already: bool,
@@ -203,7 +202,7 @@ impl FqPieConfig {
         self.flows
     }
 
-    /// What every flow's PIE is told.
+    /// Parameters of every flow's PIE.
     #[must_use]
     pub const fn pie(&self) -> &PieConfig {
         &self.pie
@@ -475,8 +474,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         self.queues.stats()
     }
 
-    /// The number of flows stays as it is while packets are queued: a flow cannot be split or
-    /// joined.
+    /// The number of flows does not change while packets are queued, because flows cannot be split
+    /// or joined.
     fn reconfigure(&mut self, now: Instant, config: FqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         self.queues.set_buffers(config.buffers);
@@ -491,8 +490,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
                 flow.vars = config.pie.fresh();
             }
         }
-        // As in Linux: what would be sent next goes, and the timer runs out as it was set. The
-        // memory limit is for what comes.
+        // As in Linux, the packets that would be sent next are dropped, and the running timer is
+        // kept. The memory limit applies to new packets.
         let room = (config.limit as usize).saturating_sub(usize::from(self.taken_ahead));
         while self.queues.len() > room {
             let next = self.queues.pop(self.now, config.quantum, &config.pie, false, drops);

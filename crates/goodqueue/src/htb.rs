@@ -1,11 +1,11 @@
 //! Hierarchical token bucket: `htb`.
 //!
 //! # What it does
-//! A tree of classes, each with a rate that it is assured of and a ceiling. A class below its rate
-//! may send; one between rate and ceiling may borrow from its parent, if that may send or borrow in
-//! turn; one at its ceiling waits. Packets queue in the disciplines of the leaves. Leaves that
-//! borrow from the same ancestor are served by priority, and at one priority in turn, a quantum of
-//! bytes each.
+//! A tree of classes, each with a guaranteed rate and a ceiling. A class below its rate may send. A
+//! class between rate and ceiling may borrow from its parent, if the parent may send or borrow in
+//! turn. A class at its ceiling waits. Packets queue in the disciplines of the leaf classes. Leaves
+//! that borrow from the same ancestor are served by priority. Leaves of equal priority take turns,
+//! one quantum of bytes each.
 //!
 //! # Reference
 //! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 6.1
@@ -13,13 +13,13 @@
 //!
 //! # State
 //! ```text
-//! class: tokens and ctokens (ns), mode (can send, may borrow, cannot send), prios at which it or one below it is active
+//! class: tokens and ctokens (ns), mode (can send, may borrow, cannot send), prios at which its subtree is active
 //! row[level][prio]: classes of that level that can send and are active     feed[class][prio]: its children that borrow
 //! waiting[level]: classes that cannot send on their own, by the time at which their mode changes
 //! direct: packets of no class, sent before all others
 //! ```
-//! Leaves are at level 0, classes with children at level 7 if they have no parent, and below that
-//! one by one.
+//! Leaves are at level 0. Classes with children but no parent are at level 7, their children with
+//! children at level 6, and so on.
 //!
 //! # Parameters
 //! | name | meaning | unit | default | source of the default | range |
@@ -37,20 +37,21 @@
 //! | class `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
 //! | class `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
 //!
-//! `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit: pfifo limit 30] [20 rate 8mbit:
-//! fq_codel]]`; a leaf without a discipline holds a `pfifo` of 1000 packets.
+//! Classes are written in brackets: `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit:
+//! pfifo limit 30] [20 rate 8mbit: fq_codel]]`. A leaf without a discipline holds a `pfifo` of 1000
+//! packets.
 //!
 //! # Deviations
-//! A packet goes to the leaf that [`Flow::class`] says, else to the `default` leaf, else straight
-//! through, unshaped, as in Linux. From Linux: no filters and no hardware offload, and no limit to
-//! the changes of mode in one call. `burst` and `cburst` are by default what tc takes on a kernel
-//! with high-resolution timers; on one without, it adds what the rate lets through between two of
-//! its clock's ticks. Debts are forgotten beyond 60 s, as there. A change keeps buckets and turns,
-//! as there.
+//! As in Linux, a packet goes to the leaf that [`Flow::class`] names, else to the `default` leaf,
+//! else it bypasses the classes unshaped. There are no filters and no hardware offload, and no
+//! limit on the number of mode changes per call. The defaults of `burst` and `cburst` are those of
+//! tc on a kernel with high-resolution timers. On other kernels tc adds the bytes that the rate
+//! sends between two clock ticks. As in Linux, debts beyond 60 s are forgotten, and a change keeps
+//! buckets and turns.
 //!
 //! # Cost
-//! Constant per packet but for the depth of the tree (at most 8) and the logarithm of the number of
-//! classes.
+//! Constant per packet, except for the depth of the tree (at most 8) and the logarithm of the
+//! number of classes.
 //!
 //! # Example
 //! ```
@@ -98,9 +99,9 @@ pub struct Htb<P, Q: Qdisc<P>> {
     random: Source,
     len: usize,
     bytes: u64,
-    /// Packets of no class, and the counters of leaves that are no more.
+    /// Packets of no class, and the counters of deleted leaves.
     beside: Stats,
-    /// How often a class came to its ceiling.
+    /// Number of times that a class reached its ceiling.
     overlimits: u64,
     /// Packets of no class.
     direct_packets: u64,
@@ -112,7 +113,7 @@ type Index = u32;
 #[derive(Clone, Default, Debug)]
 struct Turn {
     classes: BTreeSet<Index>,
-    /// Whose turn it is.
+    /// Returns the flow whose turn it is.
     at: Option<Index>,
     /// Whose turn it was when it left.
     left: Option<Index>,
@@ -146,7 +147,7 @@ struct Class {
     feed: [Turn; PRIOS],
 }
 
-/// What a class is assured of, in the units of the buckets.
+/// Guarantees of a class, in the units of the buckets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Terms {
     rate: ByteCost,
@@ -403,7 +404,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
-    /// Gives `index` the mode that it has once `elapsed` has gone by; says how long that lasts.
+    /// Gives class `index` the mode that it has after `elapsed`. Returns how long that mode lasts.
     fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
         let Some(class) = self.class(index) else { return 0 };
         let (old, active) = (class.mode, class.active != 0);
@@ -604,7 +605,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         self.bytes = self.bytes.saturating_add(after.1).saturating_sub(before.1);
     }
 
-    /// Forgets who is active and waits; buckets are full. What classes have counted stays.
+    /// Forgets which classes are active or wait, and fills the buckets. The counters stay.
     fn forget(&mut self) {
         let fresh = self.fresh_classes();
         let before = core::mem::replace(&mut self.classes, fresh);

@@ -1,9 +1,9 @@
 //! An emulated network: `netem`.
 //!
 //! # What it does
-//! Delays packets, by a fixed time and a random one, and loses, duplicates and reorders some: a
-//! path's faults in front of an inner discipline or none. Packets wait in order of the time at
-//! which they are due, so a random delay reorders them.
+//! netem delays packets by a fixed and a random time, and loses, duplicates, corrupts and reorders
+//! some of them. It emulates the faults of a path, with or without an inner discipline. Packets
+//! wait in order of the time at which they are due, so a random delay reorders them.
 //!
 //! # Reference
 //! tc-netem(8); S. Hemminger, "Network emulation with NetEm", LCA 2005; E. Gilbert 1960 and E.
@@ -11,7 +11,7 @@
 //!
 //! # State
 //! ```text
-//! line: packets in order of time        tree: those that came before one already in line
+//! line: packets in order of time        tree: packets due before a packet that is already in line
 //! front: packets sent out of turn       correlations: the last number of each correlated source
 //! inner discipline, if any: holds packets that are due
 //! ```
@@ -56,27 +56,36 @@
 //! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
 //! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
 //!
-//! A limit of 1000 packets with a delay of 100 ms holds a flow below 121 Mbit/s: what comes beyond
-//! it is dropped, which looks like a slow path. Set `limit` to more than the packets of one delay.
+//! tc writes a parameter `a.b` without its name, directly after the value of `a`: `delay 100ms 10ms
+//! 25%` sets `delay`, `delay.jitter` and `delay.correlation`. A distribution by table has 1 to
+//! 16384 numbers of 16 bits, in units of 1/8192 of the jitter.
+//!
+//! A limit of 1000 packets with a delay of 100 ms holds a flow below 121 Mbit/s. Packets beyond the
+//! limit are dropped, which looks like a slow path. Set `limit` to more than the packets that
+//! arrive within one delay.
 //!
 //! # Deviations
-//! From Linux: tc's table `experimental`, which was measured, is not here, but is taken as any
-//! other table. A corrupted packet without bytes ([`Packet::corrupt`]) is lost. As there, the time
-//! of the next bunch is chosen anew whenever the link asks before a packet is due, delay and jitter
-//! are cut to units of 64 ns and `rate` to whole bytes per second, and a packet that finds room for
-//! one may come with its copy. A copy enters this discipline, in Linux the root of the tree; a copy
-//! of a packet that cannot be copied ([`Packet::duplicate`]) is not made. In Linux the two share
-//! their bytes, so that whoever marks one marks both; here only what `ecn` does to the copy befalls
-//! the original too. A copy counts as offered, and as dropped where it finds no room, which Linux
-//! does not count. The first number of a correlated source is drawn when it is needed. A jitter
-//! above 2.1 s works. A change from `slot distribution` to `slot` and two times leaves Linux the
-//! table, by which all may go at once from then on; here the times count. A packet that a jitter
-//! above the delay makes due before the clock began, at the boot, is never sent in Linux; here it
-//! goes at once. The first bunch may go from the origin of the caller's clock on, in Linux from
-//! when the queue was made.
+//! * tc's measured table `experimental` is not built in, but can be given as any other table.
+//! * A corrupted packet without bytes ([`Packet::corrupt`]) is lost.
+//! * As in Linux: the time of the next bunch is chosen anew whenever the link asks before a
+//!   packet is due. Delay and jitter are cut to units of 64 ns, and `rate` to whole bytes per
+//!   second. A packet that finds room for one may enter together with its copy.
+//! * A copy enters this discipline; in Linux it enters the root of the tree. A packet that cannot
+//!   be copied ([`Packet::duplicate`]) is not duplicated. In Linux both share their bytes, so a
+//!   mark on one marks both. Here only a mark that `ecn` sets on the copy also marks the
+//!   original.
+//! * A copy counts as offered, and as dropped if it finds no room. Linux does not count it.
+//! * The first number of a correlated source is drawn when it is needed.
+//! * A jitter above 2.1 s works.
+//! * After a change from `slot distribution` to `slot` with two times, Linux keeps the table, and
+//!   every packet may then leave at once. Here the times apply.
+//! * With a jitter above the delay, Linux never sends a packet that is due before the clock began
+//!   (at boot). Here it leaves at once.
+//! * The first bunch may leave from the origin of the caller's clock on. In Linux it may leave
+//!   from the creation of the queue on.
 //!
 //! # Cost
-//! Constant per packet, logarithmic in the packets that came out of order. A `dequeue` moves all
+//! Constant per packet, logarithmic in the packets that arrived out of order. A `dequeue` moves all
 //! packets that are due to the inner discipline.
 //!
 //! # Example
@@ -113,9 +122,9 @@ pub struct Netem<P, Q: Qdisc<P>> {
     salt: u32,
     line: VecDeque<(Instant, P)>,
     tree: BTreeMap<(Instant, u64), P>,
-    /// Sent out of turn; the youngest goes first.
+    /// Packets sent out of turn, the newest first.
     front: VecDeque<(Instant, P)>,
-    /// Packets put into `tree` so far: those due at the same time keep their order.
+    /// Packets put into `tree` so far. The number keeps packets of equal due times in order.
     arrivals: u64,
     inner: Option<Leaf<P, Q>>,
     /// Packets delayed since the last one sent out of turn.
@@ -151,7 +160,7 @@ enum Period {
     Burst,
 }
 
-/// What `slot` still lets go, and from when on.
+/// Packets and bytes that `slot` still lets pass, and the start of the bunch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Bunch {
     from: Instant,
@@ -191,8 +200,7 @@ pub struct NetemConfig<C> {
     inner: Option<Box<C>>,
 }
 
-/// What a packet takes beside its bytes, the bytes of a cell (0: no cells), and what a cell takes
-/// beside these.
+/// Bytes added to each packet, payload bytes of a cell (0: no cells), and bytes added to each cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Overhead {
     packet: i32,
@@ -200,7 +208,7 @@ struct Overhead {
     per_cell: i32,
 }
 
-/// A fraction, and the same as tc hands it over: 2^32 - 1 is 1.
+/// A fraction, as given and in tc's units, where 2^32 - 1 is 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Share {
     fraction: f64,
@@ -342,7 +350,7 @@ fn correlated(random: &mut Source, last: &mut Option<u32>, correlation: Share) -
     answer
 }
 
-/// True as often as `chance` says; never draws if that is never.
+/// Returns true with probability `chance`. Does not draw if the probability is 0.
 fn happens(random: &mut Source, last: &mut Option<u32>, chance: &Chance) -> bool {
     !chance.share.is_zero() && chance.share.scaled >= correlated(random, last, chance.correlation)
 }
@@ -436,7 +444,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         let corrupted = happens(&mut self.random, &mut self.correlations.corrupt, &self.config.corrupt);
         if corrupted {
             self.tally.corrupted = self.tally.corrupted.wrapping_add(1);
-            // As there, the bit first, with a number of eight bits.
+            // As in Linux, the bit is drawn first, with a number of eight bits.
             let bit = (self.random.next_u32() & 255) >> 5;
             let byte = self.random.below(bytes);
             if !packet.corrupt(byte, u8::try_from(bit).unwrap_or(0)) {
@@ -498,7 +506,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         carries
     }
 
-    /// When a packet that comes now is due.
+    /// Returns the time at which a packet that arrives now is due.
     fn due(&mut self, bytes: u32) -> Instant {
         let delay = self.random_delay();
         let Some(rate) = self.config.rate else { return later(self.now, delay) };
@@ -547,7 +555,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     /// The next packet in order of time, if it is due and its bunch may go.
     fn take_due(&mut self) -> Option<P> {
         let due = self.next_due()?;
-        // As in Linux this happens whenever somebody asks, so that how often matters.
+        // As in Linux this happens at every call, so the number of calls matters.
         if self.config.slot.is_some() && self.bunch.from < due {
             self.next_bunch();
         }
@@ -569,8 +577,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         Some(packet)
     }
 
-    /// The next bunch goes a random time from now, or went: then the time is chosen anew for a
-    /// packet that was due later.
+    /// The next bunch leaves a random time from now. If that time has passed, it is chosen again
+    /// for a packet that was due later.
     fn next_bunch(&mut self) {
         let Some(slot) = &self.config.slot else { return };
         let from = match &slot.apart {
@@ -598,8 +606,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         drops.dropped(packet, why);
     }
 
-    /// Brings the totals up to date after the inner discipline has gone from `before` packets of so
-    /// many bytes to what it holds now, of which it gave away `sent`.
+    /// Updates the totals after a call of the inner discipline, which held `before` packets and
+    /// bytes and sent `sent`.
     fn settle(&mut self, before: (usize, u64)) {
         let Some(inner) = &self.inner else { return };
         let gone = (before.0 as u64).saturating_sub(inner.len() as u64);
@@ -675,7 +683,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
         self.bytes
     }
 
-    /// What the inner discipline drops was queued here.
+    /// Packets that the inner discipline drops were queued here.
     fn stats(&self) -> Stats {
         let mut stats = self.stats;
         if let Some(inner) = &self.inner {
@@ -722,7 +730,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             let from = if config.slot.is_some() { self.now } else { Instant::ZERO };
             self.bunch = Bunch::first(config.slot.as_deref(), from);
         }
-        // As in Linux: what is queued stays, and losses in bursts begin anew.
+        // As in Linux, queued packets stay, and the loss model starts again.
         self.counter = 0;
         if !matches!(config.loss, Loss::Random(_)) && config.loss != self.config.loss {
             self.period = Period::Gap;

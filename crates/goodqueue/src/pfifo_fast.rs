@@ -1,9 +1,9 @@
-//! Linux's old default queue: `pfifo_fast`.
+//! Three FIFOs in strict priority, formerly the default queue of Linux: `pfifo_fast`.
 //!
 //! # What it does
-//! Three FIFOs; one is served only while those before it are empty. Linux chooses the FIFO by the
-//! priority that the TOS byte stands for; ordinary packets all go to the second one, so that it is
-//! a drop-tail FIFO for them.
+//! Three FIFOs, each served only while those before it are empty. Linux chooses the FIFO by the
+//! priority that the TOS byte stands for. Ordinary packets all go to the second FIFO, so for them
+//! `pfifo_fast` is a drop-tail FIFO.
 //!
 //! # Reference
 //! tc-pfifo_fast(8); behaviour of Linux 6.1 `net/sched/sch_generic.c`.
@@ -17,9 +17,9 @@
 //! | `txqueuelen` | packets that each FIFO holds | packets | 1000p | Linux: txqueuelen of Ethernet | 1 to 4294967295 |
 //!
 //! # Deviations
-//! The TOS byte is not looked at: a packet goes to the FIFO that [`Flow::class`] says, from 1 to 3,
-//! and to the second one if it says none or another. tc cannot set the length; it is the device's
-//! there.
+//! The TOS byte is ignored. A packet goes to the FIFO that [`Flow::class`] names, from 1 to 3, and
+//! to the second one if there is no such class. tc cannot set the length; Linux takes it from the
+//! device.
 //!
 //! # Cost
 //! Constant per packet; at most one drop per call.

@@ -1,10 +1,10 @@
 //! Proportional integral controller enhanced: `pie`.
 //!
 //! # What it does
-//! Every `tupdate` a drop probability moves in proportion to how far the queue delay is from
-//! `target` (integral term, `alpha`) and to how much it has changed since the last update
-//! (proportional term, `beta`). Arriving packets are dropped with that probability. Bursts shorter
-//! than `max_burst` pass, and small probabilities move in small steps.
+//! PIE updates a drop probability every `tupdate`. The integral term (`alpha`) moves it in
+//! proportion to the distance of the queue delay from `target`, the proportional term (`beta`) in
+//! proportion to the change of the delay since the last update. Arriving packets are dropped with
+//! that probability. Bursts shorter than `max_burst` pass. Small probabilities move in small steps.
 //!
 //! # Reference
 //! RFC 8033; RFC 8034; R. Pan et al., HPSR 2013; draft-pan-aqm-pie-00; I. Järvinen and M. Kojo,
@@ -16,7 +16,7 @@
 //! arrival --> [burst left? | delay small and p < 0.2? | queue tiny?] --> no drop
 //!                       |  accumulated += p;  < 0.85: no drop;  >= 8.5: drop;  else drop if random < p
 //! update  --> p += (alpha * (delay - target) + beta * (delay - old_delay)) / {1, 2, 8, 32, 128, 512, 2048}
-//! delay   --> time in the queue of the packet sent last, or backlog over the measured departure rate
+//! delay   --> sojourn time of the packet sent last, or backlog over the measured departure rate
 //! ```
 //!
 //! # Parameters
@@ -42,47 +42,47 @@
 //! alpha 4, beta 40 and `bytemode` (RFC 8034).
 //!
 //! # Deviations
-//! `rfc8033`: exact integer arithmetic with probability 1 = 10^18 and time in nanoseconds. The
-//! delay is the time in the queue of the last packet sent (0 when the queue is empty) unless
-//! `dq_rate_estimator` asks for RFC 8033 §5.2's estimate. De-randomisation (§5.4) and the cap on
-//! the increase (§5.5) are always on, activation at a third of the buffer (§5.3) with `onoff`. No
-//! drop is considered, nor accumulated, while burst allowance is left. Updates are at multiples of
+//! `rfc8033`: exact integer arithmetic, with probability 1 = 10^18 and time in nanoseconds. The
+//! delay is the sojourn time of the last packet sent (0 when the queue is empty), unless
+//! `dq_rate_estimator` selects RFC 8033 §5.2's estimate. De-randomisation (§5.4) and the limit on
+//! increases (§5.5) are always on; activation at a third of the buffer (§5.3) needs `onoff`. No
+//! drop is considered or accumulated while burst allowance is left. Updates are at multiples of
 //! `tupdate` of the caller's clock.
 //!
-//! `linux`: the integers of Linux 6.1 (probability 1 = 2^56 - 1, time in 64 ns, updates when a 1000
-//! Hz kernel's timer would fire if the queue had been made at the origin of the caller's clock; the
-//! first comes half a second later). Not reproduced: the wrap of its delay estimate at a backlog of
-//! 16 MiB, nor that packets which a change to `no_dq_rate_estimator` finds queued have no time of
-//! arrival there, so that they seem to have come when the machine was started. An `alpha` or `beta`
-//! of 0 is 0; tc 6.1 takes it for not given.
+//! `linux`: the integers of Linux 6.1, with probability 1 = 2^56 - 1 and time in units of 64 ns.
+//! Updates happen when the timer of a 1000 Hz kernel would fire if the queue had been created at
+//! the origin of the caller's clock; the first comes half a second later. Linux's delay estimate
+//! wraps at a backlog of 16 MiB; here it does not. In Linux, packets queued before a change to
+//! `no_dq_rate_estimator` have no arrival time and seem to have arrived at boot; here they have
+//! one. An `alpha` or `beta` of 0 is 0; tc 6.1 treats it as not given.
 //!
-//! `draft00`: as `rfc8033` in arithmetic; three levels of steps, each arrival is dropped
-//! independently, nothing else. The last measurement of the departure rate counts alone.
+//! `draft00`: the arithmetic of `rfc8033`, three levels of steps, independent drops, and none of
+//! the safeguards. Only the last measurement of the departure rate counts.
 //!
-//! `linux314`: the integers of Linux 3.14, wraps of its 32-bit probability included, on timers that
-//! fire at their jiffy.
+//! `linux314`: the integers of Linux 3.14, including the wraps of its 32-bit probability. Its
+//! timers fire exactly at their jiffy.
 //!
-//! `ns2`: as `draft00` with the safeguards of the code. As there, the measurement starts anew at
-//! every update at which the probability and the delay are zero, even if none has succeeded, so
-//! that with default values PIE is a FIFO at 2 Mbit/s: ten packets take longer than `tupdate`
-//! (Järvinen and Kojo 2014). The probability moves while burst allowance is left, as the draft
-//! says, and rises by 2 % more beyond 250 ms, as in Linux at that time. Reconstructed from what is
-//! known of that code.
+//! `ns2`: `draft00` with the safeguards of the ns-2 code, reconstructed from what is known of that
+//! code. The measurement restarts at every update at which the probability and the delay are zero,
+//! even if no measurement has succeeded yet. With default values PIE is therefore a FIFO at 2
+//! Mbit/s, where ten packets take longer than `tupdate` (Järvinen and Kojo 2014). The probability
+//! moves while burst allowance is left, as the draft says. Above 250 ms it rises by 2 % more per
+//! update, as in Linux at that time.
 //!
-//! `ns2_2014`: the later code of P. Natarajan and others for ns-2, outside its DOCSIS mode: three
-//! levels of steps, and twice the step from a probability of 0.1 on, which may go beyond 1; the
-//! probability stays at 0 while burst allowance is left, which is armed by the first arrival and
-//! again by the first after 1.5 s of quiet; 2 % more beyond 200 ms. `limit` counts packets, not
-//! bytes by their mean size, and that mean, of which two may wait before any is dropped, is RFC
-//! 8033's.
+//! `ns2_2014`: the later ns-2 code by P. Natarajan and others, outside its DOCSIS mode. It has
+//! three levels of steps, and doubles the step from a probability of 0.1 on, which may exceed 1.
+//! The probability stays at 0 while burst allowance is left. The first arrival arms the burst
+//! allowance, and so does the first arrival after 1.5 s of quiet. Above 200 ms the probability
+//! rises by 2 % more per update. `limit` counts packets, where the code counts bytes by their mean
+//! packet size. That mean is RFC 8033's; two such packets may wait before any drop.
 //!
 //! `docsis`: the delay is the backlog over `bandwidth`, without the token bucket of a modem. A
-//! third of `limit` packets stands for a third of the buffer. `ecn` marks up to 10 %, where RFC
-//! 8034 knows no ECN.
+//! third of `limit` packets stands for a third of the buffer. `ecn` marks up to a probability of 10
+//! %; RFC 8034 has no ECN.
 //!
-//! All: updates that fall between two calls are made up for at the later one, at most 2048 of them:
-//! by then the probability has reached the end to which a silent queue drives it. A packet that
-//! carries CE already is not counted as marked.
+//! All: updates that fall between two calls are made up at the later call, at most 2048. After so
+//! many updates the probability has reached its final value for a silent queue. A packet that
+//! arrives with CE is not counted as marked.
 //!
 //! # Cost
 //! Constant per packet; at most one drop and 2048 missed updates per call. One ring of packets with
@@ -128,7 +128,7 @@ pub struct Pie<P, R> {
     now: Instant,
     /// When the probability is updated next; 0: the first call will set it.
     update_at: Instant,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     tally: Tally,
     /// Most packets that an arrival found and joined.
@@ -165,7 +165,7 @@ impl Tally {
         self.ecn_mark = self.ecn_mark.wrapping_add(1);
     }
 
-    /// What a discipline with a PIE per flow tells.
+    /// Adds the values that a discipline with a PIE per flow shows.
     pub(crate) fn show(&self, stats: &Stats, seen: &mut Observation) {
         seen.number("pkts_in", stats.enqueued.packets);
         seen.number("overlimit", self.overlimit);
@@ -199,7 +199,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
         self.queue.len() + usize::from(self.ahead > 0)
     }
 
-    /// Their bytes; Linux counted that one's only from 4.7 on.
+    /// Bytes of these packets. Linux counts the packet taken ahead only since 4.7.
     fn held_bytes(&self) -> u64 {
         self.queue.bytes() + if self.config.rules().counts_ahead { u64::from(self.ahead) } else { 0 }
     }
@@ -296,7 +296,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
             self.longest = held;
         }
         self.queue.push_back(self.now, packet);
-        // RFC 8033 §5.3: PIE begins when a third of the buffer is in use.
+        // RFC 8033 §5.3: PIE starts when a third of the buffer is in use.
         if !self.vars.active && self.queue.len().saturating_mul(3) >= self.config.limit as usize {
             self.begin();
         }
@@ -342,7 +342,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
-        // What calls nothing but for its last has no registers to save: it is kept apart.
+        // A function that calls others only at its end saves no registers, so this case is kept
+        // apart.
         let now = self.now.max(now);
         if now < self.update_at && self.vars.burst > 0 && self.queue.has_room() {
             self.admit(now, packet, drops);
@@ -375,7 +376,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
         if old.variant != config.variant || old.on_off != config.on_off || old.threshold != config.threshold {
             self.vars = config.fresh();
         }
-        // As in Linux: the timer runs out as it was set, and the oldest go.
+        // As in Linux, the running timer is kept, and the oldest packets are dropped.
         while self.queue.len() > config.limit as usize && self.drop_oldest(DropReason::Overlimit, drops) {}
     }
 

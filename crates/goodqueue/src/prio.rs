@@ -1,9 +1,9 @@
 //! Strict priority: `prio`.
 //!
 //! # What it does
-//! A number of bands, each with a discipline of its own. A band is served only while every band
-//! before it has nothing to give. There is no bound to how long a later band waits: put a shaper
-//! into an earlier one if that matters.
+//! A number of bands, each with its own discipline. A band is served only while all bands before it
+//! have nothing to send. A later band may wait without bound; put a shaper into an earlier band to
+//! prevent that.
 //!
 //! # Reference
 //! tc-prio(8); behaviour of Linux 6.1 `net/sched/sch_prio.c`.
@@ -17,18 +17,19 @@
 //! | `bands` | number of bands; band n is written [n: qdisc] | number | 3 | Linux sch_prio | 2 to 16 |
 //! | `priomap` | the band of each priority from 0 to 15, the first band being 0 | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_prio | each below `bands` |
 //!
-//! Band `n` is written in brackets, `[2: codel]`, in a tc script as parent `1:2`; without that it
-//! is a `pfifo` of 1000 packets.
+//! Band `n` is written in brackets, `[2: codel]`, or in a tc script as parent `1:2`. A band without
+//! a discipline holds a `pfifo` of 1000 packets.
 //!
 //! # Deviations
-//! Two bands need no `priomap`: what the default one puts into the third goes to the second. A
-//! packet goes to the band that [`Flow::class`] says, counted from 1; to the one that `priomap`
-//! gives to its [`Flow::priority`] if it says none; and to that of priority 0 if it says one that
-//! does not exist. In a tree the number of a class is one for all disciplines with classes or bands
-//! on the way; Linux's belongs to one of them, and the others take priority 0.
+//! A `prio` of two bands needs no `priomap`: packets that the default map puts into the third band
+//! go to the second. A packet goes to the band that [`Flow::class`] names, counted from 1. A packet
+//! without a class goes to the band that `priomap` gives to its [`Flow::priority`], and a packet of
+//! a class that does not exist to the band of priority 0. In a tree, the number of a class applies
+//! to every discipline with classes or bands on the packet's way. In Linux it belongs to one
+//! discipline, and the others take priority 0.
 //!
 //! # Cost
-//! A look at each band before the one served; the rest is that of the discipline served.
+//! A look at each band before the one served, plus the cost of the discipline served.
 //!
 //! # Example
 //! ```
@@ -54,11 +55,11 @@ use crate::typed::{self, setters};
 pub struct Prio<P, Q: Qdisc<P>> {
     bands: Vec<Leaf<P, Q>>,
     map: [u8; 16],
-    /// Latest time seen (contract rule 1): what one child is told, all know.
+    /// Latest time that any child has seen (contract rule 1).
     now: Instant,
     salt: u32,
     random: Source,
-    /// Counters of bands that are no more.
+    /// Counters of deleted bands.
     gone: Stats,
 }
 
@@ -255,8 +256,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Prio<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
-    /// As in Linux it is the band that keeps a packet which somebody looks at, so that a packet of
-    /// an earlier band may still go before it; and a band that has nothing is asked too.
+    /// As in Linux, the band keeps a packet that the parent looks at, so a packet of an earlier
+    /// band may still leave first. A band without packets is asked as well.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.now = self.now.max(now);
         let clock = self.now;

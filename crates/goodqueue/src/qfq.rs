@@ -1,9 +1,10 @@
 //! Quick fair queueing: `qfq`.
 //!
 //! # What it does
-//! Classes share the link in the ratio of their weights, packet by packet, with a delay close to
-//! the best that any scheduler can guarantee, at a constant cost: start and finish times in virtual
-//! time are rounded so that classes fall into a few groups, and bit maps say which group is next.
+//! Classes share the link in the ratio of their weights. The delay is close to the best that any
+//! scheduler can guarantee, at a constant cost per packet. QFQ computes start and finish times in
+//! virtual time and rounds them, so that classes fall into a few groups. Bit maps tell which group
+//! is next.
 //!
 //! # Reference
 //! F. Checconi, L. Rizzo & P. Valente, "QFQ: Efficient packet scheduling with tight guarantees",
@@ -13,8 +14,8 @@
 //! # State
 //! ```text
 //! aggregate: up to 8 classes of one weight and packet length, served by deficits; virtual start and finish, budget
-//! group: aggregates of like (length / weight), in 32 slots by their rounded start        maps: groups by
-//! (eligible: start is not ahead of virtual time) and (ready: no group above finishes earlier)
+//! group: aggregates of similar (length / weight), in 32 slots by their rounded start        maps: groups by
+//! (eligible: start is not ahead of virtual time) and (ready: no higher group finishes earlier)
 //! ```
 //!
 //! # Parameters
@@ -24,15 +25,19 @@
 //! | class `weight` | share of the link | number | 1 | Linux sch_qfq | 1 to 1024; all together 65536 |
 //! | class `maxpkt` | length of the longest expected packet | bytes | MTU | Linux sch_qfq | 512 to 65536 |
 //!
+//! `maxpkt` grows when longer packets arrive. All weights together are at most 65536. `flows` has
+//! no effect if classes are given.
+//!
 //! # Deviations
-//! A packet goes to the class that [`Flow::class`] says, or else to one by a hash of its flow,
-//! where Linux drops it; without classes there are `flows` of them with a `pfifo` of 1000 packets.
-//! A class whose discipline holds its packets back steps aside until they are due, where Linux
-//! stops serving. As there, a packet that comes to a class in use makes its discipline decide about
-//! the oldest one, and a change of the classes leaves the others their times.
+//! A packet goes to the class that [`Flow::class`] names, or to one chosen by the hash of its flow;
+//! Linux drops a packet of no class. If no class is given, `flows` classes are created, each with a
+//! `pfifo` of 1000 packets. A class whose discipline holds packets back is set aside until they are
+//! due; Linux stops serving. As in Linux, a packet that arrives at an active class makes the
+//! class's discipline decide about its oldest packet, and a change of some classes keeps the
+//! virtual times of the others.
 //!
 //! # Cost
-//! Constant per packet, beside the classes that have stepped aside.
+//! Constant per packet, apart from the classes that are set aside.
 //!
 //! # Example
 //! ```
@@ -73,13 +78,13 @@ pub struct Qfq<P, Q: Qdisc<P>> {
     scheduler: Scheduler,
     /// Classes whose disciplines hold packets back.
     aside: Vec<u32>,
-    /// Latest time seen (contract rule 1): what one child is told, all know.
+    /// Latest time that any child has seen (contract rule 1).
     now: Instant,
     salt: u32,
     random: Source,
     len: usize,
     bytes: u64,
-    /// Packets that no class took, and the counters of classes that are no more.
+    /// Packets that no class took, and the counters of deleted classes.
     beside: Stats,
 }
 
@@ -114,8 +119,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         qfq
     }
 
-    /// Makes those of the classes `wanted` that are not there yet and puts them between the others,
-    /// which are all wanted, in one pass: there may be tens of thousands.
+    /// Creates the missing classes of `wanted` and inserts them between the existing ones, which
+    /// are all wanted. Takes one pass, because there may be tens of thousands.
     fn add_missing(&mut self, wanted: &[QfqClass<Q::Config>]) {
         let mut there = core::mem::take(&mut self.classes).into_iter().peekable();
         let mut numbers = Vec::with_capacity(there.len());
@@ -163,7 +168,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         self.renumber(|index| number(index).unwrap_or(index));
     }
 
-    /// Gives class number `index` what `new` says, where that is not as it was.
+    /// Changes class number `index` from `old` to `new`.
     fn change(
         &mut self,
         index: usize,
@@ -415,7 +420,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
         stats
     }
 
-    /// Classes that are no more are purged; the others keep their packets and their times.
+    /// Deleted classes are purged; the others keep their packets and virtual times.
     fn reconfigure(&mut self, now: Instant, config: QfqConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {

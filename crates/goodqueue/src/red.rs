@@ -1,10 +1,11 @@
 //! Random early detection: `red`.
 //!
 //! # What it does
-//! A low-pass filter over the queue length tells a standing queue from a burst. While the average
-//! is between `min` and `max`, arriving packets are dropped (or marked) with a probability that
-//! grows to `probability`, evenly spaced; above `max` all are. With `adaptive` the probability
-//! follows the load so that the average stays in the middle.
+//! A low-pass filter over the queue length distinguishes a standing queue from a burst. While the
+//! average is between `min` and `max`, arriving packets are dropped (or marked) with a probability
+//! that grows up to `probability`, at even distances. Above `max` every arriving packet is dropped.
+//! With `adaptive` the probability follows the load, so that the average stays in the middle
+//! between `min` and `max`.
 //!
 //! # Reference
 //! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; S.
@@ -13,7 +14,7 @@
 //!
 //! # State
 //! ```text
-//! avg   += w * (queue - avg) at each arrival; after an idle time as if that many small packets had found it empty
+//! avg   += w * (queue - avg) at each arrival; after idle time as if that many small packets had found it empty
 //! count  packets since the last drop or mark; -1 while avg < min
 //!        avg:   0 ......... min ~~~~~~~~~~ max .................  limit
 //!               no drop         drop evenly    drop all (gentle: linear up to 2 max)
@@ -40,42 +41,40 @@
 //! | `autoweight` | rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s | `delay`, `rate`, `fast` | delay | ns-2: q_weight -1, 0, -2 | variant ns2 |
 //! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `floyd1993`: Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001. `ns2`: ns-2.35, which derives its parameters from the rate and delay of the link | word | linux | | |
 //!
-//! `ns2` has other defaults, those of ns-2.35: `avpkt` 500, `limit` 50 avpkt, `probability` 0.1,
-//! `min` half of what the link carries in 5 ms and at least 5 avpkt, `max` 3 × min.
-//!
-//! For `floyd1993` the default of `min` is 5 avpkt and of `max` 3 × min (1993); with `adaptive`
-//! `min` is at least half of what the link carries in 5 ms (2001).
+//! The `ns2` default of `min` is half of the bytes that the link sends in 5 ms, at least 5 avpkt,
+//! and of `max` 3 × min. The `floyd1993` default of `min` is 5 avpkt, with `adaptive` at least half
+//! of the bytes that the link sends in 5 ms, and of `max` 3 × min.
 //!
 //! # Deviations
 //! `linux`: the integers of Linux 6.1 and the tables of tc 6.1, except that thresholds and averages
-//! are 64 bits wide, so that large thresholds are possible which Linux refuses. The queue below is
-//! a `bfifo` of `limit` bytes. `adaptive` works (iproute2 6.1 sets a flag at which that kernel does
-//! not look); its timer runs from the beginning, so that a queue long without packets starts with a
-//! small probability. A `probability` of 1 becomes, as there, a power of two over max - min, from
-//! 0.5 to 1: tc's 1 does not fit in 32 bits. `harddrop` drops what exceeds `max` even if
-//! ECN-capable.
+//! have 64 bits. Large thresholds that Linux refuses are therefore possible. The queue is a `bfifo`
+//! of `limit` bytes. `adaptive` works; iproute2 6.1 sets a flag that the kernel ignores. Its timer
+//! runs from the start, so a queue that stays without packets for long starts with a small
+//! probability. A `probability` of 1 becomes a power of two over max - min, from 0.5 to 1, as in
+//! Linux, because tc's 1 does not fit in 32 bits. Above `max`, `harddrop` drops ECN-capable packets
+//! too.
 //!
-//! `floyd1993`: queue length and thresholds in packets of `avpkt` bytes, with `bytemode` in bytes,
-//! the probability then in proportion to the packet's length. The exponent of the idle decay is
-//! rounded down. The band of `adaptive` is compared with the average decayed by the idle time so
-//! far.
+//! `floyd1993`: queue length and thresholds count packets of `avpkt` bytes. With `bytemode` they
+//! count bytes, and the probability is proportional to the packet length. The exponent of the idle
+//! decay is rounded down. `adaptive` compares its band with the average after the decay of the idle
+//! time so far.
 //!
-//! `ns2`: `limit` is never exceeded (ns-2 admits a packet while less than the limit is queued). The
-//! idle decay is a power by squaring, where ns-2 multiplies once per packet missed; they differ in
-//! the last digits. The sum that stands for e^x is right to 10^-14. Signals above 10 % are drops
-//! even with `ecn` (ns-2's `mark_p_`). Not there: `cautious_`, Feng's adaptation, drops other than
-//! at the tail. With the arrivals and random numbers of ns-2.35 it drops the same packets: 36 of 40
-//! random set-ups to the last packet; in the one of the others that was traced an arrival and the
-//! end of a transmission coincide.
+//! `ns2`: `limit` is never exceeded; ns-2 admits a packet while less than the limit is queued. The
+//! idle decay is a power by squaring, where ns-2 multiplies once per missed packet; the results
+//! differ in the last digits. The series for e^x is accurate to 10^-14. Signals above a probability
+//! of 10 % are drops even with `ecn` (ns-2's `mark_p_`). Missing: `cautious_`, Feng's adaptation,
+//! and drops other than at the tail. With the arrivals and random numbers of ns-2.35, 36 of 40
+//! random configurations drop the same packets up to the last one. One of the other four was
+//! traced: an arrival and the end of a transmission coincide.
 //!
-//! `linux` and `floyd1993`: `adaptive` looks every 500 ms of the caller's clock (`linux`: 504, as
-//! the timer of a 1000 Hz kernel fires). Looks that fall between two calls are made up for at the
-//! later one, at most 256 of them (128 s). A packet that carries CE already is not counted as
-//! marked, nor one that the full buffer then drops.
+//! `linux` and `floyd1993`: `adaptive` adapts every 500 ms of the caller's clock (`linux`: 504 ms,
+//! as the timer of a 1000 Hz kernel fires). Adaptations due between two calls are made up at the
+//! later call, at most 256 (128 s). A packet that arrives with CE is not counted as marked, and
+//! neither is a marked packet that the full buffer drops.
 //!
 //! # Cost
-//! Constant per packet (`floyd1993`: some 60 multiplications after an idle time); at most one drop
-//! and 256 missed updates per call. A table of 256 bytes.
+//! Constant per packet (`floyd1993`: about 60 multiplications after idle time); at most one drop
+//! and 256 missed adaptations per call. A table of 256 bytes.
 //!
 //! # Example
 //! ```
@@ -118,7 +117,7 @@ pub struct Red<P, R> {
     now: Instant,
     /// When `adaptive` looks next; set by the first call.
     adapt_at: Option<Instant>,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     tally: Tally,
 }
@@ -126,7 +125,7 @@ pub struct Red<P, R> {
 /// What Linux counts for `tc -s` beside the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Tally {
-    /// Signals, whatever came of them.
+    /// Signals, whether they led to a mark, a drop or nothing.
     signals: u64,
     /// Marks instead of drops; packets that had a mark already count.
     marked: u64,
@@ -136,7 +135,7 @@ struct Tally {
     full: u64,
 }
 
-/// Averaging and decision; everything else is the same.
+/// The averaging and decision of a variant. Everything else is shared.
 #[derive(Clone, Debug)]
 enum Algorithm {
     Linux(linux::Linux),
@@ -153,8 +152,8 @@ impl Algorithm {
         }
     }
 
-    /// True if an arrival that finds `backlog` bytes is averaged and nothing is to be done about
-    /// it; false: see [`Self::arrival`].
+    /// Averages an arrival and returns true if it needs no decision. Otherwise changes nothing and
+    /// returns false: see [`Self::arrival`].
     #[inline]
     fn spares(&mut self, backlog: u64) -> bool {
         match self {
@@ -176,7 +175,7 @@ impl Algorithm {
     #[inline]
     fn departure(&mut self, now: Instant, found: bool, packets: usize) {
         match self {
-            // Linux and ns-2: idle from the moment the link asks in vain.
+            // Linux and ns-2: idle since the first dequeue that finds no packet.
             Self::Linux(linux) if !found => linux.idle(now),
             Self::Ns2(ns2) if !found => ns2.idle(now),
             Self::Linux(_) | Self::Ns2(_) => {}
@@ -278,7 +277,7 @@ impl<P: Packet, R: Random> Red<P, R> {
             at = self.config.next_look(at);
             done += 1;
         }
-        // What remains is too long ago to matter: only the phase of the clock goes on.
+        // The remaining updates are too old to matter: only the phase of the clock advances.
         at = self.config.resumed(at, self.now);
         self.adapt_at = Some(at);
     }
@@ -377,8 +376,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.queue.complete(self.stats)
     }
 
-    /// The average begins anew, as in Linux, since its scale depends on the configuration. Linux
-    /// also makes the queue anew: what was queued is dropped.
+    /// As in Linux, the average is reset, because its scale depends on the configuration. Linux
+    /// also replaces the queue, so queued packets are dropped.
     fn reconfigure(&mut self, now: Instant, config: RedConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         if config == self.config {
@@ -415,8 +414,8 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    /// In Linux a parent that looks in vain asks for nothing: RED below a token bucket is never
-    /// idle.
+    /// In Linux a parent that peeks at an empty queue does not dequeue, so RED below a token bucket
+    /// is never idle.
     fn look_ahead(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<NextLen> {
         self.update(now);
         let next = self.queue.front().map(|queued| queued.packet.len());

@@ -424,11 +424,11 @@ pub struct Preset {
     pub name: &'static str,
     /// The discipline it stands for.
     pub kind: &'static str,
-    /// What it sets; parameters given behind the name replace these.
+    /// Settings; parameters given after the name replace them.
     pub settings: &'static [(&'static str, Value)],
-    /// One sentence: what it is for.
+    /// Purpose in one sentence.
     pub doc: &'static str,
-    /// Who used these settings.
+    /// Source of these settings.
     pub source: &'static str,
 }
 

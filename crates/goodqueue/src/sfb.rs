@@ -1,12 +1,12 @@
 //! Stochastic fair BLUE: `sfb`.
 //!
 //! # What it does
-//! One FIFO, and eight levels of sixteen bins, each with a BLUE of its own. A flow is hashed to one
-//! bin per level; a bin with too many packets in the queue raises its probability, a bin with none
-//! lowers it. A packet is dropped or marked with the smallest probability of its eight bins, so
-//! that only a flow that is in trouble at every level suffers. A flow whose probability reaches 1
-//! does not respond: it gets a fixed small rate. Now and then the hash changes, with the new bins
-//! warmed up before.
+//! One FIFO, and eight levels of sixteen bins, each with its own BLUE drop probability. A flow is
+//! hashed to one bin per level. A bin with too many queued packets raises its probability, and a
+//! bin without packets lowers it. A packet is dropped or marked with the smallest probability of
+//! its eight bins, so only a flow whose bins are congested at every level suffers. A flow whose
+//! probability reaches 1 is unresponsive and gets a small fixed rate. The hash function changes
+//! periodically; the new bins learn before they are used.
 //!
 //! # Reference
 //! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm
@@ -17,7 +17,7 @@
 //! ```text
 //! bins[2][8][16]: packets queued, probability (1 = 65535)     hashes of each packet: one per set of bins
 //! arrival: every bin of the flow: empty: p -= decrement;  target or more: p += increment
-//!          min packets >= max: drop;  min p = 1: penalty box;  random < min p: mark, above 1/2 ever more often drop
+//!          min packets >= max: drop;  min p = 1: penalty box;  random < min p: mark; above 1/2, drop increasingly often
 //! ```
 //!
 //! # Parameters
@@ -34,17 +34,17 @@
 //! | `penalty_burst` | burst that unresponsive flows may send, in packets | packets | 20p | tc | 0 to 4294967295 |
 //!
 //! # Deviations
-//! As in Linux, the penalty box refills by the time since it last refused: a flow that sends more
-//! often than `penalty_rate` gets its burst and then nothing.
+//! As in Linux, the penalty box refills by the time since its last refusal. A flow that sends more
+//! often than `penalty_rate` therefore gets its burst and then nothing.
 //!
-//! Flows are hashed by [`Flow::flow_hash`], where Linux has siphash with a random key; the two
-//! salts follow from the salt given, and nothing is drawn for them. As there, `reconfigure` drops
-//! what is queued and empties the bins. The clock of `rehash` begins with the caller's. A packet
-//! that carries CE already is not counted as marked.
+//! Flows are hashed by [`Flow::flow_hash`]; Linux uses siphash with a random key. Both salts are
+//! derived from the given salt, without random draws. As in Linux, `reconfigure` drops queued
+//! packets and empties the bins. The clock of `rehash` starts with the caller's clock. A packet
+//! that arrives with CE is not counted as marked.
 //!
 //! # Cost
 //! Eight bins per packet, sixteen while two sets are in use; at most one drop per call. 1 KiB of
-//! bins, 8 bytes per packet.
+//! bins, and 8 bytes per packet.
 //!
 //! # Example
 //! ```
@@ -91,7 +91,7 @@ pub struct Sfb<P, R> {
     tokens_at: u64,
     /// Latest time seen (contract rule 1).
     now: Instant,
-    /// Without what the queue knows.
+    /// Counters except those that the queue keeps.
     stats: Stats,
     tally: Tally,
 }
@@ -127,7 +127,7 @@ pub struct SfbConfig {
     penalty_burst: u32,
 }
 
-/// What the bins of a flow say.
+/// The answer of a flow's bins.
 #[derive(Clone, Copy, Debug)]
 struct Verdict {
     fewest: u16,
@@ -356,8 +356,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             self.tally.queue = self.tally.queue.wrapping_add(1);
             return Err(DropReason::Overlimit);
         }
-        // As in Linux, the packet that comes when it is time still goes by the bins that were in
-        // use.
+        // As in Linux, the packet whose arrival triggers the change still uses the old bins.
         let (slot, other) = (self.slot, self.slot ^ 1);
         self.rehash();
         let hash = self.hash(packet, slot);

@@ -1,9 +1,9 @@
 //! Stochastic fairness queueing: `sfq`.
 //!
 //! # What it does
-//! Flows are hashed into buckets, each bucket in use has its own FIFO, and the FIFOs are served in
-//! turn, `quantum` bytes each. When the buffer is full the longest FIFO (in packets) loses its
-//! youngest packet, so that a flow can only crowd out itself. There is no AQM: a flow that fills
+//! Flows are hashed into buckets. Each bucket in use has its own FIFO, and the FIFOs are served in
+//! turn, `quantum` bytes each. When the buffer is full, the longest FIFO (in packets) loses its
+//! newest packet, so a flow can only displace its own packets. There is no AQM: a flow that fills
 //! its FIFO delays itself as a drop-tail queue would.
 //!
 //! # Reference
@@ -37,25 +37,33 @@
 //! | `harddrop` | above max, drop ECN-capable packets too | flag | off | tc-sfq(8) | needs redflowlimit |
 //! | `variant` | `linux`: Linux 6.1; byte quanta, depth and headdrop. `mckenney1990`: the paper; one packet per turn, whatever its length. `ns2`: ns-2.35; one packet per turn, and arrivals of flows with many packets are dropped when little room is left | word | linux | | |
 //!
+//! `min` and `max` need 0 < min < max, and `burst` more than min / avpkt.
+//!
 //! # Deviations
-//! `mckenney1990` serves by packets, as the paper does; what else the paper leaves open (which of
-//! several longest FIFOs loses, where a new one joins the round) is as in Linux. `ns2` refuses an
-//! arrival whose FIFO holds half as many packets as there is room left, or more than limit /
-//! divisor while less room is left than there are buckets, and hashes the numbers of both nodes
-//! where packets have them ([`Flow::nodes`]), so that flows between nodes numbered one after the
-//! other hardly collide. From Linux: `limit 1` works (Linux 6.1 refuses it since CVE-2024-57996),
-//! and a quantum below 256 is taken as it is; as there, `redflowlimit` itself bounds nothing, but
-//! makes each flow a RED of its own whose `max` follows from it; a class chosen by the caller
-//! ([`Flow::class`]) survives `perturb`, whereas Linux hashes such packets; a FIFO's order survives
-//! it in both. Linux has no change of an sfq under way (`tc qdisc change` is refused); here one
-//! hashes anew what is queued where `depth`, `divisor` or `flows` change. A packet of no bytes is
-//! charged for one, so that it cannot be served for ever. Service is counted in bytes, as Linux
-//! 6.1.192 is seen to do; older kernels count in units of 8 bytes.
+//! * `mckenney1990`: serves by packets, as the paper does. Details that the paper leaves open are
+//!   as in Linux: which of several longest FIFOs loses a packet, and where a new FIFO joins the
+//!   round.
+//! * `ns2`: drops an arrival if its FIFO holds at least half as many packets as there is room
+//!   left. It also drops an arrival if its FIFO holds more than limit / divisor packets while
+//!   there is less room than buckets. It hashes the numbers of both nodes, if packets have them
+//!   ([`Flow::nodes`]), so flows between consecutively numbered nodes hardly collide.
+//! * `limit 1` works; Linux 6.1 refuses it since CVE-2024-57996. A quantum below 256 is not
+//!   raised.
+//! * As in Linux, `redflowlimit` itself limits nothing. It gives each flow its own RED and sets
+//!   the default of `max`.
+//! * A class chosen by the caller ([`Flow::class`]) survives `perturb`; Linux hashes such
+//!   packets. The order of a FIFO survives it in both.
+//! * Linux refuses `tc qdisc change`. Here a change of `depth`, `divisor` or `flows` hashes the
+//!   queued packets again.
+//! * A packet of no bytes is charged one byte, so that a flow of such packets cannot be served
+//!   forever.
+//! * Service is counted in bytes, as in Linux 6.1.192; older kernels count in units of 8 bytes.
 //!
 //! # Cost
-//! Constant per packet while `quantum` is at least the packet length; below that a `dequeue` visits
-//! every active slot at most three times. `perturb` moves every queued packet once per period. One
-//! drop per `enqueue` at most. 64 bytes per flow in use, and 8 for its backlog; 4 per bucket.
+//! Constant per packet while `quantum` is at least the packet length. With smaller quanta, a
+//! `dequeue` visits every active slot at most three times. `perturb` moves every queued packet once
+//! per period. At most one drop per `enqueue`. Memory: 64 bytes per flow in use, 8 for its backlog,
+//! 4 per bucket.
 //!
 //! # Example
 //! ```
@@ -97,8 +105,8 @@ pub struct Sfq<P, R> {
     slots: Vec<Slot>,
     /// Slot of each bucket.
     table: Vec<u32>,
-    /// First slot of those holding as many packets as the index says, from 2 on: of those with one
-    /// packet the one loses it whose turn is next.
+    /// First slot with as many packets as the index, from 2 on. If all slots hold one packet, the
+    /// slot whose turn is next loses it.
     with: Vec<u32>,
     /// First of the free slots, which are linked by `older`.
     free: u32,
@@ -109,7 +117,7 @@ pub struct Sfq<P, R> {
     passage: Passage,
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
-    /// Without what was offered and sent: that follows.
+    /// Counters except offered and sent packets, which follow from them.
     stats: Stats,
     tally: Tally,
 }
@@ -123,7 +131,7 @@ struct Slot {
     /// Neighbours among the slots with as many packets, two at least.
     newer: u32,
     older: u32,
-    /// What it may still send in this round.
+    /// Bytes that it may still send in this round.
     allot: i64,
     /// Its bytes, which RED averages.
     backlog: u64,
@@ -175,13 +183,13 @@ enum SfqVariant {
     Linux,
     /// A turn is a packet, whatever its length.
     McKenney1990,
-    /// The same, and a FIFO is refused packets before the buffer is full.
+    /// The same, but refuses packets of a FIFO before the buffer is full.
     Ns2,
 }
 
 impl SfqConfig {
-    /// What sending `bytes` costs a flow: never nothing, or packets of no bytes would be served for
-    /// ever.
+    /// Returns the cost of sending `bytes`: at least one byte, or packets of no bytes would be
+    /// served forever.
     fn charge(bytes: u32) -> i64 {
         i64::from(bytes.max(1))
     }
@@ -232,8 +240,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Moves the clock and changes the salt if its time has come; however many periods passed,
-    /// once.
+    /// Advances the clock and changes the salt when it is due, once however many periods have
+    /// passed.
     #[inline]
     fn advance(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
@@ -276,8 +284,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// Leaves the structures empty. What they held is the caller's business, and still counts as
-    /// queued.
+    /// Empties the structures. The caller handles their packets, which still count as queued.
     fn forget(&mut self) {
         self.pool = Pool::default();
         self.slots.clear();
@@ -309,8 +316,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
-    /// ns-2.35 sfq.cc: half of the room left; the share of a bucket, once less room is left than
-    /// there are buckets.
+    /// ns-2.35 sfq.cc: half of the remaining room, or the share of a bucket when less room is left
+    /// than there are buckets.
     #[inline(never)]
     fn is_refused(&self, known: u32) -> bool {
         let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
@@ -319,8 +326,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         held >= left / 2 || (left < buckets && held > limit / buckets)
     }
 
-    /// True if [`Self::admit`] will call nothing but for its last: there is memory, and nothing is
-    /// drawn or averaged. What comes then has no registers to save.
+    /// Returns true if [`Self::admit`] calls no other function before its end, because memory is
+    /// left and nothing is drawn or averaged. The compiler then saves no registers.
     #[inline]
     const fn is_ready(&self) -> bool {
         let SfqConfig { red, perturb, variant, .. } = &self.config;
@@ -569,8 +576,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         true
     }
 
-    /// A packet many quanta long would be waited for round by round; all but the last of these
-    /// rounds are done at once.
+    /// A packet of many quanta would take as many rounds. All but the last of these rounds are
+    /// skipped at once.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: i64) {
         let mut rounds = i64::MAX;

@@ -1,9 +1,9 @@
 //! SFQ-CoDel: CoDel in each bin of a stochastic fair queue, as Nichols wrote it for ns-2.
 //!
 //! # What it does
-//! Hashes packets to bins and serves the bins in turn, one packet each (or `quantum` bytes), each
-//! under its own CoDel. A bin that becomes active goes ahead of those that are served already,
-//! behind other new ones.
+//! SFQ-CoDel hashes packets to bins and serves the bins in turn, one packet each (or `quantum`
+//! bytes). CoDel controls each bin. A bin that becomes active is served before the bins that have
+//! been served already, and after other new bins.
 //!
 //! # Reference
 //! K. Nichols, ns-2 `queue/sfqcodel.cc`, 2012, and its version for CableLabs of January 2013; used
@@ -12,7 +12,7 @@
 //! # State
 //! ```text
 //! arrival --> hash --> bin: FIFO, CoDel     round: sched -> bin -> bin -> ... -> sched
-//! a bin not in the round: in front of the first bin that is not new; behind the last one if all before it are
+//! a bin not in the round joins in front of the first bin that is not new, or at the end if all bins are new
 //! ```
 //!
 //! # Parameters
@@ -28,20 +28,23 @@
 //! | `variant` | `ns2`: Nichols' ns-2 code of 2012; one packet per turn, and a full queue drops arrivals. `cablelabs`: Nichols' ns-2 code of 2013 for CableLabs; byte quanta, and a full queue drops the newest packet of the longest bin | word | ns2 | | |
 //!
 //! # Deviations
-//! `ns2`: none known but for the hash, which is the packet's own; `limit` is reached as there, by
-//! dropping the arriving packet. With `ns2_init_quirk` the first packet served from a bin is
-//! dropped if it waited for `target`, as in ns-2, where `first_above_time` begins at -1; without, a
-//! bin begins below the target. What counts as the largest packet is what any bin has seen, and a
-//! drop that empties a bin leaves its `first_above_time`. `cablelabs`: an overflow takes, before
-//! the arrival is queued, the youngest packet of the bin with the most packets, the last of equals,
-//! but the bin of the last time only if none is as long. The last packet of a bin is never dropped,
-//! a bin that leaves the round stops dropping, and one that comes above target again waits for a
-//! whole `interval`. A packet of no bytes is charged for one.
+//! `ns2`: none known, except the hash, which is the packet's own. As in ns-2, a full queue drops
+//! the arriving packet. With `ns2_init_quirk` the first packet served from a bin is dropped if it
+//! waited for `target`, as in ns-2, where `first_above_time` starts at -1. Without it a bin starts
+//! below target. The largest packet is the largest that any bin has seen. A drop that empties a bin
+//! keeps its `first_above_time`.
+//!
+//! `cablelabs`: an overflow drops the newest packet of the bin with the most packets before the
+//! arrival is queued. Of several such bins the last one loses a packet, except the bin that lost
+//! the previous one. The last packet of a bin is never dropped. A bin that leaves the round stops
+//! dropping, and a bin that exceeds the target again waits for a whole `interval`.
+//!
+//! Both: a packet of no bytes is charged one byte.
 //!
 //! # Cost
-//! 64 bytes per bin. Constant per packet, plus packets dropped; a bin that becomes active passes
-//! the new bins one by one, at most `flows`. A dequeue visits each bin a few times at most: rounds
-//! in which none gets to send are done at once.
+//! 64 bytes per bin. Constant per packet, plus dropped packets. A bin that becomes active passes
+//! the new bins one by one, at most `flows`. A dequeue visits each bin at most a few times: rounds
+//! in which no bin may send are skipped at once.
 //!
 //! # Example
 //! ```
@@ -64,7 +67,7 @@ use crate::typed::setters;
 
 const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must stay in the cache");
 
-/// CoDel in a bin: what the largest packet is, all bins know together.
+/// CoDel in a bin. All bins share the size of the largest packet.
 #[derive(Clone, Copy, Debug)]
 struct BinCodel(CodelVars);
 
@@ -250,7 +253,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
         self.bins.stats()
     }
 
-    /// The number of bins stays as it is while packets are queued.
+    /// The number of bins does not change while packets are queued.
     fn reconfigure(&mut self, now: Instant, config: SfqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config.flows != self.config.flows && self.bins.len() == 0 {

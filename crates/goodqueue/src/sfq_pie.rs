@@ -1,14 +1,14 @@
 //! SFQ-PIE: PIE in each bin of a stochastic fair queue.
 //!
 //! # What it does
-//! Serves bins packet by packet as `sfq_codel` does, with a PIE in each that decides about arriving
-//! packets from that bin's own delay and backlog.
+//! SFQ-PIE serves bins packet by packet, as `sfq_codel` does. A PIE controller per bin decides
+//! about arriving packets by the delay and backlog of that bin.
 //!
 //! # Reference
 //! The scheduler of ns-2's `sfqcodel.cc` (Nichols 2012) with PIE (RFC 8033) in the place of CoDel.
 //!
 //! # State
-//! As `sfq_codel`, and per bin what `fq_pie` has per flow.
+//! As in `sfq_codel`, with the state that `fq_pie` has per flow in each bin.
 //!
 //! # Parameters
 //! | name | meaning | unit | default | source of the default | range |
@@ -26,11 +26,11 @@
 //! | `variant` | `linux`: the PIE of Linux 6.1, bit for bit. `rfc8033`: the PIE of RFC 8033 in exact arithmetic | word | linux | | |
 //!
 //! # Deviations
-//! Those of `pie` for each bin. When full, the arriving packet is dropped.
+//! The deviations of `pie` hold for each bin. A full queue drops the arriving packet.
 //!
 //! # Cost
-//! As `sfq_codel`, with two lines of the cache per bin, for the reason that `fq_pie` has; an update
-//! visits the bins that are not at rest, each for at most 2048 missed updates.
+//! As in `sfq_codel`, but two cache lines per bin, for the same reason as in `fq_pie`. An update
+//! visits the bins that are not at rest, with at most 2048 missed updates each.
 //!
 //! # Example
 //! ```
@@ -256,7 +256,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
         self.bins.stats()
     }
 
-    /// The number of bins stays as it is while packets are queued.
+    /// The number of bins does not change while packets are queued.
     fn reconfigure(&mut self, now: Instant, config: SfqPieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         let resize = config.flows != self.config.flows && self.bins.len() == 0;

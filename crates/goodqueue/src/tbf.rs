@@ -1,9 +1,8 @@
 //! Token bucket filter: `tbf`.
 //!
 //! # What it does
-//! Lets packets of one inner discipline through at no more than `rate`, save for `burst` bytes that
-//! may go at once after a pause. It is the usual way to move a bottleneck to where its queue can be
-//! managed.
+//! Limits the packets of one inner discipline to `rate`. After a pause, `burst` bytes may leave at
+//! once. `tbf` is the usual way to move a bottleneck to a place where its queue can be managed.
 //!
 //! # Reference
 //! tc-tbf(8); behaviour of Linux 6.1 `net/sched/sch_tbf.c`.
@@ -25,18 +24,19 @@
 //! | `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
 //! | `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
 //!
-//! The inner discipline is a `bfifo` of `limit` bytes, or what stands in brackets: `tbf rate 10mbit
-//! burst 5000 [codel]`; `limit` means nothing then.
+//! Without an inner discipline, packets wait in a `bfifo` of `limit` bytes. An inner discipline is
+//! written in brackets, and `limit` then has no effect: `tbf rate 10mbit burst 5000 [codel]`.
+//! `limit` overrides `latency`.
 //!
 //! # Deviations
-//! A packet longer than `burst` (or `mtu`) is dropped when it comes, as in Linux; one that was let
-//! in before `burst` or `mtu` shrank is dropped at the head, where Linux waits for ever. A change
-//! of the inner discipline keeps no packet of the old one. In Linux a change of `limit` also
-//! becomes the limit of a FIFO inside, in whatever that counts; here that is so for commands of tc,
-//! not for [`Qdisc::reconfigure`].
+//! As in Linux, an arriving packet longer than `burst` (or `mtu`) is dropped. A queued packet that
+//! is longer than a reduced `burst` or `mtu` is dropped at the head; Linux waits forever. A change
+//! of the inner discipline drops the packets of the old one. In Linux a change of `limit` also
+//! changes the limit of an inner FIFO, in whatever unit that FIFO counts. Here tc commands do the
+//! same, and [`Qdisc::reconfigure`] does not.
 //!
 //! # Cost
-//! Constant, and that of the inner discipline.
+//! Constant, plus the cost of the inner discipline.
 //!
 //! # Example
 //! ```
@@ -94,7 +94,7 @@ enum Within<C> {
     Given(Box<C>),
 }
 
-/// What the configuration says, in the units of the bucket.
+/// The configuration in the units of the bucket.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Costs {
     rate: ByteCost,
@@ -118,7 +118,7 @@ impl<C: InnerConfig> TbfConfig<C> {
         self.rate
     }
 
-    /// What may go at once, in bytes.
+    /// Bytes that may leave at once.
     #[must_use]
     pub const fn burst(&self) -> u32 {
         self.burst
@@ -274,8 +274,8 @@ impl Costs {
         Bucket { tokens: self.depth, peak_tokens, filled_at: now }
     }
 
-    /// The buckets after a packet of `len` bytes at `now`; negative if its tokens are not there
-    /// yet.
+    /// Returns the buckets after a packet of `len` bytes at `now`; negative while tokens are
+    /// missing.
     fn after(&self, bucket: &Bucket, len: u32, now: Instant) -> Bucket {
         let elapsed = i64::try_from(now.since(bucket.filled_at).as_nanos()).unwrap_or(i64::MAX);
         let elapsed = elapsed.min(self.depth);
@@ -374,7 +374,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
         if config == self.config {
             return;
         }
-        // A change of what is inside is none of tbf itself.
+        // A change of the inner discipline is not a change of tbf.
         let own = |of: &TbfConfig<Q::Config>| (of.rate, of.burst, of.peak, of.framing, of.limit());
         if own(&config) != own(&self.config) {
             self.bucket = config.costs.full(self.now);

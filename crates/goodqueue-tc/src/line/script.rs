@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
                 }
             }
             ("class", verb) if VERBS.contains(&verb) => self.add_class(behind, verb != "add"),
-            // As shown: the name comes first, statistics may follow.
+            // As `tc qdisc show` prints it: the name first, perhaps followed by statistics.
             ("qdisc", _) => {
                 self.shown = true;
                 let Some((name, rest)) = after.split_first() else { return Ok(()) };
@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
         owner.children.iter().find(|slot| holds_one || slot.class == minor)?.node
     }
 
-    /// `tc qdisc change`: what is not given stays, where Linux leaves it.
+    /// `tc qdisc change`: parameters that are not given stay, if Linux keeps them.
     fn change(&mut self, index: usize, words: &[Word<'a>]) -> Result<(), Diagnostic> {
         let Some((name, given)) = words.split_first() else { return Ok(()) };
         let node = &mut self.nodes[index];
@@ -235,8 +235,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// `tc class del`, as far as the class is known: such a command may also make room for what
-    /// comes.
+    /// `tc class del` of a known class. A script may also delete unknown classes first, to make
+    /// room.
     fn remove_class(&mut self, words: &[Word<'a>]) -> Result<(), Diagnostic> {
         let (place, _) = place(words)?;
         let Some((owner, minor)) = place.class.and_then(|class| self.find(class).ok()) else { return Ok(()) };
@@ -452,7 +452,7 @@ fn is_mark(word: &Word<'_>) -> bool {
     matches!(word.text, "[" | "]" | ":")
 }
 
-/// Reads the words that say where something is attached.
+/// Reads the words that give the place of attachment.
 fn place<'a, 'w>(mut words: &'w [Word<'a>]) -> Result<(Place<'a>, &'w [Word<'a>]), Diagnostic> {
     let mut place = Place::default();
     while let Some((word, after)) = words.split_first() {
@@ -547,7 +547,7 @@ impl Tree<'_> {
 
 /// What may stand between `tc qdisc` and the place.
 const VERBS: &[&str] = &["add", "change", "replace", "link"];
-/// What else stands in such scripts.
+/// Other lines of such scripts.
 const OTHER_COMMANDS: &[&str] = &["true", "modprobe", "ip", "ethtool", "set", "echo", "exit"];
 /// Disciplines inside each other.
 const DEEPEST: usize = 16;

@@ -49,7 +49,7 @@ pub(super) fn all_names(disciplines: &Disciplines) -> Vec<&'static str> {
 
 pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagnostic> {
     let mut settings = Settings::new();
-    // What a word stood for may still be set otherwise, as in tc, where the later word counts.
+    // A later word may override the settings of an earlier keyword, as in tc.
     let mut implied = Vec::new();
     while let Some((&word, after)) = words.split_first() {
         if let Some(keyword) = registry::keywords(kind.name).iter().find(|keyword| keyword.name == word.text)
@@ -86,8 +86,7 @@ fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
     set
 }
 
-/// `settings` with `later`, which takes the place of what it excludes among those that are only
-/// `implied`.
+/// Returns `settings` with `later`, which replaces the excluded ones among the `implied` settings.
 fn replaced(kind: &Kind, settings: &Settings, implied: &[&str], later: &Settings) -> Settings {
     let stays = |name| !implied.contains(&name) || registry::is_kept_by_change(kind.name, name, later);
     let mut all = Settings::new();
@@ -119,8 +118,8 @@ fn read_followers<'a, 'w>(
     Ok(words)
 }
 
-/// `tc qdisc show` prints `ecn` or nothing, never `noecn`: what has a word for "off" and is absent
-/// is off.
+/// `tc qdisc show` prints `ecn` or nothing, never `noecn`. An absent flag with a word for "off" is
+/// therefore off.
 pub(super) fn switch_off_what_is_not_shown(kind: &Kind, settings: &mut Settings) {
     for parameter in kind.parameters {
         if matches!(parameter.unit, Unit::Flag { off: Some(_) }) && settings.get(parameter.name).is_none() {
@@ -129,7 +128,7 @@ pub(super) fn switch_off_what_is_not_shown(kind: &Kind, settings: &mut Settings)
     }
 }
 
-/// The setting that begins with `word`, and the words behind it.
+/// Returns the setting that starts with `word`, and the following words.
 fn read_setting<'a, 'w>(
     kind: &Kind,
     word: Word<'a>,
@@ -209,7 +208,7 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
     value.map_err(|error| error.prefixed(&format!("`{}`", parameter.name)).at(word.span()))
 }
 
-/// As many bands as there are numbers, at most sixteen; the other priorities keep theirs.
+/// Reads up to sixteen bands. The remaining priorities keep theirs.
 fn read_priomap<'a, 'w>(
     name: Word<'a>,
     words: &'w [Word<'a>],
@@ -265,7 +264,7 @@ fn is_parameter(kind: &Kind, word: &str) -> bool {
     parameter_words(kind).contains(&word)
 }
 
-/// Every word with which a setting can begin.
+/// Every first word of a setting.
 fn parameter_words(kind: &Kind) -> Vec<&'static str> {
     let mut words = Vec::new();
     for parameter in kind.parameters {
@@ -360,7 +359,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 /// Sizes behind which tc takes, and prints, that of a cell.
 const HAS_CELLS: &[&str] = &["burst", "cburst", "mtu"];
 
-/// Words behind a parameter that say nothing.
+/// Words after a parameter without meaning.
 const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];
 
 /// Disciplines of Linux that a line may name and that are not here, and what to do.

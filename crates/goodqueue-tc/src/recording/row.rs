@@ -25,20 +25,20 @@ pub enum Row {
         bytes: u32,
         /// Type-of-service byte; its two low bits are ECN.
         tos: u8,
-        /// Further headers, if the recording has them.
+        /// Further headers, if recorded.
         headers: Option<Headers>,
     },
-    /// `H`: what the recorder made of the headers of the packet that arrives next. Of a discipline
-    /// that hashes with a secret nothing else tells which flows share a queue.
+    /// `H`: the recorder's hashes of the packet that arrives next. For a discipline that hashes
+    /// with a secret, they are the only way to know which flows share a queue.
     Hashes {
         /// When.
         t: Instant,
-        /// Of its flow; of the two that `sfb` takes while its next set of bins warms up, the first.
+        /// Hash of its flow. While the next set of bins of `sfb` warms up, the first of two hashes.
         flow: u32,
-        /// Of the host that it comes from, and of the one that it goes to.
+        /// Hashes of its source host and its destination host.
         hosts: Option<(u32, u32)>,
     },
-    /// `T`: the memory that the packet takes that arrives next, where its length does not tell it.
+    /// `T`: the memory of the packet that arrives next, if its length does not determine it.
     Memory {
         /// When.
         t: Instant,
@@ -96,7 +96,7 @@ pub enum Row {
     Change {
         /// When.
         t: Instant,
-        /// What tc was told.
+        /// The tc command.
         command: String,
     },
     /// `E`: the recording ends before the queue is empty.
@@ -106,14 +106,14 @@ pub enum Row {
     },
 }
 
-/// What disciplines that look at hosts and acknowledgements (`cake`) want to know of a packet.
+/// Headers of a packet for disciplines that look at hosts and acknowledgements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
-    /// Number of the host that it comes from.
+    /// Number of its source host.
     pub source: u32,
-    /// Number of the host that it goes to.
+    /// Number of its destination host.
     pub destination: u32,
-    /// What it acknowledges.
+    /// Its acknowledgement.
     pub ack: Option<TcpAck>,
 }
 
@@ -288,7 +288,7 @@ impl<'de> Visitor<'de> for RowVisitor {
     }
 }
 
-/// What a row of an arrival may hold beyond the TOS byte.
+/// Reads the optional fields of an arrival after the TOS byte.
 fn headers<'de, A: SeqAccess<'de>>(row: &mut A) -> Result<Option<Headers>, A::Error> {
     let Some(source) = row.next_element()? else { return Ok(None) };
     let destination = field(row, "the host that it goes to")?;

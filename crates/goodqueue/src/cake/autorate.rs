@@ -6,11 +6,11 @@ use crate::time::{Duration, Instant};
 /// An estimate of the peaks of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Estimate {
-    /// When the last packet came.
+    /// Time of arrival of the last packet.
     pub(super) last: Instant,
     /// Moving average of the time between two packets, in nanoseconds.
     interval: u64,
-    /// Bytes that came since `window_begin`: a window ends with the first packet that comes later
+    /// Bytes that arrived since `window_begin`. A window ends with the first packet that is later
     /// than usual.
     window_bytes: u64,
     window_begin: Instant,
@@ -23,19 +23,20 @@ impl Estimate {
         Self { last: Instant::ZERO, interval: 0, window_bytes: 0, window_begin: Instant::ZERO, peak: rate }
     }
 
-    /// Begins a window at the last packet that came while nobody estimated.
+    /// Starts a window at the last packet.
     pub(super) const fn begin(&mut self) {
         self.window_bytes = 0;
     }
 
-    /// `bytes` more came; the rate for the shaper in bytes per second, if it is to be set.
+    /// Counts an arrival of `bytes`. Returns a new rate for the shaper in bytes per second, if it
+    /// changes.
     pub(super) fn arrives(&mut self, now: Instant, bytes: u64) -> Option<u64> {
         self.window_bytes = self.window_bytes.wrapping_add(bytes);
         let interval = now.since(self.last).as_nanos().min(NANOS_PER_SECOND);
         let shift = |above: bool| if above { 2 } else { 8 };
         self.interval = moving(self.interval, interval, shift(interval > self.interval));
         self.last = now;
-        // A burst, of the radio's aggregates for instance, counts together.
+        // A burst, for example an aggregate of a radio link, counts as one.
         if interval <= self.interval {
             return None;
         }

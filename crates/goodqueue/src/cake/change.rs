@@ -15,8 +15,8 @@ use crate::random::Random;
 use crate::time::Instant;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
-    /// As in Linux: what is queued stays where it is, however packets are told apart from now on;
-    /// only what is in tins that are no more is dropped. A lower limit of memory is for what comes.
+    /// As in Linux, queued packets stay in their queues, whatever the new isolation is. Only
+    /// packets in removed tins are dropped. A lower memory limit applies to new packets.
     pub(super) fn change(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         if config == self.config {
@@ -47,7 +47,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.go_on_at_first();
     }
 
-    /// Counts the memory anew, since packets take another one.
+    /// Counts the memory again, after a change of the memory per packet.
     fn count_memory(&mut self) {
         self.held.memory = Memory::new(self.config.buffers);
         let chains =
@@ -57,8 +57,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// Makes all tins and queues anew and puts every packet where it belongs now, queue by queue,
-    /// so that no flow is reordered.
+    /// Creates all tins and queues again and inserts every packet, queue by queue, so that no flow
+    /// is reordered.
     fn rebuild(&mut self, drops: &mut impl Drops<P>) {
         let mut queued = Vec::new();
         for tin in 0..self.tins.len() {
@@ -71,14 +71,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let tallies = self.begin_anew();
         for Queued { at, packet } in queued {
             let none = self.held.is_empty();
-            // What was queued is not counted twice.
+            // Queued packets are not counted twice.
             self.held.returns(Size::of(&packet));
             self.insert(at, packet, none, drops);
         }
         self.restore(tallies);
     }
 
-    /// What is queued keeps the length on the link that it was measured with.
+    /// Queued packets keep the length on the link that was measured at their arrival.
     fn remember_measures(&mut self, next: &CakeConfig) {
         let queued = &*self;
         let queues = (0..self.tins.len()).flat_map(|tin| (0..QUEUES_32).map(move |index| (tin, index)));
@@ -93,7 +93,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
-    /// Makes all tins anew; what was counted in the old ones is for [`Self::restore`].
+    /// Creates all tins again. Returns the counters of the old ones for [`Self::restore`].
     pub(super) fn begin_anew(&mut self) -> Vec<TinTally> {
         let tallies = self.tins.iter().map(|tin| tin.tally).collect();
         self.tins.clear();

@@ -1,4 +1,4 @@
-//! What `cake` is told: tc's flags, and what follows from them.
+//! The parameters of `cake`, and the values that follow from them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::memory::Buffers;
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
 
-/// Configuration of [`Cake`].
+/// Configuration of [`Cake`](super::Cake).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CakeConfig {
     /// Bytes per second; 0: no shaper.
@@ -29,7 +29,7 @@ pub struct CakeConfig {
     pub(super) split_gso: bool,
     pub(super) wash: bool,
     pub(super) nat: bool,
-    /// What the link adds to what a packet has: the IP packet, or where `raw`, the whole of it.
+    /// Bytes that the link adds to the IP packet, or to the whole frame if `raw`.
     pub(super) overhead: i32,
     pub(super) raw: bool,
     pub(super) mpu: u32,
@@ -53,7 +53,7 @@ pub(super) enum Classes {
     Precedence,
 }
 
-/// What a queue is for, and between whom service is shared.
+/// What shares a queue, and between which hosts service is fair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Isolation {
     FlowBlind,
@@ -73,7 +73,7 @@ pub(super) enum AckFilter {
     Aggressive,
 }
 
-/// What a packet takes on the link.
+/// Cell framing of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cells {
     None,
@@ -323,7 +323,7 @@ impl Configure for CakeConfig {
         self.buffers.add_to(settings).with("variant", Value::Choice(self.variant.name()))
     }
 
-    /// Linux sch_cake changes what is given, and what that excludes.
+    /// Linux sch_cake changes the given parameters and those that they exclude.
     fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
         fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
             choices.iter().map(|choice| choice.0).collect()
@@ -437,7 +437,7 @@ setters! {
 
 setters! { @variant [] CakeConfig }
 
-/// Linux sch_cake: no more memory than so many of the largest packets, unless asked for.
+/// Linux sch_cake: limit of the default memory, in packets of the largest size.
 const MAX_PACKETS: u64 = 10_240;
 const DEFAULT_RTT: u64 = 100_000_000;
 /// 2^32 - 1 microseconds.

@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use super::queues::for_each_queue;
 use super::sets::{SETS, Tags, WAYS, WAYS_32, home_of, index_of, way_with, ways_from};
 
-/// Who has the queues and the entries for hosts of a tin. What may be used for one tag lies side by
-/// side: a set.
+/// Owners of the queues and host entries of a tin. The eight queues that one tag may use are
+/// adjacent and form a set.
 #[derive(Clone, Debug)]
 pub(super) struct Hash {
     /// The flow that each queue is reserved for.
@@ -53,7 +53,7 @@ impl Hosts {
         self.bulk[entry as usize / WAYS % SETS][entry as usize % WAYS]
     }
 
-    /// A bulk flow of this host begins, or ends.
+    /// Counts the start or end of a bulk flow of this host.
     pub(super) fn count_bulk(&mut self, entry: u16, begins: bool) {
         let count = &mut self.bulk[entry as usize / WAYS % SETS][entry as usize % WAYS];
         let before = *count;

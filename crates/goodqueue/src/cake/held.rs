@@ -1,4 +1,4 @@
-//! What is queued in all tins: packets, bytes and memory.
+//! Packets, bytes and memory queued in all tins.
 
 use super::overflow::Heap;
 use crate::memory::{Buffers, Memory, Size};
@@ -11,7 +11,7 @@ pub(super) struct Held {
     /// How many packets of no bytes there are.
     pub(super) empty: u64,
     pub(super) memory: Memory,
-    /// Which queue has the most of them.
+    /// The longest queue.
     pub(super) longest: Heap,
 }
 
@@ -20,20 +20,20 @@ impl Held {
         Self { passage: Passage::default(), empty: 0, memory: Memory::new(buffers), longest: Heap::default() }
     }
 
-    /// A packet of this size comes.
+    /// Counts a packet of this size that arrives.
     #[inline]
     pub(super) fn enters(&mut self, size: Size) {
         self.passage.enters(size.bytes);
         self.memory.enters(size);
     }
 
-    /// A packet of this size that had gone is back.
+    /// Counts a packet of this size that is inserted again.
     pub(super) fn returns(&mut self, size: Size) {
         self.passage.returns(size.bytes);
         self.memory.enters(size);
     }
 
-    /// A packet of `bytes` came to a queue, which holds so much now.
+    /// Tells the heap that a queue got a packet of `bytes` and now holds `holds`.
     #[inline]
     pub(super) fn add(&mut self, bytes: u32, queue: u32, holds: u64) {
         if bytes == 0 {
@@ -42,7 +42,8 @@ impl Held {
         self.longest.grows(queue, holds);
     }
 
-    /// A packet of this size left a queue, which holds so much now: it was `sent`, or dropped.
+    /// Counts a packet of this size that left a queue, which now holds `holds`. It was `sent` or
+    /// dropped.
     #[inline]
     pub(super) fn remove(&mut self, size: Size, queue: u32, holds: u64, sent: bool) {
         self.passage.leaves(size.bytes);

@@ -57,7 +57,7 @@ pub(crate) const KEYWORDS: &[Keyword] = &[
 const ATM_CELLS: &[(&str, Value)] = &[(ATM.name, Value::Flag(true))];
 const PTM_CELLS: &[(&str, Value)] = &[(PTM.name, Value::Flag(true))];
 
-/// A kind of link, with what it adds to the overhead.
+/// A kind of link, with its share of the overhead.
 const fn link(
     name: &'static str,
     overhead: i64,

@@ -3,8 +3,7 @@
 use super::config::CakeConfig;
 use crate::time::Instant;
 
-/// The smallest and the largest packet: as they came and as the link has them, and as they are
-/// since `overhead` was set.
+/// The smallest and the largest packet: as they arrived, on the link, and since `overhead` was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sizes {
     pub(super) network: (u32, u32),
@@ -21,7 +20,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// As seen by who asks: what the link adds to small packets it adds to large ones.
+    /// Returns the sizes for display. The link adds to small packets what it adds to large ones.
     pub(super) fn complete(self, config: &CakeConfig) -> Self {
         let (least, most) = self.recent;
         if least > most {
@@ -38,7 +37,8 @@ impl Sizes {
     }
 }
 
-/// Until when packets came under a configuration, and how many packets had come by then.
+/// A former configuration, the time until which it applied, and the number of packets that had
+/// arrived by then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub(super) until: Instant,
@@ -46,11 +46,11 @@ pub(super) struct Measured {
     pub(super) by: CakeConfig,
 }
 
-/// The configuration under which a packet was measured that came at `at`.
+/// Returns the configuration under which a packet that arrived at `at` was measured.
 #[inline]
 pub(super) fn measured_by<'a>(former: &'a [Measured], now: &'a CakeConfig, at: Instant) -> &'a CakeConfig {
     former.iter().find(|earlier| at < earlier.until).map_or(now, |earlier| &earlier.by)
 }
 
-/// No packet came yet.
+/// The sizes before the first packet.
 const NO_SIZES: (u32, u32) = (u32::MAX, 0);

@@ -1,26 +1,26 @@
-//! Which queue loses a packet when the memory is used up: the heap of Linux sch_cake, step by step.
+//! The queue that loses a packet when the memory is used up: the heap of Linux sch_cake.
 
 use alloc::vec::Vec;
 
 use super::queues::{MOST_TINS, QUEUES_32, number};
 
-/// A heap of queues by what they hold, kept up to date for a while after an overflow. As in Linux,
-/// an entry that became smaller does not sink as far as it should, so that the first is not always
-/// the longest queue.
+/// A heap of queues by backlog, kept up to date for a while after an overflow. As in Linux, an
+/// entry that became smaller does not sink as far as it should, so the first queue is not always
+/// the longest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
     /// The queues, the first of which loses; empty before the first overflow.
     entries: Vec<u16>,
     /// Where each queue stands.
     places: Vec<u16>,
-    /// What each queue holds. Means nothing while `kept` is 0.
+    /// Backlog of each queue; undefined while `kept` is 0.
     sizes: Vec<u32>,
-    /// The heap is kept up to date for so many packets more.
+    /// Number of further packets for which the heap is kept up to date.
     kept: u16,
 }
 
 impl Heap {
-    /// A queue got a packet and holds `size` now.
+    /// Tells the heap that a queue got a packet and now holds `size`.
     #[inline]
     pub(super) fn grows(&mut self, queue: u32, size: u64) {
         if self.kept > 0 {
@@ -28,7 +28,7 @@ impl Heap {
         }
     }
 
-    /// A queue lost a packet, which was `sent` or not, and holds `size` now.
+    /// Tells the heap that a queue lost a packet, `sent` or dropped, and now holds `size`.
     #[inline]
     pub(super) fn shrinks(&mut self, queue: u32, size: u64, sent: bool) {
         if self.kept > 0 {
@@ -36,8 +36,8 @@ impl Heap {
         }
     }
 
-    /// The queue that is to lose a packet. `backlogs` are what the queues hold, tin by tin; they
-    /// are looked at only if the heap is not up to date.
+    /// Returns the queue that loses a packet. `backlogs`, tin by tin, are read only if the heap is
+    /// not up to date.
     pub(super) fn first(&mut self, backlogs: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
             self.build(backlogs);
@@ -46,7 +46,7 @@ impl Heap {
         self.entries.first().copied().map_or(0, u32::from)
     }
 
-    /// The first turned out empty: it is looked for anew next time.
+    /// Forgets the heap, because its first queue turned out empty.
     pub(super) const fn mistrust(&mut self) {
         self.kept = 0;
     }
@@ -89,7 +89,7 @@ impl Heap {
         self.kept -= u16::from(sent);
     }
 
-    /// Takes down what a queue holds; where it stands.
+    /// Records the backlog of a queue. Returns its place.
     fn note(&mut self, queue: u32, size: u64) -> usize {
         if let Some(entry) = self.sizes.get_mut(queue as usize) {
             *entry = narrow(size);
@@ -97,9 +97,9 @@ impl Heap {
         self.places.get(queue as usize).copied().map_or(0, usize::from)
     }
 
-    /// Puts the larger of the two below a place there, if it is larger than what stands there.
-    /// Further down Linux compares with the one that went up, not with the one that came down,
-    /// which most often ends it.
+    /// Swaps a place with the larger of its two children, if that is larger. One level down Linux
+    /// compares with the entry that moved up, not with the one that moved down, so it usually stops
+    /// there.
     fn sink(&mut self, place: usize) {
         let (mut place, mut largest, mut most) = (place, place, self.held_at(place));
         loop {

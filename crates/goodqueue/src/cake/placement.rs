@@ -1,4 +1,4 @@
-//! Which queue a packet's flow gets, and how many bulk flows its hosts have.
+//! The choice of a queue for a packet's flow, and the number of bulk flows of its hosts.
 
 use super::config::Isolation;
 use super::queues::Set;
@@ -75,7 +75,7 @@ impl Tin {
         }
     }
 
-    /// Flow `index` begins, or ends, to count as a bulk flow of its hosts.
+    /// Starts or stops counting flow `index` as a bulk flow of its hosts.
     pub(super) fn count_hosts(&mut self, index: u32, isolation: Isolation, begins: bool) {
         let flow = self.flows.at(index);
         if isolation.shares_by_source() {

@@ -54,13 +54,13 @@ impl Flows {
     }
 }
 
-/// As many of `value` as there are queues, made on the heap.
+/// Returns one `value` for each queue, allocated on the heap.
 pub(super) fn for_each_queue<T: Clone, const N: usize>(value: &T) -> Box<[T; N]> {
     let many = vec![value.clone(); N].into_boxed_slice();
     many.try_into().unwrap_or_else(|_| Box::new(core::array::from_fn(|_| value.clone())))
 }
 
-/// What a packet of `bytes` counts where one of no bytes counts as one.
+/// Returns the charge for a packet of `bytes`: at least one byte.
 #[inline]
 pub(super) fn charge(bytes: u32) -> u64 {
     u64::from(bytes.max(1))

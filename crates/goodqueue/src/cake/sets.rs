@@ -1,4 +1,4 @@
-//! Sets of eight: which queues a flow may have, and which entries a host.
+//! Sets of eight adjacent places, for the queues of a flow and the entries of a host.
 
 use super::queues::{QUEUES, QUEUES_32};
 
@@ -20,7 +20,7 @@ pub(super) fn nearest(ways: u8, place: u32) -> Option<u32> {
 /// The first of the ways from `place` on that has this tag.
 #[inline]
 pub(super) fn way_with(tags: &Tags, tag: u32, place: u32) -> Option<u32> {
-    // All at once, since most often none has.
+    // Compares all at once, because usually none matches.
     let any = tags.iter().fold(false, |any, own| any | (*own == tag));
     if any { ways_from(place).find(|way| tags[*way as usize % WAYS] == tag) } else { None }
 }
@@ -31,7 +31,7 @@ pub(super) const fn home_of(tag: u32) -> (usize, u32) {
     (tag as usize / WAYS % SETS, tag % WAYS_32)
 }
 
-/// The number of what is in this way of this set.
+/// Returns the index of this way of this set.
 #[inline]
 pub(super) fn index_of(set: usize, way: u32) -> u32 {
     u32::try_from(set * WAYS % QUEUES).unwrap_or(0) % QUEUES_32 + way

@@ -1,15 +1,16 @@
-//! What packets take on the link, and how long that lasts.
+//! Lengths of packets on the link, and the time that they take there.
 
 use super::config::{CakeConfig, Cells};
 use crate::time::{Duration, Instant};
 
-/// A rate, and when it lets the next packet go; for a tin, by when it is to have been served.
+/// A rate, and the time of the next packet at that rate; for a tin, the time by which it should
+/// have been served.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Shaper {
     pub(super) pace: Pace,
     pub(super) time_next: Instant,
-    /// As `time_next`, but at two thirds of the rate: it lets go what the tins have delayed for too
-    /// long.
+    /// As `time_next`, but at two thirds of the rate. It releases packets that the tins have
+    /// delayed for too long.
     failsafe_next: Instant,
 }
 
@@ -20,15 +21,15 @@ impl Shaper {
         self.pace.scaled > 0
     }
 
-    /// When the next packet may go, if that is later than `now`: also after a rate that is no more,
-    /// as in Linux.
+    /// Returns the time of the next packet, if that is later than `now`. As in Linux, a time set by
+    /// a former rate still counts.
     #[inline]
     pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
         let next = self.time_next.min(self.failsafe_next);
         (next > now).then_some(next)
     }
 
-    /// A packet comes after a time without any; true if it will have to wait all the same.
+    /// Starts again after idle time. Returns true if the arriving packet must wait nevertheless.
     pub(super) fn wakes(&mut self, now: Instant) -> bool {
         if self.time_next < now {
             (self.time_next, self.failsafe_next) = (now, now);
@@ -37,8 +38,8 @@ impl Shaper {
         self.time_next > now && self.failsafe_next > now
     }
 
-    /// A packet of so many `bytes` on the link goes, or is dropped but to be paid for; `tin` is
-    /// that of its tin.
+    /// Charges a packet that takes `bytes` on the link. `dropped`: it is charged although it was
+    /// dropped. `tin` is the shaper of its tin.
     #[inline]
     pub(super) fn charge(&mut self, tin: &mut Self, now: Instant, bytes: u32, dropped: bool) {
         if self.is_on() {
@@ -90,23 +91,23 @@ impl Pace {
 }
 
 impl CakeConfig {
-    /// What a packet of `bytes`, Ethernet header included, has without what the link adds.
+    /// Returns the network length of a packet of `bytes` with Ethernet header.
     pub(super) const fn on_the_network(&self, bytes: u32) -> u32 {
         if self.raw { bytes } else { bytes.saturating_sub(ETHERNET_HEADER) }
     }
 
-    /// True if a packet takes on the link what it has, but one of no bytes takes one.
+    /// Returns true if the link adds nothing to packets, except one byte to a packet of no bytes.
     pub(super) fn is_plain(&self) -> bool {
         self.raw && self.overhead == 0 && self.cells == Cells::None && self.mpu <= 1
     }
 
-    /// True if `other` gives every packet the same length on the link.
+    /// Returns true if `other` gives every packet the same length on the link.
     pub(super) fn measures_as(&self, other: &Self) -> bool {
         let terms = |of: &Self| (of.raw, of.overhead, of.cells, of.mpu);
         terms(self) == terms(other)
     }
 
-    /// What a packet of `bytes`, Ethernet header included, takes on the link.
+    /// Returns the length on the link of a packet of `bytes` with Ethernet header.
     #[inline(never)]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {
         let bytes = self.on_the_network(bytes).saturating_add_signed(self.overhead);

@@ -1,4 +1,4 @@
-//! What `cake` counts for each tin, and the moving average that it counts with.
+//! The counters of a tin of `cake`, and their moving average.
 
 use crate::time::Duration;
 

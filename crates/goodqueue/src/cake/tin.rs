@@ -29,11 +29,10 @@ pub(super) struct Tin {
     sparse: u32,
     pub(super) bulk: u32,
     decaying: u32,
-    /// Rings, so that the processor knows which flow comes next before it has the one at hand in
-    /// its cache.
+    /// Rings, so that the processor knows the next flow before the current one is in its cache.
     new_flows: Turns,
     old_flows: Turns,
-    /// Links, since a flow leaves this round from anywhere when a packet comes.
+    /// Linked both ways, because a flow leaves this round from any place when a packet arrives.
     decaying_flows: Links,
     pub(super) tally: TinTally,
 }
@@ -46,7 +45,7 @@ pub(super) struct Weight {
 }
 
 impl Weight {
-    /// A packet that takes so many bytes on the link goes; true if no deficit is left.
+    /// Charges a packet that takes `charged` bytes on the link. Returns true if no deficit is left.
     #[inline]
     pub(super) fn pays(&mut self, charged: u32) -> bool {
         self.deficit = self.deficit.wrapping_sub(i64::from(charged));
@@ -127,7 +126,7 @@ impl Tin {
         ]
     }
 
-    /// A packet of `bytes` leaves queue `index`; what that holds now.
+    /// Counts a packet of `bytes` that leaves queue `index`. Returns the queue's new backlog.
     pub(super) fn leaves(&mut self, index: u32, bytes: u32) -> u64 {
         let flow = self.flows.at_mut(index);
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
@@ -135,7 +134,7 @@ impl Tin {
         flow.backlog
     }
 
-    /// What each queue holds.
+    /// Returns the backlog of each queue.
     pub(super) fn backlogs(&self) -> impl Iterator<Item = u64> {
         self.flows.iter().map(|flow| flow.backlog)
     }
@@ -288,15 +287,15 @@ impl Tin {
         self.flow_quantum * u32::from(share)
     }
 
-    /// The same in bytes, rounded up or down at random so that nothing is lost in the long run.
+    /// Returns the same in bytes, rounded up or down at random, so that nothing is lost in the long
+    /// run.
     #[inline]
     fn quantum(&self, index: u32, isolation: Isolation, random: &mut impl Random) -> i32 {
         let dithered = self.fine_quantum(index, isolation) + (random.next_u32() & 0xFFFF);
         (dithered >> 16).cast_signed()
     }
 
-    /// All flows have a deficit that many rounds will not make up: all but the last of these rounds
-    /// are done at once.
+    /// Skips rounds at once when every flow has a deficit of many rounds.
     #[cold]
     fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
         let mut rounds = u64::MAX;
@@ -313,10 +312,10 @@ impl Tin {
     }
 }
 
-/// Linux sch_cake: what a flow sends per round lies between these, a 4096th of the tin's rate per
+/// Linux sch_cake: bounds of a flow's quantum, which is 1/4096 of the tin's rate in bytes per
 /// second.
 const MIN_FLOW_QUANTUM: u32 = 300;
 const MAX_FLOW_QUANTUM: u32 = 1514;
-/// After so many visits without a packet, rounds are made up at once. No packet of a common size
-/// needs that many.
+/// After this number of visits without a packet, rounds are skipped at once. No packet of a common
+/// size needs as many.
 const FRUITLESS_VISITS: u32 = 16_384;

@@ -1,4 +1,4 @@
-//! Which tin is served: by schedule with a shaper, by weight without.
+//! The choice of the tin to serve: by schedule with a shaper, by weight without.
 
 use super::queues::MOST_TINS;
 use super::tin::Weight;
@@ -13,8 +13,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if self.shaper.is_on() {
             return self.choose_by_schedule();
         }
-        // Without a shaper, by weight: round and round. Who has no flows and nothing to gain is
-        // passed over; most often that is all but one, which takes a round or two.
+        // Without a shaper, tins are served by weight, in rounds. Tins without flows and without a
+        // deficit to fill are skipped. Usually only one tin is left, and one or two rounds are
+        // enough.
         let last = self.current;
         let alone = self.served == bit(last) && self.spent & !self.served == 0;
         let own = &mut self.tins.get_mut(last)?.weight;
@@ -69,8 +70,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         best.map(|(_, index)| index)
     }
 
-    /// All tins that have flows have a deficit of many rounds: all but the last of these are done
-    /// at once. `None` if none has flows.
+    /// Skips rounds at once when all tins with flows have a deficit of many rounds. `None` if no
+    /// tin has flows.
     #[cold]
     fn skip_fruitless_tins(&mut self) -> Option<()> {
         let missing = |weight: &Weight| weight.deficit.min(0).saturating_neg() / weight.quantum.max(1);
@@ -84,5 +85,5 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 }
 
-/// After so many visits without a packet, rounds are made up at once.
+/// After this number of visits without a packet, rounds are skipped at once.
 const FRUITLESS_TINS: u32 = 4_096;

@@ -1,4 +1,4 @@
-//! What can be set of `codel`, and of every discipline with CoDel inside.
+//! The parameters of `codel`, and of every discipline with CoDel inside.
 
 use alloc::format;
 
@@ -6,14 +6,14 @@ use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Uni
 use crate::time::Duration;
 use crate::typed::setters;
 
-/// Configuration of [`Codel`].
+/// Configuration of [`Codel`](super::Codel).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodelConfig {
     pub(super) limit: u32,
     pub(super) params: CodelParams,
 }
 
-/// What the control law is told: shared by all flows of a discipline that runs one CoDel per flow.
+/// Parameters of the control law, shared by all flows of a discipline that runs one CoDel per flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodelParams {
     /// Acceptable standing sojourn time (RFC 8289 §4.2).
@@ -24,35 +24,35 @@ pub struct CodelParams {
     pub ecn: bool,
     /// Mark every packet that was queued for longer than this.
     pub ce_threshold: Option<Duration>,
-    /// With no more bytes than this left behind a packet, the queue is not a standing one (RFC 8289
+    /// A queue with at most this number of bytes behind a packet is not a standing queue (RFC 8289
     /// §5.4).
     pub mtu: u32,
     /// Whose decisions.
     pub variant: CodelVariant,
-    /// Where the count goes on from in a new episode; `None`: as the variant does.
+    /// Rule for the first count of a dropping phase; `None`: the variant's.
     pub recall: Option<Recall>,
-    /// How a queue begins; `None`: below target.
+    /// Initial state of a queue; `None`: below target.
     pub startup: Option<Startup>,
 }
 
-/// What is remembered of the last episode of dropping when the next one begins.
+/// The count with which a dropping phase starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recall {
     /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
     A,
     /// ns-2 of May 2012 and the first drafts: `count - 2` within 8 intervals.
     B,
-    /// Linux and RFC 8289: what the last episode added to the count, within 16 intervals.
+    /// Linux and RFC 8289: the drops that the last phase added to the count, within 16 intervals.
     C,
 }
 
-/// What a queue that has seen no packet believes.
+/// State of a queue that has seen no packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Startup {
-    /// It is below target.
+    /// Below target.
     Zero,
-    /// It has been above target for longer than an interval, as in ns-2: if the first packet comes
-    /// out late, it is dropped.
+    /// Above target for longer than an interval, as in ns-2: the first packet is dropped if it
+    /// leaves late.
     Ns2,
 }
 
@@ -68,8 +68,8 @@ pub enum CodelVariant {
     Cacm2012,
     /// Nichols' ns-2 code of May 2012.
     Ns2,
-    /// Her ns-2 code for CableLabs of January 2013, which is in bins only ([`crate::sfq_codel`]):
-    /// as [`Self::Ns2`], but a bin that comes above target again waits for a whole interval.
+    /// Nichols' ns-2 code for CableLabs of January 2013, for bins only ([`crate::sfq_codel`]). It
+    /// is like [`Self::Ns2`], but a bin that exceeds the target again waits for a whole interval.
     Ns2CableLabs,
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn judge(
     }
 }
 
-/// Begins an episode of dropping at `now`.
+/// Starts a dropping phase at `now`.
 pub(crate) fn enter(vars: &mut CodelVars, now: Instant, params: &CodelParams) {
     vars.dropping = true;
     vars.count = recalled_count(vars, now, params);
@@ -134,7 +134,7 @@ pub(crate) fn enter(vars: &mut CodelVars, now: Instant, params: &CodelParams) {
     vars.drop_next = control_law(now, params.interval, vars.count).as_nanos();
 }
 
-/// Goes on with it, if the next drop is due at `now`.
+/// Returns true if the next drop is due at `now`, and then schedules the one after it.
 pub(crate) fn is_due(vars: &mut CodelVars, now: Instant, params: &CodelParams) -> bool {
     let due = now.as_nanos() >= vars.drop_next;
     if due {
@@ -165,8 +165,8 @@ fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
     }
 }
 
-/// `count` at the beginning of an episode: an episode soon after another goes on near where that
-/// one had got.
+/// Returns the first `count` of a dropping phase. A phase soon after another continues near the
+/// last count.
 fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();

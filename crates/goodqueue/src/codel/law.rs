@@ -6,8 +6,8 @@ use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
 impl CodelVars {
-    /// Drops and marks at the head of `source`, as CoDel says, until a packet may be sent: it is
-    /// then at the head. False if none is left.
+    /// Drops and marks at the head of `source` until a packet may be sent, which is then at the
+    /// head. Returns false if no packet is left.
     #[inline]
     pub fn dequeue<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         if source.head().is_some() {
@@ -17,9 +17,9 @@ impl CodelVars {
         false
     }
 
-    /// True for nearly every packet of a queue that is under control: the one at the head, which
-    /// came at `came`, is below target while nothing is being dropped, and may be sent. False:
-    /// [`Self::judge`] must be asked.
+    /// Returns true if the packet at the head, which arrived at `came`, may be sent without further
+    /// work. That holds below target outside a dropping phase, which is nearly every packet of a
+    /// controlled queue. False requires a call of [`Self::judge`].
     #[inline]
     pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
         let passes = !self.dropping && now.since(came) < law.spared;
@@ -29,7 +29,7 @@ impl CodelVars {
         passes
     }
 
-    /// As [`Self::dequeue`], with all questions.
+    /// Like [`Self::dequeue`], for a queue that is not empty.
     #[inline(never)]
     pub(crate) fn judge<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         match params.variant {
@@ -38,8 +38,8 @@ impl CodelVars {
         }
     }
 
-    /// As [`Self::judge`], of a bin of ns-2's `sfqcodel.cc`, which has a packet: a drop that
-    /// empties it leaves the time since which it is above target.
+    /// Like [`Self::judge`], for a bin of ns-2's `sfqcodel.cc`. A drop that empties the bin keeps
+    /// the time since which it is above target.
     pub(crate) fn judge_bin<S: Source>(
         &mut self,
         now: Instant,
@@ -68,21 +68,20 @@ impl CodelVars {
     }
 }
 
-/// The parameters, and what they say about nearly every packet of a queue that is under control,
-/// found once for all.
+/// The parameters, with precomputed values for the common case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodelLaw {
     /// What the control law is told.
     pub params: CodelParams,
-    /// A packet that has waited for less may be sent while nothing is being dropped. Not all that
-    /// are below target: the law says which of the others are.
+    /// A packet that waited for less may be sent outside a dropping phase. It is at most the
+    /// target: the law decides about longer waits.
     spared: Duration,
-    /// `first_above` then.
+    /// `first_above` after such a packet.
     pub(crate) below: u64,
 }
 
 impl CodelLaw {
-    /// What `params` say.
+    /// Returns the law of `params`.
     #[must_use]
     pub fn of(params: CodelParams) -> Self {
         let spared = match params.variant {
@@ -96,7 +95,7 @@ impl CodelLaw {
 }
 
 impl CodelParams {
-    /// The age at `now` of a packet that came at `came`, as the variant's clock has it.
+    /// Returns the age at `now` of a packet that arrived at `came`, on the variant's clock.
     pub(super) fn age(&self, came: Instant, now: Instant) -> Duration {
         match self.variant {
             CodelVariant::Linux => linux::age(came, now),

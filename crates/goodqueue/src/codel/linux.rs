@@ -6,8 +6,8 @@ use super::{CodelParams, CodelVars, Mark, Source};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
-/// A time of the kernel's CoDel: units of 1024 ns, modulo 2^32 (2199 s; later and earlier are told
-/// apart by the sign of the difference).
+/// A time of the kernel's CoDel, in units of 1024 ns modulo 2^32 (2199 s). The sign of the
+/// difference tells which of two times is later.
 type Ticks = u32;
 
 /// A packet that has waited for less than this is below `target`, however its times are cut to

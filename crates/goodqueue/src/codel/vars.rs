@@ -1,4 +1,4 @@
-//! What CoDel remembers of one queue.
+//! The state of CoDel for one queue.
 
 use super::{CodelParams, CodelVariant, Recall, Startup};
 
@@ -10,7 +10,7 @@ pub struct CodelVars {
     pub(super) first_above: u64,
     /// When to drop next, while dropping. `linux`: ticks.
     pub(super) drop_next: u64,
-    /// Drops since dropping began, as the control law counts them.
+    /// Drops since the dropping phase started, as the control law counts them.
     pub(super) count: u32,
     /// `count` when dropping last began.
     pub(super) lastcount: u32,
@@ -58,7 +58,7 @@ impl CodelVars {
         }
     }
 
-    /// A packet of so many bytes was seen, if not in this queue.
+    /// Tells the law about a packet of `bytes` in another queue.
     pub(crate) fn know_largest(&mut self, bytes: u32) {
         self.max_packet = self.max_packet.max(bytes);
     }
@@ -70,24 +70,24 @@ impl CodelVars {
         self.dropping = false;
     }
 
-    /// Dropping ends, whatever comes.
+    /// Ends the dropping phase.
     pub(crate) const fn stop(&mut self) {
         self.dropping = false;
     }
 
-    /// Drops since dropping began, as the control law counts them.
+    /// Drops since the dropping phase started, as the control law counts them.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// What the count was when dropping last began.
+    /// Returns the count at the start of the last dropping phase.
     #[must_use]
     pub const fn lastcount(&self) -> u32 {
         self.lastcount
     }
 
-    /// Adds drops that somebody else made, as `fq_codel` does at an overflow.
+    /// Adds drops made outside the law, as `fq_codel` does at an overflow.
     pub const fn add_to_count(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
@@ -107,8 +107,8 @@ pub(super) const fn below(variant: CodelVariant) -> u64 {
     if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
 }
 
-/// `count` at the beginning of an episode; `within` tells whether the last one ended less than so
-/// many intervals ago.
+/// Returns the first `count` of a dropping phase. `within` tells whether the last phase ended less
+/// than a number of intervals ago.
 pub(super) fn recalled<N: From<u8>>(
     vars: &CodelVars,
     params: &CodelParams,

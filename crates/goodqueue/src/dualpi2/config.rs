@@ -1,11 +1,11 @@
-//! What `dualpi2` is told.
+//! The parameters of `dualpi2`.
 
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::memory::{Buffers, TRUESIZE};
 use crate::time::Duration;
 use crate::typed::setters;
 
-/// Configuration of [`DualPi2`].
+/// Configuration of [`DualPi2`](super::DualPi2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DualPi2Config {
     pub(super) linux: bool,

@@ -38,7 +38,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         {}
     }
 
-    /// Purges what is in a leaf that is one no more.
+    /// Purges a class that is no longer a leaf.
     fn close(&mut self, index: Index, drops: &mut impl Drops<P>) {
         let Some(mut leaf) = self.leaves.get_mut(index as usize).and_then(Option::take) else { return };
         (self.len, self.bytes) = (self.len - leaf.len(), self.bytes - leaf.backlog());
@@ -100,7 +100,7 @@ impl Class {
     /// Goes on as `before`, on its own terms.
     fn carry_on(&mut self, before: &mut Self) {
         (self.lended, self.borrowed) = (before.lended, before.borrowed);
-        // One that had classes below it and has none any more begins anew, as in Linux.
+        // As in Linux, a class that has lost its last child starts again.
         if before.level > 0 && self.level == 0 {
             return;
         }

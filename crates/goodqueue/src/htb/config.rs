@@ -1,4 +1,4 @@
-//! What `htb` is told.
+//! The parameters of `htb`.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

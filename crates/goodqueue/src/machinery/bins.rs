@@ -19,30 +19,30 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Bins<P, A> {
     bins: Vec<Bin<A>>,
-    /// The bin with the most packets, the last bin first: of equals the last is found.
+    /// The bin with the most packets. Of several equal bins it is the last.
     longest: Largest,
     /// The bin that [`Self::drop_from_another_longest`] took from last.
     last_robbed: u32,
     pool: Pool<P>,
     /// The bin to serve next.
     turn: u32,
-    /// The one that comes last in the round; means nothing while that is empty.
+    /// Last bin of the round; undefined while the round is empty.
     last: u32,
     passage: Passage,
     /// Drops and marks; [`Bins::stats`] knows the rest.
     pub(crate) stats: Stats,
-    /// What a CoDel in each bin has done.
+    /// Marks and drops of CoDel in all bins.
     pub(crate) tally: CodelTally,
 }
 
-/// What an AQM counts as left behind a packet.
+/// Bytes that an AQM counts as left behind a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Behind {
-    /// What its bin holds.
+    /// Bytes of its bin.
     Bin,
-    /// What all bins hold.
+    /// Bytes of all bins.
     All,
-    /// What all bins hold, but nothing if its bin holds no more.
+    /// Bytes of all bins, or 0 if its bin is empty.
     AllIfAnyInBin,
 }
 
@@ -63,14 +63,14 @@ impl Behind {
 pub(crate) struct Bin<A> {
     packets: Chain,
     bytes: u64,
-    /// What it may still send before the next one's turn.
+    /// Bytes that it may still send in this turn.
     deficit: i64,
     aqm: A,
     place: Place,
 }
 
-/// Where a bin is: whether in the round and whether it is new there, in the two highest bits, and
-/// which bin comes behind it, in the others. In the round exactly if not 0.
+/// Place of a bin. The two highest bits tell whether it is in the round and whether it is new
+/// there; the others are the number of the next bin. 0 means that it is not in the round.
 #[derive(Clone, Copy, Debug)]
 struct Place(u32);
 
@@ -115,7 +115,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
-    /// The same with another number of bins; it must be empty.
+    /// Changes the number of bins. The queue must be empty.
     pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
         let (passage, stats, tally) = (self.passage, self.stats, self.tally);
         *self = Self { passage, stats, tally, ..Self::new(bins, aqm) };
@@ -129,7 +129,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.passage.bytes()
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     pub(crate) const fn stats(&self) -> Stats {
         self.passage.complete(self.stats)
     }
@@ -241,8 +241,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.turn = next;
     }
 
-    /// The next packet to send. A `quantum` of 0 serves packet by packet; `behind` is what the AQM
-    /// is told of.
+    /// Returns the next packet to send. A `quantum` of 0 serves packet by packet. `behind` selects
+    /// the backlog that the AQM sees.
     #[inline]
     pub(crate) fn pop(
         &mut self,
@@ -254,8 +254,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     ) -> Option<P> {
         // A bin was denied by its deficit: from then on empty ones are passed over.
         let mut denied = false;
-        // The bin that was the first to be denied: when its turn comes again, a whole round was in
-        // vain.
+        // First bin without deficit: when its turn comes again, no bin could send in a whole round.
         let mut first_denied = NIL;
         loop {
             let index = self.turn;
@@ -266,8 +265,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 if denied {
                     (self.last, self.turn) = (index, next);
                 } else {
-                    // Packet by packet an emptied bin stays for a round, so that its flow is not
-                    // new again at once.
+                    // When serving packet by packet, an emptied bin stays for a round, so that its
+                    // flow is not new again immediately.
                     self.leave(params);
                 }
                 continue;
@@ -325,7 +324,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 }
                 return self.pool.pop_front(&mut bin.packets);
             }
-            // The AQM dropped what there was.
+            // The AQM dropped all packets of the bin.
             self.leave(params);
             denied = false;
             if first_denied == index {
@@ -334,8 +333,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
-    /// A packet many quanta long would be waited for round by round; the rounds in which no bin
-    /// gets to send are done at once. Empty bins have no part in them.
+    /// A packet of many quanta would take as many rounds. Rounds in which no bin may send are
+    /// skipped at once. Empty bins take no part in them.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));
@@ -361,19 +360,19 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         }
     }
 
-    /// The bin with the most packets loses its youngest.
+    /// Drops the newest packet of the bin with the most packets.
     pub(crate) fn drop_from_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let index = self.longest_bin();
         self.drop_youngest(index, why, drops)
     }
 
-    /// The bin with the most packets, the last of equals.
+    /// Returns the bin with the most packets, the last one of several.
     fn longest_bin(&mut self) -> u32 {
         let mirrored = self.longest.find(self.bins.iter().rev().map(|bin| u64::from(bin.packets.len())));
         self.mirrored(mirrored)
     }
 
-    /// The same, but of equals the bin of the last time comes last.
+    /// As [`Self::longest_bin`], but prefers any other equally long bin to the previous one.
     pub(crate) fn drop_from_another_longest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let mut index = self.longest_bin();
         if index == self.last_robbed {
@@ -404,7 +403,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         true
     }
 
-    /// Gives every packet to `drops` and begins anew, the statistics apart.
+    /// Gives every packet to `drops` and resets everything except the statistics.
     pub(crate) fn purge(&mut self, aqm: A, drops: &mut impl Drops<P>) {
         for bin in &mut self.bins {
             while let Some(packet) = self.pool.pop_front(&mut bin.packets) {

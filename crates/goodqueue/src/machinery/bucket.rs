@@ -13,7 +13,7 @@ pub(crate) struct ByteCost {
     framing: Framing,
 }
 
-/// What a packet takes on the link beside its own bytes.
+/// What the link adds to the bytes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Framing {
     overhead: u16,
@@ -57,7 +57,7 @@ impl Framing {
         Ok(Self { overhead: bytes("overhead")?, mpu: bytes("mpu")?, atm })
     }
 
-    /// Says what is not as it is by default.
+    /// Adds the settings that differ from the defaults.
     pub(crate) fn add_to_settings(self, settings: &mut Settings) {
         if self.overhead > 0 {
             settings.set("overhead", Value::Bytes(u64::from(self.overhead)));

@@ -23,7 +23,7 @@ pub struct Kind {
     pub summary: &'static str,
     /// The document that defines it.
     pub reference: &'static str,
-    /// Whose behaviour can be had, the default first; empty if there is only one.
+    /// Variants, the default first; empty if there is only one.
     pub variants: &'static [Variant],
     /// What disciplines it may hold.
     pub children: Children,
@@ -123,11 +123,11 @@ impl Parameter {
 pub struct Keyword {
     /// The word.
     pub name: &'static str,
-    /// A whole number that grows by so much; from 0 where it is not set.
+    /// A number that the word increases, and by how much. An unset number counts as 0.
     pub adds: Option<(&'static str, i64)>,
-    /// What it sets.
+    /// Settings for which it stands.
     pub sets: &'static [(&'static str, Value)],
-    /// What it is for and stands for.
+    /// Purpose, and the settings for which it stands.
     pub doc: &'static str,
 }
 
@@ -307,7 +307,7 @@ impl Settings {
         }
     }
 
-    /// The same settings with `name` set.
+    /// Returns the settings with `name` set to `value`.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.set(name, value);
@@ -319,7 +319,7 @@ impl Settings {
         self.children.push(child);
     }
 
-    /// The same settings with one more child.
+    /// Returns the settings with one more child.
     #[must_use]
     pub fn with_child(mut self, child: Child) -> Self {
         self.add_child(child);
@@ -401,10 +401,10 @@ impl Settings {
         }
     }
 
-    /// The whole number set for `name`, which may be below zero, if it lies within `low..=high`.
+    /// Returns the signed number set for `name`.
     ///
     /// # Errors
-    /// The number lies outside.
+    /// The number is not within `low..=high`.
     pub fn signed(&self, name: &'static str, low: i32, high: i32) -> Result<Option<i32>, ConfigError> {
         let given = match self.get(name) {
             Some(Value::Signed(n)) => i32::try_from(n).ok(),
@@ -422,10 +422,10 @@ impl Settings {
         ConfigError::new(name, value, allowed)
     }
 
-    /// The number set for `name`, of whatever unit, if it lies within `low..=high`.
+    /// Returns the number set for `name`, of any unit.
     ///
     /// # Errors
-    /// The number lies outside.
+    /// The number is not within `low..=high`.
     pub fn number(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ConfigError> {
         let given = match self.get(name) {
             Some(Value::Packets(n) | Value::Bytes(n) | Value::Integer(n)) => n,
@@ -445,20 +445,20 @@ impl Settings {
         Err(self.refused(name, alloc::format!("a value from {} to {}", show(low), show(high))))
     }
 
-    /// The same of one that 32 bits hold.
+    /// Like [`Self::number`], for a number that fits in 32 bits.
     ///
     /// # Errors
-    /// The number lies outside.
+    /// The number is out of range.
     pub fn small(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u32>, ConfigError> {
         let given = self.number(name, low, high.min(u64::from(u32::MAX)))?;
         Ok(given.and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// `bandwidth`, or the rate of the link; where nobody knows it, 10 Mbit/s as tc assumes
-    /// (tc-red(8)).
+    /// Returns `bandwidth`, or else the rate of the link. An unknown rate counts as 10 Mbit/s, as
+    /// in tc (tc-red(8)).
     ///
     /// # Errors
-    /// Less than one byte per second.
+    /// `bandwidth` is less than one byte per second.
     pub(crate) fn bandwidth(&self, link: &Link) -> Result<Rate, ConfigError> {
         Ok(match (self.number("bandwidth", 8, u64::MAX)?, link.rate.as_bps()) {
             (Some(bits), _) => Rate::from_bps(bits),
@@ -468,21 +468,21 @@ impl Settings {
     }
 }
 
-/// A parameter that cannot be accepted: which, what was given, what is allowed.
+/// A refused parameter: its name, the given value and the allowed values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
     /// The parameter.
     pub parameter: &'static str,
-    /// What was given.
+    /// Given value.
     pub given: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: Cow<'static, str>,
-    /// The class whose parameter it is, if it is one's.
+    /// Class that the parameter belongs to, if it belongs to one.
     pub class: Option<u32>,
 }
 
 impl ConfigError {
-    /// `parameter` was `given`; `allowed` says what it may be.
+    /// Returns the error that `parameter` was `given` but must be `allowed`.
     pub fn new(
         parameter: &'static str,
         given: impl Into<String>,
@@ -491,7 +491,7 @@ impl ConfigError {
         Self { parameter, given: given.into(), allowed: allowed.into(), class: None }
     }
 
-    /// The same, of a parameter of class `minor`.
+    /// Returns the same error for a parameter of class `minor`.
     #[must_use]
     pub fn in_class(mut self, minor: u32) -> Self {
         self.class = Some(minor);
@@ -510,7 +510,7 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// What a discipline is told of the link it sits on, for the defaults that tc derives from it.
+/// The link in front of which a discipline is. tc derives defaults from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// Rate of the link.
@@ -518,7 +518,7 @@ pub struct Link {
     /// Largest packet as the queue counts it, link header included: 1514 for Ethernet (Linux
     /// `psched_mtu`).
     pub mtu: u32,
-    /// How long a bit is on its way to the other end, from which ns-2's RED derives its filter.
+    /// Propagation delay, from which ns-2's RED derives its filter.
     pub delay: Duration,
 }
 
@@ -529,7 +529,7 @@ impl Default for Link {
     }
 }
 
-/// A configuration that can be made from [`Settings`] and written as such again.
+/// A configuration that is read from [`Settings`] and written as such.
 pub trait Configure: Sized + Clone {
     /// The discipline it configures.
     const KIND: Kind;

@@ -23,14 +23,14 @@ pub trait FlowAqm: Clone {
     /// What all flows share.
     type Params;
 
-    /// True if the packet at the `head` of the flow may be sent, and that is all there is to it;
-    /// false (the default): see [`Self::decide`].
+    /// Returns true if the packet at the `head` of the flow may be sent without further work. False
+    /// (the default) requires a call of [`Self::decide`].
     fn passes(&mut self, now: Instant, params: &Self::Params, head: Head) -> bool {
         let _ = (now, params, head);
         false
     }
 
-    /// The flow was to send and has no packet.
+    /// Tells the AQM that the flow had its turn and has no packet.
     fn emptied(&mut self, params: &Self::Params) {
         let _ = params;
     }
@@ -61,8 +61,8 @@ pub struct FlowQueues<P, A> {
     pool: Pool<P>,
     /// Packets of one overflow on their way out; empty between calls.
     victims: Vec<P>,
-    /// The flows to be served, by number. Rings and not links from flow to flow: so the processor
-    /// knows which flow comes next before it has the one at hand in its cache.
+    /// Flows to be served, by number. They are rings and not linked lists, so that the processor
+    /// knows the next flow before the current one is in its cache.
     new_flows: Turns,
     old_flows: Turns,
     passage: Passage,
@@ -71,12 +71,12 @@ pub struct FlowQueues<P, A> {
     activations: u64,
     /// Drops and marks; [`FlowQueues::stats`] knows the rest.
     pub stats: Stats,
-    /// What a CoDel in each flow has done.
+    /// Marks and drops of CoDel in all flows.
     pub tally: CodelTally,
 }
 
-/// One flow. Begins with a line of the cache, so that CoDel's flows take one line each. The two
-/// sums that change together are no neighbours, as in `Passage`.
+/// One flow, aligned to a cache line, so that a flow with CoDel takes one line. The two sums that
+/// change together are not neighbours, as in `Passage`.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowState<A> {
@@ -89,11 +89,11 @@ pub struct FlowState<A> {
     aqm: A,
 }
 
-/// What a flow does with its turn.
+/// Outcome of a flow's turn.
 enum Turn<P> {
     /// It sends this.
     Sends(P),
-    /// Nothing: it has no packet, or its AQM left it none.
+    /// It sends nothing: it has no packet, or its AQM dropped all.
     Empty,
     /// That takes a decision of its AQM.
     Undecided,
@@ -106,7 +106,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         Self::with_buffers(flows, aqm, Buffers::Bare)
     }
 
-    /// The same, whose packets take this memory.
+    /// Returns the queues with this memory per packet.
     pub(crate) fn with_buffers(flows: u32, aqm: A, buffers: Buffers) -> Self {
         let flow = FlowState { packets: Chain::default(), listed: false, deficit: 0, backlog: 0, aqm };
         Self {
@@ -125,7 +125,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
-    /// The same with another number of flows; it must be empty.
+    /// Changes the number of flows. The queue must be empty.
     pub fn resize(&mut self, flows: u32, aqm: A) {
         let (passage, stats, tally, activations) = (self.passage, self.stats, self.tally, self.activations);
         *self = Self {
@@ -159,8 +159,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.pool.stranger(&flow.packets, packet)
     }
 
-    /// True if [`Self::push`] will call nothing: there is memory, and nobody has to know of the
-    /// fattest flow. What comes then has no registers to save.
+    /// Returns true if [`Self::push`] calls no other function, because memory is left and the tree
+    /// of backlogs is not in use. The compiler then saves no registers.
     #[must_use]
     #[inline]
     pub const fn is_ready(&self) -> bool {
@@ -189,8 +189,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.memory.enters(size);
     }
 
-    /// The next packet to send. With `whole`, the AQM is told the bytes left in all flows, else
-    /// those in its own.
+    /// Returns the next packet to send. With `whole`, the AQM sees the bytes left in all flows,
+    /// else those in its own.
     #[inline]
     pub fn pop(
         &mut self,
@@ -216,8 +216,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         self.serve::<true, _>(now, quantum, params, whole, drops)
     }
 
-    /// [`Self::pop`]. Without `DECIDES` whatever takes a call is left to [`Self::pop_deciding`],
-    /// which goes on from there: so the usual case has no registers to save.
+    /// Implements [`Self::pop`]. Without `DECIDES`, every step that needs a function call is left
+    /// to [`Self::pop_deciding`], which continues from there. The common case then saves no
+    /// registers.
     #[inline(always)]
     fn serve<const DECIDES: bool, D: Drops<P>>(
         &mut self,
@@ -263,7 +264,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 self.old_flows.push(index);
                 denied += 1;
                 if denied > self.old_flows.len() {
-                    // A whole round was in vain.
+                    // No flow could send in a whole round.
                     if !DECIDES {
                         return self.pop_deciding(now, quantum, params, whole, drops);
                     }
@@ -275,7 +276,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         None
     }
 
-    /// Where the packet lies that the flow after the one at hand would send.
+    /// Slot of the packet that the next flow would send.
     #[inline]
     pub fn upcoming(&self) -> Option<&Option<P>> {
         let index = self.old_flows.nth(1)?;
@@ -372,9 +373,9 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         Some(sent)
     }
 
-    /// A packet many quanta long would be waited for round by round; the rounds in which no flow
-    /// with packets can get to send are done at once. An empty flow that gets beyond its debt in
-    /// them leaves at its next turn, still before anyone sends: nobody can tell.
+    /// A packet of many quanta would take as many rounds. Rounds in which no flow with packets may
+    /// send are skipped at once. An empty flow that pays off its debt in them leaves at its next
+    /// turn, before any flow sends, so the result is the same.
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));
@@ -392,16 +393,16 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         }
     }
 
-    /// The flow with the most bytes, the first of equals, and its bytes as [`Self::backlog`] counts
-    /// them.
+    /// Returns the flow with the most bytes (the first one of several), and its bytes as
+    /// [`Self::backlog`] counts them.
     pub fn fattest(&mut self) -> (u32, u64) {
         let index = self.fattest.find(self.flows.iter().map(|flow| flow.backlog));
         (index, self.backlog(index))
     }
 
-    /// RFC 8290 §4.1.3: the flow with the most bytes loses packets from its head, at most `batch`,
-    /// until half of its bytes are gone. With `last_first` they are reported in the reverse order.
-    /// Returns the flow and how many it lost.
+    /// RFC 8290 §4.1.3: drops packets from the head of the flow with the most bytes, at most
+    /// `batch`, until half of its bytes are gone. With `last_first` they are reported in reverse
+    /// order. Returns the flow and the number of dropped packets.
     pub fn drop_from_fattest(
         &mut self,
         batch: u32,
@@ -487,7 +488,7 @@ impl<P, A> FlowQueues<P, A> {
         self.memory.used(self.passage.bytes())
     }
 
-    /// From now on packets take this memory, those included that are queued.
+    /// Changes the memory per packet, also for queued packets.
     pub(crate) fn set_buffers(&mut self, buffers: Buffers)
     where
         P: Packet,
@@ -501,13 +502,13 @@ impl<P, A> FlowQueues<P, A> {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     #[must_use]
     pub const fn stats(&self) -> Stats {
         self.passage.complete(self.stats)
     }
 
-    /// Bytes queued in flow `index`; a packet of no bytes counts as one.
+    /// Returns the bytes queued in flow `index`. A packet of no bytes counts as one byte.
     #[must_use]
     pub fn backlog(&self, index: u32) -> u64 {
         self.flows.get(index as usize).map_or(0, |flow| flow.backlog)
@@ -542,8 +543,8 @@ impl<P, A> FlowQueues<P, A> {
     }
 }
 
-/// What a packet adds to the backlog of its flow: never nothing, or a flow of empty packets could
-/// not be told from an empty flow when packets must go.
+/// Returns what a packet adds to the backlog of its flow: at least one byte, so that a flow of
+/// empty packets differs from an empty flow.
 #[inline]
 fn charge(bytes: u32) -> u64 {
     u64::from(bytes.max(1))
@@ -559,7 +560,7 @@ struct FlowSource<'a, P, D> {
     /// Of all flows.
     passage: &'a mut Passage,
     memory: &'a mut Memory,
-    /// The bytes of the whole discipline count.
+    /// The AQM sees the bytes of the whole discipline.
     whole: bool,
     stats: &'a mut Stats,
     tally: &'a mut CodelTally,
@@ -599,19 +600,19 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
     }
 }
 
-/// Which of many sizes is the largest. The sizes are their owner's, who says here when one changes.
-/// Sizes beyond 2^47 - 1 count as that, and there may be 2^17 of them.
+/// Finds the largest of up to 2^17 sizes. The owner of the sizes reports each change. Sizes are
+/// limited to 2^47 - 1.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Largest {
     /// A binary tree: 1 is the root, the children of `n` are `2n` and `2n + 1`, the sizes are the
     /// leaves, and each inner node is the larger one below it. Means nothing while `kept` is 0.
     nodes: Vec<Ranked>,
     sizes: u32,
-    /// So many changes more the tree is kept up to date; an overflow sets it anew.
+    /// Number of further changes for which the tree is kept up to date. An overflow resets it.
     kept: u32,
 }
 
-/// A size and whose it is in one number, such that of equal sizes the first one's is larger.
+/// A size and its index in one number. Of two equal sizes the first compares as larger.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 struct Ranked(u64);
 
@@ -637,7 +638,7 @@ impl Largest {
         self.kept > 0
     }
 
-    /// Number `index` has become `size`.
+    /// Reports that size `index` is now `size`.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, size: u64) {
         if self.kept > 0 {
@@ -645,8 +646,8 @@ impl Largest {
         }
     }
 
-    /// The largest of `sizes`, the first of equals; `sizes` is looked at only if the tree is not up
-    /// to date.
+    /// Returns the index of the largest of `sizes`, the first one of several. Reads `sizes` only if
+    /// the tree is not up to date.
     pub(crate) fn find(&mut self, sizes: impl Iterator<Item = u64>) -> u32 {
         if self.kept == 0 {
             self.build(sizes);
@@ -661,8 +662,8 @@ impl Largest {
         self.nodes.clear();
         self.nodes.extend((0..).zip(sizes).map(|(index, size)| Ranked::of(index, size)));
         self.sizes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        // The leaves' places are the upper half; one size alone has a leaf beside it, so that it is
-        // not the root.
+        // The leaves are the upper half. A single size gets a second leaf, so that it is not the
+        // root.
         let leaves = self.nodes.len().next_power_of_two().max(2);
         self.nodes.resize(leaves, Ranked::default());
         self.nodes.extend_from_within(..);

@@ -93,7 +93,7 @@ fn absorb(state: u64, address: IpAddr) -> u64 {
         IpAddr::V6(v6) => v6.to_bits(),
     };
     let [high, low] = [bits >> 64, bits & u128::from(u64::MAX)].map(|half| u64::try_from(half).unwrap_or(0));
-    // A sum keeps an address of all zeros from leaving the state as it is.
+    // The sum makes an address of all zeros change the state.
     mix_64(mix_64(state.wrapping_add(high).wrapping_add(GOLDEN)) ^ low)
 }
 

@@ -21,14 +21,14 @@ pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
     Instant::from_nanos((cogs << shift).saturating_sub(AT_BOOT).saturating_mul(NANOS))
 }
 
-/// The same on the timer wheel before 4.8, which fires at the jiffy it is asked for.
+/// The same on the timer wheel before Linux 4.8, which fires exactly at the requested jiffy.
 pub(crate) fn fires_on_time(now: Instant, span: Duration) -> Instant {
     let ahead = span.as_nanos().div_ceil(NANOS).max(1);
     Instant::from_nanos((now.as_nanos() / NANOS).saturating_add(ahead).saturating_mul(NANOS))
 }
 
-/// What the kernel's count of jiffies starts with: five minutes before 32 bits wrap. No multiple of
-/// 64, so that the coarser cogs do not begin with the clock.
+/// Initial value of the kernel's count of jiffies: five minutes before 32 bits wrap. It is no
+/// multiple of 64, so the coarser wheels are not aligned with the start of the clock.
 const AT_BOOT: u64 = u32::MAX as u64 + 1 - 300_000;
 /// The coarsest of the nine levels.
 const MAX_SHIFT: u32 = 24;

@@ -212,7 +212,7 @@ pub(crate) struct ClassLeaf<P, Q> {
     rest: Box<Rest<P, Q>>,
 }
 
-/// What a `pfifo` in a class rarely needs.
+/// Rarely used state of a `pfifo` in a class.
 #[derive(Clone, Debug)]
 struct Rest<P, Q> {
     /// The discipline in the place of a `pfifo`.

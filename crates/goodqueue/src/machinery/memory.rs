@@ -15,12 +15,12 @@ use crate::packet::Packet;
 pub(crate) struct Size {
     /// Length of the packet.
     pub(crate) bytes: u32,
-    /// What the packet says of its memory.
+    /// Memory that the packet itself reports.
     truesize: Option<u32>,
 }
 
 impl Size {
-    /// Of no packet.
+    /// Size of no packet.
     pub(crate) const NONE: Self = Self { bytes: 0, truesize: None };
 
     #[inline]
@@ -29,18 +29,19 @@ impl Size {
     }
 }
 
-/// What a packet takes.
+/// Rule for the memory of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Buffers {
-    /// Its own bytes.
+    /// Its length.
     Bare,
-    /// What the packet says; without a word of it, what the allocator of Linux 6.1 gives it.
+    /// The memory that the packet reports, or else the size that the allocator of Linux 6.1 gives
+    /// it.
     Allocated,
-    /// So many bytes, or its own if it has more.
+    /// This number of bytes, or the length of a longer packet.
     OfDriver(u32),
 }
 
-/// The parameter that says so; for whom it is left out: see [`Buffers::from_settings`].
+/// The parameter that chooses the rule. Its default is an argument of [`Buffers::from_settings`].
 pub(crate) const TRUESIZE: Parameter = Parameter {
     name: "truesize",
     unit: Unit::Bytes,
@@ -51,13 +52,13 @@ pub(crate) const TRUESIZE: Parameter = Parameter {
 };
 
 impl Buffers {
-    /// Those that `truesize` says; left out, those of `default`.
+    /// Returns the rule of `truesize`, or `default` if it is not set.
     pub(crate) fn from_settings(settings: &Settings, default: Self) -> Result<Self, ConfigError> {
         let given = settings.number(TRUESIZE.name, 1, 1 << 30)?.and_then(|bytes| u32::try_from(bytes).ok());
         Ok(given.map_or(default, Self::OfDriver))
     }
 
-    /// The same as a setting.
+    /// Adds the rule to `settings`.
     pub(crate) fn add_to(self, settings: Settings) -> Settings {
         match self {
             Self::OfDriver(bytes) => settings.with(TRUESIZE.name, Value::Bytes(u64::from(bytes))),
@@ -96,7 +97,7 @@ const LEAST_DATA: u64 = 512;
 /// `struct sk_buff`, aligned to lines of the cache.
 const DESCRIPTION: u64 = 256;
 
-/// The memory of all packets of a discipline, counted if it is not that of their bytes.
+/// Memory of all queued packets. It is counted only if it differs from the sum of their lengths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     buffers: Buffers,

@@ -21,7 +21,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// The field as it stands in the low two bits of the TOS byte; higher bits are ignored.
+    /// Returns the field in the low two bits of the TOS byte. Higher bits are ignored.
     #[must_use]
     pub const fn from_bits(tos: u8) -> Self {
         match tos & 3 {
@@ -49,8 +49,7 @@ impl Ecn {
         !matches!(self, Self::NotEct)
     }
 
-    /// Sets CE if the transport is ECN-capable, and tells whether it is: what [`Packet::set_ce`] is
-    /// asked for.
+    /// Sets CE if the transport is ECN-capable. Returns whether it is, as [`Packet::set_ce`] must.
     #[inline]
     pub const fn mark(&mut self) -> bool {
         if self.is_capable() {
@@ -78,15 +77,15 @@ pub trait Packet {
     /// returns false and changes nothing if it is Not-ECT.
     fn set_ce(&mut self) -> bool;
 
-    /// Bytes of memory that the packet's buffers take (Linux: `skb->truesize`), which the memory
-    /// limits of Linux's disciplines count. `None` (the default): they follow from the length, as
-    /// the discipline's `truesize` says.
+    /// Returns the bytes of memory that the packet's buffers take (Linux: `skb->truesize`). The
+    /// memory limits of Linux's disciplines count them. `None` (the default): the discipline's
+    /// `truesize` derives them from the length.
     fn truesize(&self) -> Option<u32> {
         None
     }
 
-    /// A second packet of the same content, for an emulated network that duplicates. `None` (the
-    /// default): such a network leaves this packet single.
+    /// Returns a second packet of the same content, for an emulated network that duplicates
+    /// packets. `None` (the default): this packet is not duplicated.
     fn duplicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -103,18 +102,19 @@ pub trait Packet {
     }
 }
 
-/// Which flow a packet belongs to.
+/// The flow, hosts and class of a packet.
 pub trait Flow {
-    /// A hash of whatever identifies the flow (the 5-tuple), well mixed with `salt`.
+    /// Returns a hash of the flow's identity (the 5-tuple), well mixed with `salt`.
     fn flow_hash(&self, salt: u32) -> u32;
 
-    /// The class that somebody chose for this packet before it came here, counted from 1, as tc
-    /// does with `skb->priority`; it overrides the hash. `None` (the default): classify by hash.
+    /// Returns the class that was chosen for this packet earlier, counted from 1, as tc does with
+    /// `skb->priority`. It overrides the hash. `None` (the default): the hash decides.
     fn class(&self) -> Option<u32> {
         None
     }
 
-    /// The mark that a firewall put on the packet, as Linux's `skb->mark`. 0 (the default): none.
+    /// Returns the mark that a firewall put on the packet, as Linux's `skb->mark`. 0 (the default)
+    /// means no mark.
     fn mark(&self) -> u32 {
         0
     }
@@ -158,7 +158,7 @@ pub trait Flow {
         }
     }
 
-    /// What the packet acknowledges, if it is a TCP segment with the ACK flag and without SYN.
+    /// Returns the acknowledgement of a TCP segment with the ACK flag and without SYN.
     fn tcp_ack(&self) -> Option<TcpAck> {
         None
     }
@@ -185,13 +185,14 @@ pub struct TcpAck {
     pub sacked: u32,
     /// TSval and TSecr of the timestamps option; 0 without.
     pub timestamps: (u32, u32),
-    /// Nothing would be lost with this segment but what its other fields say: no data, no other
-    /// flag, no other option.
+    /// True if the segment carries nothing but an acknowledgement: no data, no other flag and no
+    /// other option.
     pub pure: bool,
 }
 
 impl TcpAck {
-    /// True if this one says nothing that `later`, of the same connection, does not say too.
+    /// Returns true if `later`, of the same connection, repeats everything that this
+    /// acknowledgement reports.
     #[must_use]
     pub fn is_superseded_by(&self, later: &Self) -> bool {
         let not_after = |a: u32, b: u32| b.wrapping_sub(a) <= u32::MAX >> 1;

@@ -11,7 +11,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, Stats};
 use crate::time::Instant;
 
-/// A queued packet and when it came.
+/// A queued packet and its time of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queued<P> {
     /// When `enqueue` accepted it.
@@ -20,12 +20,11 @@ pub struct Queued<P> {
     pub packet: P,
 }
 
-/// What came into a queue and what has gone again. What is queued is the difference: with a sum of
-/// its own, each call would wait for the one before to have written it.
+/// Packets and bytes that entered a queue and that left it. The queued ones are the difference.
+/// With a counter of its own, each call would wait for the previous call's store.
 ///
-/// The four numbers lie in this order so that the two which change together are not neighbours: of
-/// neighbours the compiler makes one vector, and takes three times as many instructions to add to
-/// it.
+/// The order of the fields keeps two fields that change together apart. The compiler would turn
+/// neighbours into one vector and use three times as many instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(C)]
 pub(crate) struct Passage {
@@ -36,32 +35,32 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// A packet of `bytes` came.
+    /// Counts a packet of `bytes` that entered the queue.
     #[inline]
     pub(crate) const fn enters(&mut self, bytes: u32) {
         self.entered_packets = self.entered_packets.wrapping_add(1);
         self.entered_bytes = self.entered_bytes.wrapping_add(bytes as u64);
     }
 
-    /// A packet of `bytes` has gone, whereto ever.
+    /// Counts a packet of `bytes` that left the queue, sent or dropped.
     #[inline]
     pub(crate) const fn leaves(&mut self, bytes: u32) {
         self.left_packets = self.left_packets.wrapping_add(1);
         self.left_bytes = self.left_bytes.wrapping_add(bytes as u64);
     }
 
-    /// A packet of `bytes` that had gone is back.
+    /// Takes back the departure of a packet of `bytes`.
     pub(crate) const fn returns(&mut self, bytes: u32) {
         self.left_packets = self.left_packets.wrapping_sub(1);
         self.left_bytes = self.left_bytes.wrapping_sub(bytes as u64);
     }
 
-    /// All have gone.
+    /// Counts every queued packet as left.
     pub(crate) const fn all_leave(&mut self) {
         (self.left_packets, self.left_bytes) = (self.entered_packets, self.entered_bytes);
     }
 
-    /// All that ever came.
+    /// Returns everything that ever entered.
     pub(crate) const fn entered(&self) -> Count {
         Count { packets: self.entered_packets, bytes: self.entered_bytes }
     }
@@ -78,14 +77,13 @@ impl Passage {
         self.entered_bytes.wrapping_sub(self.left_bytes)
     }
 
-    /// The statistics of a discipline whose packets all went this way, from those that it keeps
-    /// itself.
+    /// Completes the statistics of a discipline whose packets were all counted here.
     pub(crate) const fn complete(&self, stats: Stats) -> Stats {
         stats.with_queue(self.entered(), Count { packets: self.packets(), bytes: self.bytes() })
     }
 }
 
-/// A first-in first-out queue that knows its bytes and what went through it.
+/// A first-in first-out queue that counts its bytes and the packets that passed through it.
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     ring: VecDeque<Queued<P>>,
@@ -106,7 +104,7 @@ impl<P: Packet> Fifo<P> {
         self.ring.push_back(Queued { at, packet });
     }
 
-    /// Takes the oldest.
+    /// Removes and returns the oldest packet.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Queued<P>> {
         let queued = self.ring.pop_front()?;
@@ -114,33 +112,33 @@ impl<P: Packet> Fifo<P> {
         Some(queued)
     }
 
-    /// Takes the youngest.
+    /// Removes and returns the newest packet.
     pub fn pop_back(&mut self) -> Option<Queued<P>> {
         let queued = self.ring.pop_back()?;
         self.passage.leaves(queued.packet.len());
         Some(queued)
     }
 
-    /// True if the next packet needs no more memory.
+    /// Returns true if the next packet needs no allocation.
     #[must_use]
     #[inline]
     pub fn has_room(&self) -> bool {
         self.ring.len() != self.ring.capacity()
     }
 
-    /// The oldest, left where it is.
+    /// Returns the oldest packet without removing it.
     #[must_use]
     #[inline]
     pub fn front(&self) -> Option<&Queued<P>> {
         self.ring.front()
     }
 
-    /// All that are queued, oldest first.
+    /// Iterates over the queued packets, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued<P>> {
         self.ring.iter()
     }
 
-    /// The oldest, left where it is, to be marked: its length must stay as it is.
+    /// Returns the oldest packet for marking. Its length must not change.
     #[must_use]
     pub fn front_mut(&mut self) -> Option<&mut P> {
         self.ring.front_mut().map(|queued| &mut queued.packet)
@@ -166,8 +164,7 @@ impl<P: Packet> Fifo<P> {
         self.passage.bytes()
     }
 
-    /// The statistics of a discipline whose packets all are in this queue, from those that it keeps
-    /// itself.
+    /// Completes the statistics of a discipline whose packets are all in this queue.
     #[must_use]
     pub fn complete(&self, stats: Stats) -> Stats {
         self.passage.complete(stats)
@@ -184,15 +181,15 @@ pub struct Pool<P> {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Node<P> {
-    /// Alone in its option, so that it is given away as it lies.
+    /// In an `Option` of its own, so that it moves out without a copy.
     packet: Option<P>,
     at: Instant,
     next: u32,
-    /// The node before it in its FIFO; means nothing in the oldest one.
+    /// Previous node of its FIFO; undefined for the oldest one.
     before: u32,
 }
 
-/// One FIFO of a [`Pool`]: where it begins and ends.
+/// One FIFO of a [`Pool`]: its first and last node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chain {
     head: u32,
@@ -200,7 +197,7 @@ pub struct Chain {
     packets: u32,
 }
 
-/// The oldest packet of a FIFO, where it lies.
+/// The oldest packet of a FIFO, still in its slot.
 #[derive(Debug)]
 pub struct Oldest<'a, P> {
     node: &'a mut Node<P>,
@@ -209,14 +206,14 @@ pub struct Oldest<'a, P> {
 }
 
 impl<P> Oldest<'_, P> {
-    /// When it came.
+    /// Time of arrival.
     #[must_use]
     #[inline]
     pub const fn at(&self) -> Instant {
         self.node.at
     }
 
-    /// The packet; always there.
+    /// Returns the packet, which always exists.
     #[inline]
     pub const fn packet(&mut self) -> Option<&mut P> {
         self.node.packet.as_mut()
@@ -241,7 +238,7 @@ impl<P> Oldest<'_, P> {
         self.node.packet.as_ref().map_or(Size::NONE, Size::of)
     }
 
-    /// Takes it out of its FIFO.
+    /// Removes the packet from its FIFO.
     #[inline]
     pub const fn take(self) -> Option<P> {
         self.chain.packets = self.chain.packets.wrapping_sub(1);
@@ -281,7 +278,7 @@ impl<P> Default for Pool<P> {
 }
 
 impl<P> Pool<P> {
-    /// True if the next packet needs no more memory.
+    /// Returns true if the next packet needs no allocation.
     #[must_use]
     #[inline]
     pub const fn has_free(&self) -> bool {
@@ -295,8 +292,8 @@ impl<P> Pool<P> {
         self.link(chain, index);
     }
 
-    /// Puts a packet into a free node, of no FIFO yet: see [`Self::link`]. Returns the node's
-    /// number.
+    /// Puts a packet into a free node that belongs to no FIFO yet; [`Self::link`] appends it.
+    /// Returns the node's number.
     #[inline]
     pub fn put(&mut self, at: Instant, packet: P) -> u32 {
         match self.nodes.get_mut(self.free as usize) {
@@ -333,7 +330,7 @@ impl<P> Pool<P> {
         index
     }
 
-    /// The oldest of `chain`, to be looked at where it lies and then perhaps taken.
+    /// Returns the oldest packet of `chain`, which the caller may inspect and then take.
     #[inline]
     pub fn oldest<'a>(&'a mut self, chain: &'a mut Chain) -> Option<Oldest<'a, P>> {
         if chain.packets == 0 {
@@ -343,13 +340,13 @@ impl<P> Pool<P> {
         Some(Oldest { node, free: &mut self.free, chain })
     }
 
-    /// Takes the oldest of `chain`.
+    /// Removes and returns the oldest packet of `chain`.
     #[inline]
     pub fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
         self.oldest(chain)?.take()
     }
 
-    /// Takes the youngest of `chain`.
+    /// Removes and returns the newest packet of `chain`.
     pub fn pop_back(&mut self, chain: &mut Chain) -> Option<P> {
         if chain.packets <= 1 {
             return self.pop_front(chain);
@@ -363,27 +360,27 @@ impl<P> Pool<P> {
         node.packet.take()
     }
 
-    /// The oldest of `chain`, left where it is, and when it came.
+    /// Returns the oldest packet of `chain` and its time of arrival, without removing it.
     #[must_use]
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<Queued<&P>> {
         if chain.packets == 0 { None } else { self.at(chain.head) }
     }
 
-    /// Where the oldest of `chain` lies; nothing of it is looked at.
+    /// Returns the slot of the oldest packet of `chain` without reading it.
     #[must_use]
     #[inline]
     pub fn place_of_front(&self, chain: &Chain) -> Option<&Option<P>> {
         self.nodes.get(chain.head as usize).map(|node| &node.packet)
     }
 
-    /// The oldest of `chain`, left where it is, to be marked.
+    /// Returns the oldest packet of `chain` for marking.
     #[must_use]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
         if chain.packets == 0 { None } else { self.nodes.get_mut(chain.head as usize)?.packet.as_mut() }
     }
 
-    /// The youngest of `chain` and its node.
+    /// Returns the newest packet of `chain` and its node.
     #[must_use]
     pub fn back(&self, chain: &Chain) -> Option<(u32, Queued<&P>)> {
         if chain.packets == 0 { None } else { Some((chain.tail, self.at(chain.tail)?)) }
@@ -442,16 +439,16 @@ impl<P> Pool<P> {
 /// Flows in the order of their turns, each at most once: a ring with room for all.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    /// As many as a power of two, and one less than that.
+    /// Number of places, a power of two, minus one.
     ring: Box<[u32]>,
     mask: u32,
-    /// Where the first one is and where the next is to be put; both wrap.
+    /// Place of the first flow and of the next free place. Both wrap.
     head: u32,
     tail: u32,
 }
 
 impl Turns {
-    /// Nobody's turn; as many flows as `flows` may come.
+    /// Returns an empty ring for up to `flows` flows.
     pub(crate) fn of(flows: u32) -> Self {
         // More flows than 2^31 have no memory.
         let size = flows.min(1 << 31).next_power_of_two();
@@ -463,19 +460,19 @@ impl Turns {
         (at & self.mask) as usize
     }
 
-    /// Whose turn it is.
+    /// Returns the flow whose turn it is.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         if self.is_empty() { None } else { self.ring.get(self.place(self.head)).copied() }
     }
 
-    /// That turn is over.
+    /// Ends the current turn.
     #[inline]
     pub(crate) const fn advance(&mut self) {
         self.head = self.head.wrapping_add(1);
     }
 
-    /// The turn of `flow` comes after all others.
+    /// Appends `flow` after all others.
     #[inline]
     pub(crate) fn push(&mut self, flow: u32) {
         let place = self.place(self.tail);
@@ -485,7 +482,7 @@ impl Turns {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// `flow` has no turn any more; the others keep their order.
+    /// Removes `flow`. The others keep their order.
     pub(crate) fn remove(&mut self, flow: u32) {
         for _ in 0..self.len() {
             let Some(next) = self.first() else { return };
@@ -496,7 +493,7 @@ impl Turns {
         }
     }
 
-    /// Whose turn comes after `turn` others.
+    /// Returns the flow whose turn comes after `turn` others.
     pub(crate) fn nth(&self, turn: u32) -> Option<u32> {
         let there = turn < self.len();
         self.ring.get(self.place(self.head.wrapping_add(turn))).copied().filter(|_| there)

@@ -68,9 +68,9 @@ impl Random for Xoshiro256PlusPlus {
     }
 }
 
-/// Numbers drawn elsewhere, given out in order. When they run out it gives zeros and says so. The
-/// disciplines of a tree that is made with it draw from it in turn; a clone gives out on its own
-/// account what is left.
+/// Recorded random numbers, returned in order. After the last number it returns zeros and counts
+/// them. The disciplines of a tree share one record and draw from it in turn. A clone continues
+/// independently with the remaining numbers.
 #[derive(Default, Debug)]
 pub struct Recorded {
     draws: Arc<Vec<u64>>,
@@ -78,18 +78,18 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Adds a draw behind those not yet given out; of no effect on a tree that is made already.
+    /// Adds a draw at the end. It has no effect on a tree that already exists.
     pub fn push(&mut self, value: u64) {
         Arc::make_mut(&mut self.draws).push(value);
     }
 
-    /// Draws that were asked for after the record had ended.
+    /// Returns the number of draws after the end of the record.
     #[must_use]
     pub fn missing(&self) -> u64 {
         self.given().saturating_sub(self.draws.len()) as u64
     }
 
-    /// Draws not yet given out.
+    /// Returns the number of remaining draws.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.draws.len().saturating_sub(self.given())
@@ -99,7 +99,7 @@ impl Recorded {
         self.given.load(Relaxed)
     }
 
-    /// The same record for one more discipline: what one of them has drawn no other draws.
+    /// Returns the same record for another discipline. Each number is drawn by one of them.
     fn shared(&self) -> Self {
         Self { draws: Arc::clone(&self.draws), given: Arc::clone(&self.given) }
     }
@@ -149,7 +149,7 @@ impl Source {
 }
 
 impl Source {
-    /// A source to [fork](Self::fork) from later, whatever this one gives out in the meantime.
+    /// Returns a source to [fork](Self::fork) later, independent of the draws in the meantime.
     pub(crate) fn spare(&self) -> Self {
         match self {
             Self::Seeded(generator) => Self::Seeded(generator.clone()),
@@ -157,8 +157,8 @@ impl Source {
         }
     }
 
-    /// A source for part number `part` of whoever owns this one: seeded from the next draw; of
-    /// recorded draws, the same.
+    /// Returns a source for part number `part` of the owner of this source. A generator is seeded
+    /// from the next draw; a record is shared.
     pub(crate) fn fork(&mut self, part: u64) -> Self {
         match self {
             Self::Seeded(generator) => Self::Seeded(Xoshiro256PlusPlus::stream(generator.next_u64(), part)),

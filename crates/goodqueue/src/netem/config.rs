@@ -1,4 +1,4 @@
-//! What `netem` is told.
+//! The parameters of `netem`.
 
 use alloc::boxed::Box;
 
@@ -164,7 +164,7 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             cell: cell.unwrap_or(0),
             per_cell: bytes(RATE_CELLOVERHEAD.name)?,
         };
-        // They say nothing without a rate.
+        // They have no effect without a rate.
         let overhead = if rate.is_some() { overhead } else { Overhead::default() };
         let slot = Self::slot(settings, time)?;
         let inner = match settings.children() {
@@ -269,8 +269,8 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         }
     }
 
-    /// Linux sch_netem takes some anew whenever anything changes, and others with those that tc
-    /// sends together.
+    /// Linux sch_netem resets some parameters at every change, and others together with those that
+    /// tc sends in one attribute.
     fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
         let own = sent_with(parameter);
         own != "always" && !given.iter().any(|(name, _)| sent_with(name) == own)

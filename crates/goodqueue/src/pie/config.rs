@@ -1,11 +1,11 @@
-//! What PIE is told, and what each variant does if it is not.
+//! The parameters of PIE, and the defaults of each variant.
 
 use super::rules::{DelayFrom, PieVariant, Rules};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
 
-/// Configuration of [`Pie`].
+/// Configuration of [`Pie`](super::Pie).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PieConfig {
     pub(super) variant: PieVariant,
@@ -24,11 +24,12 @@ pub struct PieConfig {
     pub(super) threshold: u64,
     /// Rate of the link, from which `docsis` knows the delay.
     pub(super) bandwidth: Rate,
-    /// Largest packet, for `bytemode` and for what counts as a tiny queue in Linux.
+    /// Largest packet, for `bytemode` and for Linux's bound of a tiny queue.
     pub(super) mtu: u32,
 }
 
-/// What a departure tells the controller: found once, because every packet asks.
+/// Information that a departure gives to the controller. Computed once, because every packet needs
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Departure {
     /// Nothing.
@@ -37,14 +38,14 @@ pub(super) enum Departure {
     Timed {
         /// Of [`Rules`].
         tick: u32,
-        /// And what is left of the burst allowance.
+        /// True if departures reduce the burst allowance.
         shrinks_burst: bool,
     },
     /// How fast the queue drains.
     Measured,
 }
 
-/// What a variant does if not told.
+/// Default values of a variant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defaults {
     pub(super) target: Duration,

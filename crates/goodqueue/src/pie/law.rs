@@ -13,7 +13,7 @@ pub(crate) struct Vars {
     pub(super) active: bool,
     /// How far the burst allowance is from being re-armed ([`Restart::AfterQuiet`]).
     pub(super) allowance: Allowance,
-    /// The measurement under way was begun anew in ns-2's way, which counts from -1.
+    /// True if ns-2 restarted the current measurement, which then counts from -1.
     pub(super) one_short: bool,
     pub(super) probability: u64,
     pub(super) accumulated: u64,
@@ -36,7 +36,7 @@ pub(super) enum Allowance {
     Due,
     /// It was armed.
     Armed,
-    /// So many updates have been quiet since.
+    /// Armed, followed by this number of quiet updates.
     Quiet(u16),
 }
 
@@ -65,7 +65,7 @@ impl Vars {
         config.ecn && self.probability <= config.rules().one / 100 * u64::from(percent)
     }
 
-    /// A packet was dropped: the accumulated probability starts anew.
+    /// Resets the accumulated probability after a drop.
     pub(crate) const fn lost_one(&mut self) {
         self.accumulated = 0;
     }
@@ -178,14 +178,15 @@ impl Vars {
         };
     }
 
-    /// False while no packet can be hit: before control begins and while burst allowance is left.
+    /// Returns false while no packet can be dropped: before control starts and while burst
+    /// allowance is left.
     #[inline]
     pub(crate) const fn may_signal(&self) -> bool {
         self.active && self.burst == 0
     }
 
-    /// Whether the controller wants to signal congestion on a packet of `bytes` that arrives behind
-    /// `backlog` bytes.
+    /// Decides whether to signal congestion on a packet of `bytes` that arrives behind `backlog`
+    /// bytes.
     #[inline]
     pub(crate) fn congested(
         &mut self,
@@ -248,7 +249,7 @@ impl Vars {
         hit
     }
 
-    /// Measures the departure at `now` of a packet of `bytes` that came at `came` and leaves
+    /// Measures the departure at `now` of a packet of `bytes` that arrived at `came` and leaves
     /// `backlog` bytes behind.
     #[inline]
     pub(crate) fn departed(
@@ -347,7 +348,7 @@ impl PieConfig {
         span.as_nanos() >> self.rules().tick
     }
 
-    /// Control begins when a third of the buffer is in use.
+    /// Returns true if control starts only when a third of the buffer is in use.
     pub(super) const fn waits(&self) -> bool {
         self.on_off || self.rules().quiescent
     }
@@ -475,8 +476,8 @@ impl PieConfig {
         if due > now {
             return due;
         }
-        // A kernel timer's first period may be another than those that follow, which begin where
-        // its coarser cogs do.
+        // The first period of a kernel timer may differ from the following ones, which start at
+        // steps of its coarser wheel.
         let second = self.next_update(due);
         if second > now {
             return second;
@@ -508,7 +509,7 @@ impl PieConfig {
             i128::from(gain(self.alpha) >> by) * integral + i128::from(gain(self.beta) >> by) * proportional
         };
         match rules.arithmetic {
-            // RFC 8034 goes on: twice the step from 0.1 on, 8 and 32 times from 1 and 10 on.
+            // RFC 8034 continues the steps: doubled from 0.1, times 8 from 1 and times 32 from 10.
             Arithmetic::Exact if rules.above_one && probability >= rules.one => {
                 sum(0) * if probability / rules.one >= 10 { 32 } else { 8 }
             }
@@ -558,7 +559,7 @@ pub(super) fn catch_up(
         done += 1;
         if done == MAX_UPDATES || *vars == before {
             // Further updates change nothing, or are too many for one call: only the phase of the
-            // clock moves on.
+            // clock advances.
             return config.resumed(next, now);
         }
         at = next;

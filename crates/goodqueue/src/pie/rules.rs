@@ -1,4 +1,4 @@
-//! What the variants of PIE differ in.
+//! The differences between the variants of PIE.
 
 use crate::config::ConfigError;
 use crate::time::Duration;
@@ -54,7 +54,7 @@ impl PieVariant {
     }
 }
 
-/// What the variants differ in.
+/// Differences between the variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) arithmetic: Arithmetic,
@@ -100,7 +100,7 @@ pub(super) struct Rules {
     pub(super) restart: Restart,
     /// Updates are driven by the kernel's timers.
     pub(super) jiffies: bool,
-    /// The accumulated probability starts anew also when a forced drop became a mark.
+    /// The accumulated probability is also reset when a forced drop becomes a mark.
     pub(super) clear_on_mark: bool,
     /// The bytes of a packet that the parent took ahead of time and keeps are still in the queue.
     pub(super) counts_ahead: bool,
@@ -140,7 +140,7 @@ pub(super) enum Averaging {
     },
 }
 
-/// When the burst allowance is re-armed, do the measurements of the departure rate begin anew?
+/// Whether re-arming the burst allowance restarts the measurement of the departure rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Restart {
     /// No.
@@ -149,8 +149,8 @@ pub(super) enum Restart {
     AfterSuccess,
     /// Yes, even before the first has succeeded, which then may never happen.
     Always,
-    /// They begin anew by themselves, once one has succeeded; the allowance is re-armed after 1.5 s
-    /// of quiet, by an arrival.
+    /// The measurement restarts by itself once one has succeeded. The first arrival after 1.5 s of
+    /// quiet re-arms the allowance.
     AfterQuiet,
 }
 
@@ -257,7 +257,7 @@ const NS2_2014: Rules = Rules {
 
 const DOCSIS: Rules = Rules {
     above_one: true,
-    // RFC 8034: what a packet of MIN_PKTSIZE still feels.
+    // RFC 8034: the highest probability that still matters for a packet of MIN_PKTSIZE.
     most: ONE / 100 * 85 * (MEAN_PACKET / 64),
     // RFC 8034: LATENCY_LOW, LATENCY_HIGH.
     negligible: Duration::from_millis(5),

@@ -1,4 +1,4 @@
-//! What `qfq` is told.
+//! The parameters of `qfq`.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Set
 use crate::nesting::{self, InnerConfig};
 use crate::typed::{self, setters};
 
-/// Configuration of [`Qfq`].
+/// Configuration of [`Qfq`](super::Qfq).
 #[derive(Clone, PartialEq, Debug)]
 pub struct QfqConfig<C> {
     /// Classes that are made if none is given.

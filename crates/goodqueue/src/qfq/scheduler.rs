@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-/// Virtual time and who is served in it.
+/// Virtual time and the aggregates that it serves.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     aggregates: Vec<Aggregate>,
@@ -267,7 +267,7 @@ impl Scheduler {
         chosen
     }
 
-    /// Group `at` starts with aggregate `front` now; says whether that changed anything.
+    /// Makes aggregate `front` the first of group `at`. Returns whether that changed anything.
     fn restart(&mut self, at: usize, front: u32) -> bool {
         let shift = shift_of(at);
         let rounded = self.aggregates.get(front as usize).map_or(0, |first| round_down(first.start, shift));
@@ -384,7 +384,7 @@ impl Scheduler {
         }
     }
 
-    /// Virtual time goes on by what was sent.
+    /// Advances virtual time by the bytes sent.
     pub(super) fn advance(&mut self, bytes: u32) {
         let inverse = ONE.checked_div(self.weights).unwrap_or(0);
         self.time = self.time.wrapping_add(u64::from(bytes) * inverse);
@@ -400,7 +400,7 @@ impl Aggregate {
         ONE.checked_div(self.weight * self.classes).unwrap_or(ONE)
     }
 
-    /// Its finish is that of what it has sent, not of what it might have.
+    /// Its finish time follows from the bytes that it sent, not from its budget.
     pub(super) fn charge_service(&mut self) {
         let sent = self.initial_budget.saturating_sub(self.budget).min(self.most());
         self.finish = self.start.wrapping_add(sent * self.inverse_weight());

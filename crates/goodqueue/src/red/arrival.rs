@@ -1,8 +1,8 @@
-//! What an arriving packet finds, and what RED wants done about the packet.
+//! The state of the queue at an arrival, and RED's decision about it.
 
 use crate::time::Instant;
 
-/// What an arriving packet finds.
+/// The state of the queue at an arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) now: Instant,
@@ -11,7 +11,7 @@ pub(crate) struct Arrival {
     pub(crate) bytes: u32,
 }
 
-/// What the algorithm wants done about an arriving packet.
+/// The algorithm's decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! What `red` is told, and what it makes of it.
+//! The parameters of `red`, and the values that follow from them.
 
 use super::weight::{automatic_weight, filter_shift, one_minus_exp};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
@@ -6,7 +6,7 @@ use crate::jiffies;
 use crate::time::{Duration, Instant, Rate};
 use crate::typed::setters;
 
-/// Configuration of [`Red`].
+/// Configuration of [`Red`](super::Red).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RedConfig {
     pub(super) variant: RedVariant,

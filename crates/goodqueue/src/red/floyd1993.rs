@@ -7,7 +7,7 @@ use super::weight::power;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 
-/// The average and what it decides; `choke` has the same.
+/// The average and its decisions; shared with `choke`.
 #[derive(Clone, Debug)]
 pub(crate) struct Floyd1993 {
     /// Thresholds and average in packets, or in bytes.
@@ -75,7 +75,7 @@ impl Floyd1993 {
         self.signal(arrival.bytes, random)
     }
 
-    /// Averages what an arriving packet finds.
+    /// Averages the queue length at an arrival.
     pub(crate) fn sample(&mut self, arrival: &Arrival) {
         if arrival.packets > 0 {
             let queue = if self.byte_mode { arrival.backlog as f64 } else { arrival.packets as f64 };
@@ -87,7 +87,7 @@ impl Floyd1993 {
         }
     }
 
-    /// True below `min`; then the count of packets starts anew.
+    /// Returns true below `min`, and then resets the count of packets.
     pub(crate) fn is_below_min(&mut self) -> bool {
         let below = self.average < self.min;
         if below {
@@ -96,7 +96,7 @@ impl Floyd1993 {
         below
     }
 
-    /// What to do about a packet of `bytes` with the average at `min` or above.
+    /// Decides about a packet of `bytes` while the average is at `min` or above.
     pub(crate) fn signal(&mut self, bytes: u32, random: &mut impl Random) -> Signal {
         let rising = if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)

@@ -8,7 +8,7 @@ use super::weight::filter_shift;
 use crate::random::Random;
 use crate::time::{Duration, Instant};
 
-/// The average and what it decides; `choke` has the same, in packets.
+/// The average and its decisions; shared with `choke`, which counts packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Linux {
     terms: Terms,
@@ -44,7 +44,7 @@ pub(crate) struct Average {
     goal: u32,
 }
 
-/// What the law is made from.
+/// Parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
     /// Thresholds, in the unit of the samples.
@@ -97,8 +97,8 @@ impl Linux {
         }
     }
 
-    /// True if an arrival that finds a queue of so many bytes leaves the average below `min`: that
-    /// is all there is to it. False: nothing has happened yet.
+    /// Averages an arrival and returns true if the average stays below `min`. Otherwise changes
+    /// nothing and returns false.
     #[inline]
     pub(super) fn spares(&mut self, queue: u64) -> bool {
         let next = self.queue.next(&self.terms, queue);
@@ -114,7 +114,7 @@ impl Linux {
         self.queue.signal(&self.terms, random)
     }
 
-    /// Averages what an arriving packet finds.
+    /// Averages the queue length at an arrival.
     #[inline]
     pub(crate) fn sample(&mut self, now: Instant, queue: u64) {
         match self.idle_since.take() {
@@ -129,7 +129,7 @@ impl Linux {
         self.queue.average = self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000);
     }
 
-    /// True above `min`; below, and at it, the count of packets starts anew.
+    /// Returns true above `min`; otherwise resets the count of packets.
     pub(crate) fn exceeds_min(&mut self) -> bool {
         let exceeds = self.queue.average > self.terms.min;
         if !exceeds {
@@ -138,7 +138,7 @@ impl Linux {
         exceeds
     }
 
-    /// True above `max`; then the count of packets starts anew.
+    /// Returns true above `max`, and then resets the count of packets.
     pub(crate) fn exceeds_max(&mut self) -> bool {
         let exceeds = self.queue.average > self.terms.max;
         if exceeds {
@@ -208,7 +208,7 @@ impl Law {
 }
 
 impl Average {
-    /// Averages what an arriving packet finds.
+    /// Averages the queue length at an arrival.
     #[inline]
     pub(crate) fn sample(&mut self, terms: &Terms, queue: u64) {
         self.average = self.next(terms, queue);
@@ -219,7 +219,7 @@ impl Average {
         self.average - (self.average >> terms.shift) + queue
     }
 
-    /// What is to be done about an arriving packet.
+    /// Decides about an arriving packet.
     #[inline]
     pub(crate) fn signal(&mut self, terms: &Terms, random: &mut impl Random) -> Signal {
         if self.average < terms.min {

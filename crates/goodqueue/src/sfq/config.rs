@@ -1,4 +1,4 @@
-//! What can be set of `sfq`: its limits, which depend on each other, and RED on each flow.
+//! The parameters of `sfq`: limits that depend on each other, and RED on each flow.
 
 use super::{FlowRed, SfqConfig, SfqVariant};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
@@ -30,13 +30,13 @@ impl SfqConfig {
         self.depth
     }
 
-    /// Flows that may be queued at once.
+    /// Largest number of flows with queued packets.
     #[must_use]
     pub const fn flows(&self) -> u32 {
         self.flows
     }
 
-    /// What a flow sends per round, in bytes.
+    /// Bytes that a flow sends per round.
     #[must_use]
     pub const fn quantum(&self) -> u32 {
         self.quantum

@@ -3,7 +3,7 @@
 use super::{Ecn, Flow, Packet};
 use crate::hash::mix_64;
 
-/// What the tests of disciplines send.
+/// Packet type of the tests of disciplines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Datagram {
     /// Tells it from others.

@@ -144,9 +144,10 @@ demo-check: build
 	cmp $(TARGET)/demo.json $(TARGET)/demo-debug.json
 	test -s $(TARGET)/demo.html
 
-# The documentation at the top of the library's files, as the pages of `goodqueue explain`.
+# The documentation at the top of the library's files, as the pages of `goodqueue explain`; and the catalogue of metrics,
+# as a page of the book.
 pages: toolchain
-	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test pages
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test pages --test metrics
 
 # What these pages say of deviations and of the scenario format, as pages of the book.
 deviations: pages build

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::series::MeanSeries;
+use crate::metrics;
 use crate::results::Run;
 pub use estimate::Estimate;
 
@@ -48,44 +49,17 @@ pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
 }
 
 fn aggregate(runs: &[&Run]) -> Aggregate {
-    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for run in runs {
-        // A copy without what is long and not wanted.
-        let bare = Run { series: None, flows: Vec::new(), sweep: BTreeMap::new(), ..(*run).clone() };
-        if let Ok(Value::Object(fields)) = serde_json::to_value(&bare) {
-            let figures = fields.iter().filter(|(key, _)| !NO_FIGURES.contains(&key.as_str()));
-            for (key, value) in figures {
-                collect(key, value, &mut values);
-            }
+        for (key, value) in metrics::values(run) {
+            all.entry(key).or_default().push(value);
         }
     }
     Aggregate {
         qdisc: runs[0].qdisc.clone(),
         sweep: runs[0].sweep.clone(),
         seeds: runs.len() as u64,
-        figures: values.into_iter().filter_map(|(key, all)| Some((key, Estimate::of(&all)?))).collect(),
+        figures: all.into_iter().filter_map(|(key, values)| Some((key, Estimate::of(&values)?))).collect(),
         series: MeanSeries::of(runs),
     }
 }
-
-fn collect(path: &str, value: &Value, values: &mut BTreeMap<String, Vec<f64>>) {
-    match value {
-        Value::Number(number) => {
-            if let Some(number) = number.as_f64().filter(|number| number.is_finite()) {
-                values.entry(path.to_owned()).or_default().push(number);
-            }
-        }
-        Value::Object(fields) => {
-            fields.iter().for_each(|(key, field)| collect(&format!("{path}.{key}"), field, values));
-        }
-        Value::Array(items) => {
-            (0..).zip(items).for_each(|(number, item): (u32, _)| {
-                collect(&format!("{path}.{number}"), item, values);
-            });
-        }
-        _ => {}
-    }
-}
-
-/// What every run has beside its figures, or what says nothing of a discipline.
-const NO_FIGURES: &[&str] = &["seed", "engine", "tc_stats"];

@@ -1,18 +1,19 @@
-//! The series of runs as one long table, a row for each sample:
+//! The time series of runs as one long table with a row for each sample:
 //!
-//! | column | what |
+//! | column | value |
 //! |---|---|
 //! | `run` | number of the run in the results, from 0 |
 //! | `qdisc` | the discipline as given |
-//! | swept keys | a column for each, with its value in this run |
-//! | `seed` | of this run |
-//! | `t_s` | simulated time: the beginning of the step, or when the ping was sent |
-//! | `series` | `sojourn_mean_s`, `sojourn_max_s`, `queue_packets`, `throughput_bps`, `drops`, `goodput_bps`, `ping_s` |
-//! | `direction` | `down` or `up`; none of a ping |
-//! | `flow` | its number, of `goodput_bps` |
-//! | `value` | none: no packet left in the step, or the ping was lost |
+//! | swept keys | one column for each, with its value in this run |
+//! | `seed` | seed of the run |
+//! | `t_s` | simulated time of the beginning of the step, or of the ping's request |
+//! | `series` | a name from the catalogue of time series ([`crate::metrics::series`]) |
+//! | `direction` | `down` or `up`; empty for a ping |
+//! | `flow` | number of the flow; only for its goodput |
+//! | `value` | empty if no packet left in the step, or if the ping was lost |
 
-use crate::results::{QueueSeries, Results, Run};
+use crate::metrics::series::{GOODPUT, PING, QUEUES};
+use crate::results::{Results, Run};
 use crate::statistics::float;
 
 /// What a run has at an instant.
@@ -37,10 +38,10 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
     let mut all = Vec::new();
     let times = times(series.step_s);
     for (direction, queue) in [("down", &series.queues.down), ("up", &series.queues.up)] {
-        for (name, values) in of_queue(queue) {
-            all.extend(times.clone().zip(values).map(|(t_s, value)| Sample {
+        for metric in &QUEUES {
+            all.extend(times.clone().zip((metric.of)(queue)).map(|(t_s, value)| Sample {
                 t_s,
-                series: name,
+                series: metric.about.name,
                 direction: Some(direction),
                 flow: None,
                 value,
@@ -55,7 +56,7 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
             .map(|known| if known.direction == "up" { "up" } else { "down" });
         all.extend(times.clone().zip(&flow.values).map(|(t_s, value)| Sample {
             t_s,
-            series: "goodput_bps",
+            series: GOODPUT.name,
             direction,
             flow: Some(flow.id),
             value: Some(*value),
@@ -63,7 +64,7 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
     }
     all.extend(series.pings.iter().map(|(t_s, value)| Sample {
         t_s: *t_s,
-        series: "ping_s",
+        series: PING.name,
         direction: None,
         flow: None,
         value: *value,
@@ -85,18 +86,6 @@ pub fn swept_keys(results: &Results) -> Vec<&str> {
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-fn of_queue(queue: &QueueSeries) -> [(&'static str, Vec<Option<f64>>); 5] {
-    let some = |values: &[f64]| values.iter().copied().map(Some).collect();
-    let drops = queue.drops.iter().map(|drops| Some(float(*drops))).collect();
-    [
-        ("sojourn_mean_s", queue.sojourn_mean_s.clone()),
-        ("sojourn_max_s", queue.sojourn_max_s.clone()),
-        ("queue_packets", some(&queue.queue_packets)),
-        ("throughput_bps", some(&queue.throughput_bps)),
-        ("drops", drops),
-    ]
 }
 
 #[cfg(test)]

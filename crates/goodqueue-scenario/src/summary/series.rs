@@ -1,8 +1,11 @@
 //! Time series over seeds: their pointwise mean, as papers draw them, and how far off it may be.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::estimate::Estimate;
+use crate::metrics::series::{QUEUES, present};
 use crate::results::{PerDirection, QueueSeries, Run, Series};
 use crate::statistics::float;
 
@@ -21,19 +24,22 @@ pub struct MeanSeries {
     pub ping_s: Band,
 }
 
-/// One queue over time.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct QueueMeans {
-    /// Of the mean sojourn time of the packets that left in the step.
-    pub sojourn_mean_s: Band,
-    /// Of the longest of them.
-    pub sojourn_max_s: Band,
-    /// Of the packets queued at the end of the step.
-    pub queue_packets: Band,
-    /// Of the bits sent per second.
-    pub throughput_bps: Band,
-    /// Of the packets dropped in the step.
-    pub drops: Band,
+/// The means of every time series of a queue by their names, in the order of the catalogue.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct QueueMeans(Vec<(String, Band)>);
+
+impl Serialize for QueueMeans {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, band)| (name, band)))
+    }
+}
+
+impl<'de> Deserialize<'de> for QueueMeans {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut bands = BTreeMap::<String, Band>::deserialize(deserializer)?;
+        let known = QUEUES.iter().map(|metric| metric.about.name);
+        Ok(Self(known.filter_map(|name| bands.remove_entry(name)).collect()))
+    }
 }
 
 /// One flow over time.
@@ -81,16 +87,12 @@ impl MeanSeries {
         let all: Vec<_> = runs.iter().filter_map(|run| Some((*run, run.series.as_ref()?))).collect();
         let (first, one) = *all.first().filter(|_| all.len() > 1)?;
         let queue = |side: fn(&PerDirection<QueueSeries>) -> &QueueSeries| {
-            let band = |values: fn(&QueueSeries) -> Vec<Option<f64>>| {
-                Band::of(&all.iter().map(|(_, series)| values(side(&series.queues))).collect::<Vec<_>>())
-            };
-            QueueMeans {
-                sojourn_mean_s: band(|queue| queue.sojourn_mean_s.clone()),
-                sojourn_max_s: band(|queue| queue.sojourn_max_s.clone()),
-                queue_packets: band(|queue| present(&queue.queue_packets)),
-                throughput_bps: band(|queue| present(&queue.throughput_bps)),
-                drops: band(|queue| queue.drops.iter().map(|drops| Some(float(*drops))).collect()),
-            }
+            let means = QUEUES.iter().map(|metric| {
+                let of_runs: Vec<_> =
+                    all.iter().map(|(_, series)| (metric.of)(side(&series.queues))).collect();
+                (metric.about.name.to_owned(), Band::of(&of_runs))
+            });
+            QueueMeans(means.collect())
         };
         let total = |direction: &str| {
             let of_run = |(run, _): &(&Run, _)| total(run, direction);
@@ -149,10 +151,6 @@ fn total(run: &Run, direction: &str) -> Vec<Option<f64>> {
         }
     }
     sum
-}
-
-fn present(values: &[f64]) -> Vec<Option<f64>> {
-    values.iter().copied().map(Some).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,88 @@
+//! How packets were lost, and shares.
+
+use super::metric::Better::{High, Low, Neither};
+use super::metric::Digits::{AfterPoint, Three};
+use super::metric::{Group, Metric, Sides, Table, link, percent};
+use crate::results::{FlowResult, Run};
+
+/// Title of the losses.
+pub const LOSSES: &str = "Losses";
+
+pub(super) fn groups() -> Vec<Group> {
+    let mut groups = of_tcp_flows();
+    groups.extend(shares());
+    groups
+}
+
+fn group(title: &str, heading: &str, sides: Sides, metric: Metric) -> Group {
+    Group { table: Table::Losses, is_always_there: false, ..Group::new(title, heading, sides, vec![metric]) }
+}
+
+fn of_tcp_flows() -> Vec<Group> {
+    let events = Metric::new(
+        "events per flow",
+        "",
+        Neither,
+        |run, side| run.loss_events(side.name()),
+        "loss events of a TCP flow, mean",
+    );
+    let packets = Metric::new(
+        "packets per event",
+        "",
+        Neither,
+        |run, side| run.packets_per_loss_event(side.name()),
+        "packets dropped in a loss event, mean",
+    );
+    let synchronized = Metric::new(
+        "synchronized",
+        "%",
+        Low,
+        |run, side| percent(*run.loss_synchronization.get(side)),
+        "share of the flows that lose packets in the same congestion period",
+    )
+    .digits(Three, AfterPoint(0))
+    .at("loss_synchronization.{}");
+    vec![
+        group(LOSSES, "loss events\nper TCP flow\ndown/up", Sides::Loaded, events),
+        group(LOSSES, "packets lost\nper event\ndown/up", Sides::Loaded, packets),
+        group(LOSSES, "synchronized\n% of flows\ndown/up", Sides::Loaded, synchronized),
+    ]
+}
+
+fn shares() -> Vec<Group> {
+    let drops =
+        Metric::new("drops", "", High, |run, _| run.fairness.jain_drop_share, "fairness of the drops")
+            .digits(AfterPoint(3), AfterPoint(2))
+            .at("fairness.jain_drop_share");
+    let queue = Metric::new(
+        "of limit",
+        "%",
+        Neither,
+        |run, side| percent(link(run, side).queue_share),
+        "mean backlog as a share of the discipline's limit",
+    )
+    .at("bottleneck.{}.queue_share");
+    let tcp = Metric::new(
+        "in bytes",
+        "%",
+        Neither,
+        |run, _| percent(run.tcp_share),
+        "TCP's share of the delivered bytes",
+    )
+    .digits(Three, AfterPoint(0))
+    .at("tcp_share");
+    vec![
+        group("Jain index", "Jain index\nof drops\n", Sides::One, drops),
+        group("Mean queue", "mean queue\n% of limit\ndown/up", Sides::Loaded, queue),
+        Group {
+            applies: has_rival_of_tcp,
+            ..group("Share of TCP", "TCP's share\n% of bytes\n", Sides::One, tcp)
+        },
+    ]
+}
+
+/// Returns whether a flow other than TCP and pings delivered bytes.
+fn has_rival_of_tcp(run: &Run) -> bool {
+    let is_rival = |flow: &FlowResult| flow.cc.is_none() && flow.kind != "ping" && flow.bytes_delivered > 0;
+    run.flows.iter().any(is_rival)
+}

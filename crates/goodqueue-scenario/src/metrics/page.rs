@@ -1,0 +1,48 @@
+//! The page of the book about the metrics.
+
+use std::fmt::Write as _;
+
+use super::catalogue::described;
+use super::series::{GOODPUT, PING, QUEUES, TimeSeries};
+
+/// Returns the catalogue as a page of documentation in Markdown.
+#[must_use]
+pub fn documentation() -> String {
+    let mut text = String::from(
+        "# Metrics\n\n\
+         This page is generated from the catalogue that the tables, the report, the JSON and the exports use.\n\
+         [Concepts](concepts.md) explains the most important metrics, [Results](RESULTS.md) all keys of the JSON.\n\n\
+         ## Metrics of a run\n\n\
+         Tables show the units below. The JSON has SI units: seconds, bits per second, shares from 0 to 1. The key is the path of\n\
+         the value in `runs[]`, and with several seeds its name in `summary[].figures`; `{}` stands for `down` or `up`. Metrics\n\
+         without a key are computed from other keys.\n\n\
+         | metric | unit | better | meaning | key |\n|---|---|---|---|---|\n",
+    );
+    for group in described() {
+        for metric in &group.metrics {
+            let key = metric.key.as_ref().map_or_else(String::new, |key| format!("`{key}`"));
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "| {}: {} | {} | {} | {} | {key} |",
+                group.title,
+                metric.name,
+                metric.unit,
+                metric.better.word(),
+                metric.doc
+            );
+        }
+    }
+    text.push_str(
+        "\n## Time series\n\n\
+         `--series` and `--export` write these values for each step.\n\n\
+         | series | of | unit | meaning |\n|---|---|---|---|\n",
+    );
+    let mut add = |of: &str, TimeSeries { name, unit, doc }: &TimeSeries| {
+        let _ = writeln!(text, "| `{name}` | {of} | {unit} | {doc} |");
+    };
+    QUEUES.iter().for_each(|metric| add("each direction of the bottleneck", &metric.about));
+    add("each TCP flow", &GOODPUT);
+    add("each ping", &PING);
+    text
+}

@@ -54,7 +54,9 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
             "{text}"
         );
     }
-    for heading in ["goodput", "induced latency", "sojourn down", "drops", "marks", "Jain index", "grade"] {
+    for heading in
+        ["goodput", "induced latency", "RPM", "sojourn down", "drops", "marks", "Jain index", "grade"]
+    {
         assert!(text.contains(heading), "{heading} is missing in\n{text}");
     }
 }
@@ -328,6 +330,7 @@ fn the_json_holds_what_the_documentation_names() {
         "/induced_latency_s/mean",
         "/induced_latency_s/p99",
         "/probes/ping_s/p50",
+        "/probes/responsiveness_rpm",
         "/fairness/jain_goodput",
         "/fairness/jain_drop_share",
         "/tcp_share",

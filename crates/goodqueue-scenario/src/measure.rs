@@ -18,7 +18,7 @@ use goodqueue_sim::{Config, Direction, Outcome};
 use self::fairness::{fairness, group_fairness};
 use self::flow::{calls, flow_result, is_over_tcp, tcp_share};
 use self::link::{link_result, shared_queue, tc_stats};
-use self::ping::{answered, is_lost, pings};
+use self::ping::{answered, is_lost, pings, responsiveness};
 use self::series::series_result;
 use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
@@ -116,6 +116,7 @@ fn probes(flows: &[FlowResult], config: &Config, outcome: &Outcome) -> (Summary,
         ping_s: exact_summary(&answered(&pings)),
         ping_sent: pings.len() as u64,
         ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
+        responsiveness_rpm: responsiveness(&answered(&pings)),
         voip: calls(flows, outcome),
         web: web(config, outcome),
         video: video::together(flows),

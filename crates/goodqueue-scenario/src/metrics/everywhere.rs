@@ -19,6 +19,7 @@ pub(super) fn groups() -> Vec<Group> {
     vec![
         goodput(),
         induced_latency(),
+        responsiveness(),
         sojourn(),
         Group::new(PACKETS, "drops\n\ndown/up", Sides::Sum, vec![drops]),
         Group::new(PACKETS, "marks\n\ndown/up", Sides::Sum, vec![marks]),
@@ -54,6 +55,21 @@ fn induced_latency() -> Group {
         induced("p99", P99, "its 99th percentile"),
     ];
     Group::new("Induced latency", "induced latency\nms\nmean/p95/p99", Sides::One, metrics)
+}
+
+fn responsiveness() -> Group {
+    let rpm = Metric::new(
+        "RPM",
+        "",
+        High,
+        |run, _| run.probes.responsiveness_rpm,
+        "responsiveness: round trips per minute of pings under the load of the run, see [Concepts](concepts.md)",
+    )
+    .digits(AfterPoint(0), AfterPoint(0))
+    .at("probes.responsiveness_rpm");
+    let has_pings = |run: &Run| run.probes.responsiveness_rpm.is_some();
+    let group = Group::new("Responsiveness", "RPM\n\n", Sides::One, vec![rpm]);
+    Group { applies: has_pings, is_always_there: false, ..group }
 }
 
 fn sojourn() -> Group {

@@ -13,6 +13,9 @@ pub struct Probes {
     pub ping_sent: u64,
     /// Pings without an answer.
     pub ping_lost: u64,
+    /// Responsiveness in round trips per minute; `null` without an answered ping.
+    #[serde(default)]
+    pub responsiveness_rpm: Option<f64>,
     /// All voice calls together; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipResult>,

@@ -1,248 +1,288 @@
-//! Scenarios: one bottleneck, one traffic mix, several queue disciplines; as TOML files, and
-//! resolved.
+//! Scenarios: one bottleneck, one traffic mix, several queue disciplines. This module reads them
+//! from TOML files and resolves them.
 //!
 //! # The format
 //!
-//! A scenario is a TOML file. **Every key may be left out: an empty file is the load of `goodqueue
-//! compare` without arguments** (the Realtime Response Under Load test on a 10/1 Mbit/s line). A
-//! key that does not exist is an error. Rates, times and sizes are text with a unit, read as
-//! [`goodqueue_tc::units`] says: `"10mbit"`, `"50ms"`, `"360kb"`.
+//! A scenario is a TOML file. **Every key is optional. An empty file is the load of `goodqueue
+//! compare` without arguments**: the Realtime Response Under Load test on a 10/1 Mbit/s line. An
+//! unknown key is an error. Rates, times and sizes are text with a unit, as [`goodqueue_tc::units`]
+//! describes: `"10mbit"`, `"50ms"`, `"360kb"`.
 //!
 //! ```toml
-//! name = "rrul"                 # for file names; default: the name of the file
-//! title = "..."                 # free text for people, as are the next three
+//! name = "rrul"              # for file names; default: the name of the file
+//! title = "..."              # free text for people, like the next three keys
 //! question = "..."
 //! expect = "..."
 //! source = "..."
-//! duration = "60s"              # simulated time
-//! warmup = "0s"                 # so much of the beginning is not measured
-//! seed = 1                      # of the first repetition
-//! seeds = 1                     # repetitions: seed, seed + 1, ...
-//! qdiscs = [                    # each is run; lines of tc's grammar (goodqueue_tc), or tables
+//! duration = "60s"           # simulated time
+//! warmup = "0s"              # time at the beginning that is not measured
+//! seed = 1                   # seed of the first repetition
+//! seeds = 1                  # number of repetitions, with seed, seed + 1, ...
+//! qdiscs = [                 # disciplines to compare: lines in tc's grammar, or tables
 //!   "pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel",
 //!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
 //! ]
 //!
-//! [link]
-//! down = "10mbit"               # or a table, see below
-//! up = "1mbit"                  # default: as `down` if that is given
-//! rtt = "50ms"                  # base round-trip time, without any queue or serialization; at most 1h; half lies each way
-//!                               # behind the last link, save for the delays of hops and of `access`
-//! delay_tick = "4ms"            # an emulator adds it behind the last link, half each way, in whole ticks from the last one
-//!                               # before a packet comes, as dummynet does; left out: to the nanosecond
-//! mtu = 1500                    # largest IP packet, 68 to 65535
-//! framing = 14                  # bytes of link header that queues and links count on top of each packet
+//! [link]                     # the bottleneck
+//! down = "10mbit"            # rate towards the clients, or a table, see below
+//! up = "1mbit"               # rate towards the servers; default: the value of `down`, if given
+//! rtt = "50ms"               # base round-trip time without queues and serialization, at most 1h.
+//!                            # Half of it is added in each direction, behind the last link. The
+//!                            # delays of hops and `access` are parts of it.
+//! delay_tick = "4ms"         # clock tick of an emulator that adds the delay, as dummynet does:
+//!                            # a packet waits whole ticks, counted from the last tick before its
+//!                            # arrival; default: exact to the nanosecond
+//! mtu = 1500                 # largest IP packet in bytes, 68 to 65535
+//! framing = 14               # bytes of link header that queues and links add to each packet
 //!
-//! [[hops]]                      # further links in series, in the order from the servers to the clients; none by default
-//! name = "modem"                # for results; default: hop 1, hop 2, ...
-//! side = "client"               # of the bottleneck; or "server"
-//! down = "20mbit"               # as link.down; default: "unlimited", which takes no time
-//! up = "2mbit"                  # default: as `down`
-//! delay = "0s"                  # to the next hop towards the bottleneck, each way; a part of the flows' rtt: with all of it
-//!                               # at a hop of the servers, downloads cross the path before the bottleneck, as from far servers
-//! qdisc = "pfifo"               # a line, { down = "...", up = "..." }, or "compared": the discipline of the run
+//! [[hops]]                   # further links in series, ordered from the servers to the clients;
+//!                            # default: none
+//! name = "modem"             # name in results; default: hop 1, hop 2, ...
+//! side = "client"            # side of the bottleneck: "client" or "server"
+//! down = "20mbit"            # like link.down; default: "unlimited", a link that takes no time
+//! up = "2mbit"               # default: the value of `down`
+//! delay = "0s"               # propagation delay to the next hop towards the bottleneck, each way.
+//!                            # It is part of the flows' rtt. If a hop on the server side has all
+//!                            # of it, downloads cross the long path before the bottleneck.
+//! qdisc = "pfifo"            # a line, { down = "...", up = "..." }, or "compared" for the
+//!                            # discipline under comparison
 //!
-//! [wifi]                        # a channel of 802.11n between all links and the clients; none by default
-//! mac = "fifo"                  # where the access point queues: a discipline and a driver below it, or "fq": in the MAC
-//! mac_up = "fifo"               # the same of the clients
-//! qdisc = "compared"            # above the drivers, as in [[hops]]
-//! driver = 123                  # packets that the access point's driver holds per access category
-//! driver_up = 123               # a client's; default: as `driver`
-//! driver_order = "turns"        # the access point's driver serves the stations in turn (as ath9k); or "oldest": the station whose first
-//!                               # packet came to it before those of all others (as ns-3)
-//! prepared = 2                  # aggregates that the access point forms ahead per access category, the one in the air included (as
-//!                               # ath9k); 0: it forms each when it gets the channel, of all packets that are there then (as ns-3)
-//! prepared_up = 2               # a client's; default: as `prepared`
-//! small_queue = "85kb"          # of a TCP transfer may wait at its client (TCP small queues); left out: no limit
-//! airtime_fairness = true       # fq: stations share the airtime; otherwise they take turns
-//! stations = [{}, { mcs = 0 }]  # clients 1, 2, ...; default: as many alike as the flows have. Keys of a station, which
-//!                               # may stand in [wifi] for all of them:
-//! mcs = 15                      # modulation and coding, down: 0 to 31, 8 per spatial stream
-//! mcs_up = 15                   # up; default: as `mcs`
-//! width = 20                    # MHz: 20 or 40
-//! short_gi = true               # guard interval of 400 ns
-//! aggregate = 32                # MPDUs in an aggregate, 1 (no aggregation) to 64
-//! aggregate_up = 32             # default: as `aggregate`
-//! longest = "4ms"               # transmission of an aggregate, 5484us at most
-//! error = 0.0                   # probability that an MPDU is lost
-//! error_up = 0.0                # default: as `error`
-//! attempts = 30                 # transmissions of an MPDU before it is given up
-//! attempts_up = 30              # default: as `attempts`
-//! weight = 256                  # of the station in the access point's airtime (fq)
+//! [wifi]                     # an 802.11n channel between the last link and the clients;
+//!                            # default: none
+//! mac = "fifo"               # queue of the access point: "fifo" is a discipline above a driver,
+//!                            # "fq" is the MAC's own fair queueing
+//! mac_up = "fifo"            # the same for the clients
+//! qdisc = "compared"         # discipline above the drivers, as in [[hops]]
+//! driver = 123               # packets in the access point's driver, per access category
+//! driver_up = 123            # packets in a client's driver; default: the value of `driver`
+//! driver_order = "turns"     # station that the access point's driver serves next: "turns" takes
+//!                            # the stations in turn (ath9k), "oldest" takes the station whose
+//!                            # first packet has waited longest (ns-3)
+//! prepared = 2               # aggregates that the access point forms ahead, per access category,
+//!                            # including the one in the air (ath9k); 0: it forms an aggregate at
+//!                            # channel access, from all packets that are queued then (ns-3)
+//! prepared_up = 2            # the same for a client; default: the value of `prepared`
+//! small_queue = "85kb"       # bytes of one TCP transfer that may wait at its client (TCP small
+//!                            # queues); default: no limit
+//! airtime_fairness = true    # for "fq": share airtime among the stations; false: take turns
+//! stations = [{}, { mcs = 0 }]  # clients 1, 2, ...; default: one equal station per client of the
+//!                            # flows. The keys below are keys of a station. In [wifi] they apply
+//!                            # to all stations.
+//! mcs = 15                   # modulation and coding downwards: 0 to 31, 8 per spatial stream
+//! mcs_up = 15                # the same upwards; default: the value of `mcs`
+//! width = 20                 # channel width in MHz: 20 or 40
+//! short_gi = true            # use the short guard interval of 400 ns
+//! aggregate = 32             # MPDUs in an aggregate: 1 (no aggregation) to 64
+//! aggregate_up = 32          # default: the value of `aggregate`
+//! longest = "4ms"            # longest transmission of an aggregate, at most 5484us
+//! error = 0.0                # probability that an MPDU is lost
+//! error_up = 0.0             # default: the value of `error`
+//! attempts = 30              # transmissions of an MPDU before it is dropped
+//! attempts_up = 30           # default: the value of `attempts`
+//! weight = 256               # weight of the station in the access point's airtime (for "fq")
 //!
-//! [tcp]                         # defaults of all TCP flows
-//! cc = "cubic"                  # congestion control
-//! iw = 10                       # initial window in segments (RFC 6928)
-//! mss = 1460                    # payload of a segment; default: MTU - 40
-//! delayed_ack = "40ms"          # every second segment, or after this time; "off"; { every = 2, timeout = "40ms" }
-//! ecn = false                   # negotiate ECN (RFC 3168)
-//! sack = true                   # selective acknowledgements (RFC 2018, RFC 6675)
-//! rwnd = "64kb"                 # the receiver's window; left out: the profile's, which limits in `linux` alone (3 MB)
-//! min_rto = "200ms"             # least retransmission timeout; RFC 6298 says 1s, systems in use have 200ms
-//! hystart = "own"               # end of slow start before a loss: the cc's own; "off"; "rfc9406" (cubic, newreno, reno)
-//! remembers = { rtt = "5s", rttvar = "2s", ssthresh = 200 } # what earlier connections to that host left (`linux32` only); default: nothing
-//! ledbat = { target = "100ms", gain = 1 } # parameters of `cc`, in a table of its name; `goodqueue list tcps` shows them
-//! profile = "rfc"               # whose TCP it is: the defaults of the keys above but `cc`, and all else that it does
+//! [tcp]                      # defaults for all TCP flows
+//! cc = "cubic"               # congestion control
+//! iw = 10                    # initial window in segments (RFC 6928)
+//! mss = 1460                 # payload of a segment in bytes; default: MTU - 40
+//! delayed_ack = "40ms"       # ACK every second segment, or after this time; "off"; or
+//!                            # { every = 2, timeout = "40ms" }
+//! ecn = false                # negotiate ECN (RFC 3168)
+//! sack = true                # selective acknowledgements (RFC 2018, RFC 6675)
+//! rwnd = "64kb"              # the receiver's window; default: that of the profile. Only the
+//!                            # profile `linux` has a limit (3 MB).
+//! min_rto = "200ms"          # smallest retransmission timeout; RFC 6298 has 1s, systems in use
+//!                            # have 200ms
+//! hystart = "own"            # what ends slow start before a loss: "own" is the method of `cc`,
+//!                            # "rfc9406" is HyStart++ (cubic, newreno, reno), "off" is nothing
+//! remembers = { rtt = "5s", rttvar = "2s", ssthresh = 200 }  # state from earlier connections to
+//!                            # the same host (profile `linux32` only); default: none
+//! ledbat = { target = "100ms", gain = 1 }  # parameters of a congestion control, in a table of its
+//!                            # name; `goodqueue list tcps` shows them
+//! profile = "rfc"            # TCP implementation: all behaviour, and the defaults of the keys
+//!                            # above except `cc`
 //!
-//! [[flows]]                     # as many as wanted; `flows = 4` stands for 4 TCP flows each way and a ping
-//! kind = "tcp"                  # or another, see below
-//! direction = "down"            # of the data ("up" is the default of a ping: its requests go up)
-//! count = 1                     # so many alike
-//! start = "0s"
-//! start_jitter = "0s"           # added to each start: uniform between 0 and this, drawn from the seed
-//! together = false              # one draw for all flows of the table, so that they start at the same instant
-//! stop = "50s"                  # default: with the run
-//! rtt = "50ms"                  # base round-trip time of these flows; default: link.rtt
-//! rtt_step = "0s"               # each further flow of the table has so much more than the one before it
-//! client = 1                    # number of the client at their end, for disciplines that isolate hosts
-//! server = 1                    # of the server at the other end, 255 at most
-//! enters = "bottleneck"         # the name of a hop, or this: its server is in front of it, so that its packets pass no hop before
-//!                               # that, neither way; left out: in front of the first
-//! access = "0s"                 # the part of it, each way, between a host and the first queue
-//! access_rate = "100mbit"       # of a link of its own by which each host sends; left out: sending takes no time
-//! dscp = "CS0"                  # code point of the packets, both ways: a name ("EF", "CS1", "AF41", "LE") or 0 to 63
-//! label = "voice"               # what results call the flows; none by default
+//! [[flows]]                  # one table for each set of equal flows; `flows = 4` is short for 4
+//!                            # TCP flows in each direction and a ping
+//! kind = "tcp"               # kind of traffic, see below
+//! direction = "down"         # direction of the data; default for a ping: "up" (its requests)
+//! count = 1                  # number of flows
+//! start = "0s"               # start time
+//! start_jitter = "0s"        # largest random addition to each start: uniform, from the seed
+//! together = false           # one random addition for all flows of the table
+//! stop = "50s"               # stop time; default: the end of the run
+//! rtt = "50ms"               # base round-trip time of these flows; default: link.rtt
+//! rtt_step = "0s"            # increase of the round-trip time from each flow to the next
+//! client = 1                 # number of the client, for disciplines that isolate hosts
+//! server = 1                 # number of the server, at most 255
+//! enters = "bottleneck"      # hop at which the server attaches: a name, or "bottleneck". Packets
+//!                            # skip the hops in front of it, in both directions. Default: the
+//!                            # first hop.
+//! access = "0s"              # delay, each way, between a host and the first queue; part of `rtt`
+//! access_rate = "100mbit"    # rate of each host's own link, for sending; default: unlimited
+//! dscp = "CS0"               # code point of the packets, both ways: a name ("EF", "CS1",
+//!                            # "AF41", "LE") or 0 to 63
+//! label = "voice"            # name of the flows in results; default: none
 //!
-//! [sweep]                       # every combination is run; the first key varies slowest
+//! [sweep]                    # runs every combination; the first key varies slowest
 //! "link.up" = ["1mbit", "10mbit"]
-//! "flows.0.count" = [1, 4]      # entries of lists by number
+//! "flows.0.count" = [1, 4]   # entries of lists have numbers
 //! qdiscs = ["codel", "codel target 13ms"]
 //!
-//! [output]                      # below the working directory; earlier results are replaced, other files never; none by default
+//! [output]                   # files below the working directory; default: none. Earlier results
+//!                            # are replaced, other files never.
 //! json = "results.json"
 //! report = "report.html"
-//! series = "100ms"              # step of the time series; none by default
-//! spikes = [15000, "25kb"]      # bytes: how long the queues hold more is measured; none by default
+//! series = "100ms"           # step of the time series; default: no series
+//! spikes = [15000, "25kb"]   # measure how long the queues hold more bytes; default: none
 //! ```
 //!
 //! `link.down` and `link.up` take one of
-//! - a rate: `"10mbit"` or `{ rate = "10mbit" }`, above 0;
-//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`, where 0
-//!   blocks the link; with `repeat = "60s"` beside it, it begins again every so often until the run
-//!   ends;
+//! - a rate above 0: `"10mbit"` or `{ rate = "10mbit" }`;
+//! - a schedule: `{ schedule = [["0s", "100mbit"], ["50s", "0bit"], ["51s", "10mbit"]] }`. A rate
+//!   of 0 blocks the link. With `repeat = "60s"` the schedule starts again after each 60 s until
+//!   the run ends;
 //! - a Mahimahi trace: `{ trace = "lte.down" }`, a path relative to the scenario file
 //!   ([`crate::trace`]).
 //!
-//! Each of the tables may also say what the device holds below the discipline: `driver = "256p"`
-//! (packets, the one being sent included), `driver = "3028b"` (another packet as long as fewer
-//! bytes are in it), `driver = "bql"` (byte queue limits). Without it the device takes a packet
-//! when it can send it.
+//! Each of these tables may also describe the queue of the device below the discipline: `driver =
+//! "256p"` (packets, including the one that is being sent), `driver = "3028b"` (the device takes
+//! another packet while it holds fewer bytes than this), `driver = "bql"` (byte queue limits).
+//! Without `driver` the device takes a packet when it can send it.
 //!
-//! With `[wifi]` the air is usually slower than `[link]`, which then is the wire behind the access
-//! point: the model and what it leaves out stand in `goodqueue_sim::wifi`. Flows choose their
-//! station with `client`.
+//! With `[wifi]` the air is usually slower than `[link]`, which is then the wire behind the access
+//! point. `goodqueue_sim::wifi` describes the model and its limits. Flows select their station with
+//! `client`.
 //!
-//! A hop without a rate and with `netem` is a path that loses, delays or reorders:
-//! `qdisc = "netem loss 1% delay 5ms 2ms"`. With `tbf` or `htb` it is a shaper.
+//! A hop without a rate and with `netem` is a path that loses, delays or reorders packets: `qdisc =
+//! "netem loss 1% delay 5ms 2ms"`. With `tbf` or `htb` a hop is a shaper.
 //!
-//! Beside the keys above, each kind of flow has its own. Those over TCP take all keys of `[tcp]`
-//! too.
+//! Each kind of flow has keys of its own. Kinds over TCP also accept all keys of `[tcp]`.
 //!
 //! ```toml
-//! kind = "tcp"                  # a connection with data one way
-//! size = "360kb"                # bytes to transfer; default: without end
-//! total = "360kb"               # instead of `size`: of all flows of the table together, in equal parts
-//! local_congestion = false      # the first queue is on the sender's host, which tells TCP at once what it drops or refuses (Linux)
+//! kind = "tcp"               # a connection with data in one direction
+//! size = "360kb"             # bytes to transfer; default: unlimited
+//! total = "360kb"            # instead of `size`: bytes of all flows of the table together, in
+//!                            # equal parts
+//! local_congestion = false   # the first queue is on the sender's host, which tells TCP at once
+//!                            # about drops (Linux)
 //!
-//! kind = "ping"                 # requests that are answered at once
-//! interval = "200ms"            # time between requests
-//! packet = 64                   # IP bytes of a packet
+//! kind = "ping"              # requests that are answered at once
+//! interval = "200ms"         # time between requests
+//! packet = 64                # IP bytes of a packet
 //!
-//! kind = "cbr"                  # datagrams at a constant bit rate
-//! rate = "64kbit"               # of IP bytes; must be given
-//! packet = 1500                 # IP bytes of a packet; default: the MTU
-//! ecn = false                   # mark packets ECN-capable
+//! kind = "cbr"               # datagrams at a constant bit rate
+//! rate = "64kbit"            # rate of IP bytes; required
+//! packet = 1500              # IP bytes of a packet; default: the MTU
+//! ecn = false                # send packets as ECN-capable
 //!
-//! kind = "voip"                 # a voice call one way, G.711 over RTP, judged by the E-model (ITU-T G.107)
-//! interval = "20ms"             # time between packets (RFC 3551)
-//! packet = 200                  # IP bytes of a packet; default: 64 kbit/s of voice and 40 bytes of headers
+//! kind = "voip"              # a voice call in one direction, G.711 over RTP, judged by the
+//!                            # E-model (ITU-T G.107)
+//! interval = "20ms"          # time between packets (RFC 3551)
+//! packet = 200               # IP bytes of a packet; default: 64 kbit/s of voice and 40 bytes of
+//!                            # headers
 //! ecn = false
-//! playout = "60ms"              # a de-jitter buffer: a packet that comes so much later than the fastest is lost;
-//!                               # default: none, every packet that arrives is heard, at the mean delay
-//! concealment = true            # the decoder conceals lost packets (G.711 Appendix I)
+//! playout = "60ms"           # length of a de-jitter buffer: a packet that arrives later than the
+//!                            # fastest packet by more than this is lost. Default: no buffer;
+//!                            # every packet that arrives is heard, at the mean delay.
+//! concealment = true         # the decoder conceals lost packets (G.711 Appendix I)
 //!
-//! kind = "onoff"                # datagrams in bursts, with the defaults of ns-2's Exponential source
-//! rate = "64kbit"               # of IP bytes within a burst; must be given
-//! packet = 210
-//! on = { exponential = "500ms" }   # length of a burst; may be drawn
-//! off = { exponential = "500ms" }  # length of the silence behind it; may be drawn
-//! ecn = false
-//!
-//! kind = "poisson"              # datagrams at random: exponential times between them
-//! rate = "1mbit"                # mean rate of IP bytes; must be given
-//! packet = 1500                 # default: the MTU; may be drawn: what is below 28 or above the MTU becomes that
-//! ecn = false
-//!
-//! kind = "capture"              # datagrams of the lengths, and in the times, of recorded IP packets
-//! file = "call.pcapng"          # pcap or pcapng, a path relative to the scenario file; must be given
-//! from = "192.0.2.1"            # only packets from this address; default: all
-//! speed = 1.0                   # so many times as fast as recorded
-//! repeat = false                # begin again at its end
+//! kind = "onoff"             # datagrams in bursts, with the defaults of ns-2's Exponential source
+//! rate = "64kbit"            # rate of IP bytes within a burst; required
+//! packet = 210               # IP bytes of a packet
+//! on = { exponential = "500ms" }   # length of a burst; may be random
+//! off = { exponential = "500ms" }  # length of the silence after a burst; may be random
 //! ecn = false
 //!
-//! kind = "transfers"            # over TCP: a user who fetches ("down") or sends ("up") something, thinks, and does it again
-//! size = "20kb"                 # bytes of each transfer; must be given; may be drawn
-//! think = "5s"                  # from the end of one to the beginning of the next; must be given; may be drawn
-//! request = 300                 # down: bytes of the request that a fetch sends first
-//! persistent = false            # all over one connection; otherwise each has its own
-//! transfers = 10                # so many; default: as many as there is time for
+//! kind = "poisson"           # datagrams with exponentially distributed times between them
+//! rate = "1mbit"             # mean rate of IP bytes; required
+//! packet = 1500              # IP bytes of a packet; default: the MTU; may be random, limited to
+//!                            # 28 bytes and the MTU
+//! ecn = false
 //!
-//! kind = "packmime"             # over TCP: the web connections of many users, after the PackMime-HTTP model
-//! connections = 20              # new ones per second in the mean, 0.01 to 100000; must be given
-//! persistent = true             # HTTP/1.1: a connection may carry several requests; otherwise each carries one
-//! max_open = 10000              # connections open at a time: users who come when so many are open get nothing
-//! direction = "down"            # of the answers: users behind the line; or "up": users elsewhere, of servers behind the line
+//! kind = "capture"           # datagrams with the lengths and times of recorded IP packets
+//! file = "call.pcapng"       # pcap or pcapng, a path relative to the scenario file; required
+//! from = "192.0.2.1"         # use only packets from this address; default: all packets
+//! speed = 1.0                # speed relative to the recording
+//! repeat = false             # start again at the end of the recording
+//! ecn = false
 //!
-//! kind = "web"                  # over UDP and TCP: a browser that fetches a page again and again, beginning with its name
-//! page = "google"               # 56 kB in 3 requests, "huffpost" (3 MB in 110), { objects = [20000, "18kb"] } (the page itself
-//!                               # first), or { size = "3000kb", requests = 110 }
-//! connections = 4               # side by side
-//! request = 300                 # bytes of a request
-//! interval = "1s"               # from the beginning of a fetch to the beginning of the next, if that is not longer
-//! direction = "down"            # or "up", as of packmime
+//! kind = "transfers"         # over TCP: a user who fetches ("down") or sends ("up") data,
+//!                            # thinks, and starts again
+//! size = "20kb"              # bytes of each transfer; required; may be random
+//! think = "5s"               # time from the end of a transfer to the next one; required; may be
+//!                            # random
+//! request = 300              # bytes of the request before each fetch; only for "down"
+//! persistent = false         # use one connection for all transfers instead of one for each
+//! transfers = 10             # number of transfers; default: until the run ends
 //!
-//! kind = "video"                # over TCP: adaptive video, segment by segment over one connection, each at the bit rate that the
-//!                               # last five promise; silent while the buffer is full
-//! ladder = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"]   # bit rates, ascending
-//! segment = "2s"                # duration of a segment
-//! buffer = "30s"                # of the film may be fetched ahead
-//! ready = "4s"                  # fetched before it is shown, and after a stall likewise; default: two segments
-//! request = 300                 # bytes of a request
-//! direction = "down"            # or "up", as of packmime
+//! kind = "packmime"          # over TCP: the web connections of many users, PackMime-HTTP model
+//! connections = 20           # mean number of new connections per second, 0.01 to 100000; required
+//! persistent = true          # allow several requests on a connection (HTTP/1.1)
+//! max_open = 10000           # largest number of open connections; further users get no answer
+//! direction = "down"         # direction of the answers: "down" has the users behind the line,
+//!                            # "up" has the servers behind the line
 //!
-//! kind = "tcp_onoff"            # over TCP: data without end for some time, none for some time
-//! on = { exponential = "5s" }   # must be given, as must `off`; may be drawn
-//! off = { exponential = "5s" }
-//! persistent = true             # over one connection; otherwise each time with data has its own
+//! kind = "web"               # over UDP and TCP: a browser that looks up a name, fetches a page,
+//!                            # and repeats this
+//! page = "google"            # "google" (56 kB in 3 requests), "huffpost" (3 MB in 110),
+//!                            # { objects = [20000, "18kb"] } with the page itself first, or
+//!                            # { size = "3000kb", requests = 110 }
+//! connections = 4            # number of parallel connections
+//! request = 300              # bytes of a request
+//! interval = "1s"            # time between the starts of two fetches; a fetch that takes longer
+//!                            # delays the next one
+//! direction = "down"         # as for packmime
+//!
+//! kind = "video"             # over TCP: adaptive video on one connection. Each segment has the
+//!                            # bit rate that the last five segments allow. The flow is silent
+//!                            # while the buffer is full.
+//! ladder = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"]  # bit rates,
+//!                            # ascending
+//! segment = "2s"             # duration of a segment
+//! buffer = "30s"             # length of the video that may be fetched ahead
+//! ready = "4s"               # length in the buffer before the video starts, also after a stall;
+//!                            # default: two segments
+//! request = 300              # bytes of a request
+//! direction = "down"         # as for packmime
+//!
+//! kind = "tcp_onoff"         # over TCP: times with unlimited data alternate with times without
+//! on = { exponential = "5s" }# time with data; required; may be random
+//! off = { exponential = "5s" }  # time without data; required; may be random
+//! persistent = true          # use one connection for all times instead of one for each
 //! ```
 //!
-//! A time or size that may be drawn is `"5s"` for always the same, `{ uniform = ["5s", "15s"] }`,
-//! `{ exponential = "10s" }` (its mean), `{ pareto = "10s", shape = 1.2 }` (its mean, and the
-//! exponent of the tail), or `{ log_normal = "10s", sigma = 1.5 }` (its median, and the standard
-//! deviation of the natural logarithm).
+//! A time or size that may be random is one of
+//! - a constant: `"5s"`;
+//! - `{ uniform = ["5s", "15s"] }`;
+//! - `{ exponential = "10s" }` with its mean;
+//! - `{ pareto = "10s", shape = 1.2 }` with its mean and the exponent of its tail;
+//! - `{ log_normal = "10s", sigma = 1.5 }` with its median and the standard deviation of the
+//!   natural logarithm.
 //!
-//! **Why starts are jittered in the default load:** with all SYNs in the same instant the slow
-//! starts run in step, an artefact that no network has (Floyd & Jacobson 1991, "On traffic phase
-//! effects"); and disciplines that draw no random number would give the same run for every seed.
-//! 100 ms (a tenth of the run, if that is less) is two round-trip times.
+//! **Why the default load has random starts:** if all SYNs are sent at the same instant, the slow
+//! starts run in step. No real network shows this artefact (Floyd & Jacobson 1991, "On traffic
+//! phase effects"). Disciplines that draw no random number would also give the same run for every
+//! seed. The largest addition is 100 ms, which is two round-trip times, or a tenth of a shorter
+//! run.
 //!
-//! # How much a scenario may ask for
+//! # Limits of a scenario
 //!
-//! A scenario makes at most 100,000 runs (points of the sweep times disciplines times seeds) with
-//! 5,000,000 flows in all, because the results of all runs are held until the last one has
-//! finished. The runs themselves are made one by one.
+//! A scenario has at most 100,000 runs (points of the sweep × disciplines × seeds) with 5,000,000
+//! flows in total, because the results of all runs are kept until the last run has finished. The
+//! runs themselves are created one by one.
 //!
-//! The `limit` of a discipline may be as large as in Linux: memory is taken as packets come. All
-//! queues and delays of a run together hold at most 4,000,000 packets, for which Linux would need 9
-//! GB; with more the run ends with an error.
+//! The `limit` of a discipline may be as large as in Linux, because a queue takes memory only for
+//! packets that it holds. All queues and delays of a run together hold at most 4,000,000 packets,
+//! for which Linux would need 9 GB. A run with more packets ends with an error.
 //!
-//! # Reading one
+//! # Reading a scenario
 //!
-//! [`Document`] is the file with what the command line changes in it ([`Overrides`],
+//! [`Document`] is the file together with the changes from the command line ([`Overrides`],
 //! [`Document::set`]). [`Document::resolve`] fills in defaults, reads units and traces, checks
-//! ranges, and gives a [`Scenario`], plain data for whoever runs it. [`crate::sweep::expand`] gives
-//! one for each point of the sweep. [`Scenario::to_json`] is the resolved scenario in this same
-//! format, so that what a result file holds can be run again.
+//! ranges, and returns a [`Scenario`], which is plain data. [`crate::sweep::expand`] returns one
+//! scenario for each point of the sweep. [`Scenario::to_json`] writes the resolved scenario in the
+//! same format, so that the scenario in a result file can be run again.
 
 mod discipline;
 mod document;

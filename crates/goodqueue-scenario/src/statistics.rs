@@ -4,10 +4,10 @@ use goodqueue::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// A distribution in figures; all `null` without a sample.
+/// A distribution. All values are `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
     /// Mean.
     pub mean: Option<f64>,
@@ -21,11 +21,11 @@ pub struct Summary {
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
-    /// Largest.
+    /// Largest sample.
     pub max: Option<f64>,
 }
 
-/// The figures of exact samples; percentiles by nearest rank.
+/// Summarizes samples that are kept exactly. Percentiles are nearest ranks.
 #[must_use]
 pub fn exact_summary(samples: &[f64]) -> Summary {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
@@ -43,11 +43,18 @@ pub fn exact_summary(samples: &[f64]) -> Summary {
     }
 }
 
+/// Returns the index of the smallest sample that has a share of at least `quantile` of the samples
+/// at or below it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a length is a length"
+)]
 pub(crate) fn nearest_rank(quantile: f64, len: usize) -> usize {
     ((quantile * float(len as u64)).ceil() as usize).saturating_sub(1)
 }
 
-/// The figures of a histogram of nanoseconds, whose exact mean is `mean` seconds.
+/// Summarizes a histogram of nanoseconds whose exact mean is `mean` seconds.
 #[must_use]
 pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summary {
     if histogram.is_empty() {
@@ -66,8 +73,8 @@ pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summa
     }
 }
 
-/// Jain's index of fairness: (Σx)² / (nΣx²), 1 for equal shares, 1/n if one has all. `None` for
-/// fewer than two shares or if nobody got anything.
+/// Returns Jain's fairness index (Σx)² / (nΣx²): 1 if all shares are equal, 1/n if one flow has
+/// everything. Returns `None` for fewer than two shares, or if all are 0.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -87,7 +94,7 @@ pub(crate) fn per_second(bytes: u64, span_s: f64) -> f64 {
     if span_s > 0.0 { float(bytes) * 8.0 / span_s } else { 0.0 }
 }
 
-/// A count as a floating-point number.
+/// Converts a count to a floating-point number.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
 pub const fn float(number: u64) -> f64 {

@@ -10,7 +10,7 @@ use std::env::args;
 use goodqueue::config::{Settings, Value};
 use goodqueue::random::Source;
 use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Link, Packet, Qdisc, Rate};
-use goodqueue_tcp::{Profile, Receiver, Segment, Sender};
+use goodqueue_tcp::{Config, Profile, Receiver, Segment, Sender};
 
 const RATE: Rate = Rate::from_bps(10_000_000);
 const FRAMING: u32 = 14;
@@ -49,18 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds: u64 = word(5, "30").parse()?;
     let delay = Duration::from_millis(word(6, "50").parse::<u64>()? / 2);
     let ecn = args().nth(7).is_some();
-    let mut settings = Settings::new();
-    settings.set("limit", Value::Packets(limit.into()));
-    if kind == "codel" {
-        settings.set("variant", Value::Choice("linux"));
-    }
-    if ecn {
-        settings.set("target", Value::Time(Duration::from_millis(100)));
-        settings.set("interval", Value::Time(Duration::from_secs(1)));
-        settings.set("ce_threshold", Value::Time(Duration::from_millis(5)));
-    }
-    let link = Link { rate: RATE, mtu: 1514, delay: Duration::ZERO };
-    let config = AnyConfig::from_settings(&kind, &settings, &link).ok_or("no such discipline")??;
+    let config = discipline(&kind, limit, ecn)?;
     let mut queue: AnyQdisc<Wire> = AnyQdisc::new(config, 0, Source::seeded(0));
 
     let mut tcp = profile.settings;
@@ -101,19 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ];
         let next = times.into_iter().flatten().fold(end, Instant::min).max(now);
         while report <= next {
-            let ssthresh = sender.ssthresh() / u64::from(tcp.payload());
-            println!(
-                "{:.2} {} {} {} {} {} {} {} {}",
-                report.as_nanos() as f64 / 1e9,
-                sender.cwnd() as f64 / f64::from(tcp.payload()),
-                sender.srtt().map_or(0, |srtt| srtt.as_nanos() / 1000),
-                sender.in_flight() / u64::from(tcp.payload()),
-                ssthresh.min(0x7fff_ffff),
-                sender.stats().retransmits,
-                drops,
-                receiver.delivered(),
-                sender.stats().timeouts,
-            );
+            print_state(report, &tcp, &sender, &receiver, drops);
             report += step;
         }
         now = next;
@@ -128,4 +105,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+/// Returns the configuration of the bottleneck's discipline.
+fn discipline(kind: &str, limit: u32, ecn: bool) -> Result<AnyConfig, Box<dyn std::error::Error>> {
+    let mut settings = Settings::new();
+    settings.set("limit", Value::Packets(limit.into()));
+    if kind == "codel" {
+        settings.set("variant", Value::Choice("linux"));
+    }
+    if ecn {
+        settings.set("target", Value::Time(Duration::from_millis(100)));
+        settings.set("interval", Value::Time(Duration::from_secs(1)));
+        settings.set("ce_threshold", Value::Time(Duration::from_millis(5)));
+    }
+    let link = Link { rate: RATE, mtu: 1514, delay: Duration::ZERO };
+    Ok(AnyConfig::from_settings(kind, &settings, &link).ok_or("no such discipline")??)
+}
+
+/// Prints one line with the state of the connection.
+fn print_state(now: Instant, tcp: &Config, sender: &Sender, receiver: &Receiver, drops: u32) {
+    let ssthresh = sender.ssthresh() / u64::from(tcp.payload());
+    println!(
+        "{:.2} {} {} {} {} {} {} {} {}",
+        now.as_nanos() as f64 / 1e9,
+        sender.cwnd() as f64 / f64::from(tcp.payload()),
+        sender.srtt().map_or(0, |srtt| srtt.as_nanos() / 1000),
+        sender.in_flight() / u64::from(tcp.payload()),
+        ssthresh.min(0x7fff_ffff),
+        sender.stats().retransmits,
+        drops,
+        receiver.delivered(),
+        sender.stats().timeouts,
+    );
 }

@@ -1,6 +1,7 @@
 //! A few flows over one bottleneck, watched closely: window, smoothed RTT and threshold of each at
 //! fixed steps.
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
@@ -130,7 +131,128 @@ struct Ends {
     config: Config,
 }
 
-/// Runs the flows for `steps` steps of `step` and says how each stood at the end of each.
+/// The flows, the two directions between them, and the packets on the way to the bottleneck.
+struct Network<'b> {
+    bottleneck: &'b Bottleneck,
+    ways: [Way; 2],
+    ends: Vec<Ends>,
+    /// Packets on the link in front of the bottleneck, with their arrival times.
+    access: VecDeque<(Instant, Wire)>,
+    access_free: Instant,
+    /// Flows that have not started yet, by start time.
+    opens: BinaryHeap<Reverse<(Instant, usize)>>,
+}
+
+impl<'b> Network<'b> {
+    fn new(bottleneck: &'b Bottleneck, flows: &[Watched]) -> Result<Self, goodqueue::ConfigError> {
+        let way = |index: usize, delay| {
+            let mut generator = Xoshiro256PlusPlus::stream(1, index as u64);
+            let salt = generator.next_u32();
+            Way {
+                qdisc: AnyQdisc::new(bottleneck.qdiscs[index].clone(), salt, Source::Seeded(generator)),
+                rate: bottleneck.rates[index],
+                free_at: Instant::ZERO,
+                ask_at: None,
+                delay,
+                under_way: VecDeque::new(),
+            }
+        };
+        let mut network = Self {
+            bottleneck,
+            ways: [way(0, bottleneck.after), way(1, bottleneck.back)],
+            ends: Vec::new(),
+            access: VecDeque::new(),
+            access_free: Instant::ZERO,
+            opens: BinaryHeap::new(),
+        };
+        for (index, flow) in flows.iter().enumerate() {
+            let mut sender = Sender::new(flow.config, flow.controller.clone())?;
+            sender.write(u64::MAX);
+            network.ends.push(Ends { sender, receiver: Receiver::new(flow.config)?, config: flow.config });
+            network.opens.push(Reverse((flow.start, index)));
+        }
+        Ok(network)
+    }
+
+    /// Handles everything that is due.
+    fn advance(&mut self, now: Instant) {
+        while let Some(&Reverse((start, index))) = self.opens.peek()
+            && start <= now
+        {
+            self.opens.pop();
+            self.ends[index].sender.open(now);
+        }
+        while let Some(&(arrival, wire)) = self.access.front()
+            && arrival <= now
+        {
+            self.access.pop_front();
+            self.ways[0].enqueue(now, wire);
+        }
+        // Timers that are due run before packets that arrive at the same instant, because they were
+        // set earlier.
+        self.send(now);
+        self.receive(now);
+        for way in &mut self.ways {
+            way.serve(now);
+        }
+    }
+
+    /// Sends all segments that the ends have.
+    fn send(&mut self, now: Instant) {
+        for (flow, end) in self.ends.iter_mut().enumerate() {
+            while let Some(segment) = end.receiver.poll_transmit(now) {
+                let bytes = segment.wire_len(&end.config) + self.bottleneck.framing;
+                self.ways[1].enqueue(now, Wire { segment, flow, bytes });
+            }
+            while let Some(segment) = end.sender.poll_transmit(now) {
+                let bytes = segment.wire_len(&end.config) + self.bottleneck.framing;
+                let wire = Wire { segment, flow, bytes };
+                match self.bottleneck.access {
+                    None if self.bottleneck.before.is_zero() => self.ways[0].enqueue(now, wire),
+                    rate => {
+                        let busy = rate.map_or(Duration::ZERO, |rate| rate.serialization(bytes));
+                        self.access_free = self.access_free.max(now) + busy;
+                        self.access.push_back((self.access_free + self.bottleneck.before, wire));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Delivers the packets that arrive. The ends answer each packet before they get the next.
+    fn receive(&mut self, now: Instant) {
+        for direction in 0..self.ways.len() {
+            while let Some(&(arrival, wire)) = self.ways[direction].under_way.front()
+                && arrival <= now
+            {
+                self.ways[direction].under_way.pop_front();
+                let end = &mut self.ends[wire.flow];
+                if direction == 0 {
+                    end.receiver.on_segment(now, &wire.segment);
+                } else {
+                    end.sender.on_segment(now, &wire.segment);
+                }
+                self.send(now);
+            }
+        }
+    }
+
+    /// Returns the time of the next event, which is after `now`.
+    fn next_event(&self, now: Instant) -> Instant {
+        let next = self
+            .ends
+            .iter()
+            .flat_map(|end| [end.sender.next_event(), end.receiver.next_event()])
+            .chain(self.ways.iter().map(Way::next_event))
+            .chain([self.access.front().map(|entry| entry.0), self.opens.peek().map(|open| open.0.0)])
+            .flatten()
+            .min();
+        next.unwrap_or(Instant::MAX).max(now + Duration::from_nanos(u64::from(next == Some(now))))
+    }
+}
+
+/// Runs the flows for `steps` steps of `step`. Returns the state of each flow at the end of each
+/// step.
 ///
 /// # Errors
 /// A flow's settings are refused.
@@ -140,98 +262,15 @@ pub fn watch(
     step: Duration,
     steps: usize,
 ) -> Result<Vec<Record>, goodqueue::ConfigError> {
-    let way = |index: usize, delay| {
-        let mut generator = Xoshiro256PlusPlus::stream(1, index as u64);
-        let salt = generator.next_u32();
-        Way {
-            qdisc: AnyQdisc::new(bottleneck.qdiscs[index].clone(), salt, Source::Seeded(generator)),
-            rate: bottleneck.rates[index],
-            free_at: Instant::ZERO,
-            ask_at: None,
-            delay,
-            under_way: VecDeque::new(),
-        }
-    };
-    let mut ways = [way(0, bottleneck.after), way(1, bottleneck.back)];
-    let mut ends = Vec::new();
-    let mut opens = BinaryHeap::new();
-    for (index, flow) in flows.iter().enumerate() {
-        let mut sender = Sender::new(flow.config, flow.controller.clone())?;
-        sender.write(u64::MAX);
-        ends.push(Ends { sender, receiver: Receiver::new(flow.config)?, config: flow.config });
-        opens.push(std::cmp::Reverse((flow.start, index)));
-    }
-    let mut access: VecDeque<(Instant, Wire)> = VecDeque::new();
-    let mut access_free = Instant::ZERO;
-    let send = |now,
-                ends: &mut Vec<Ends>,
-                ways: &mut [Way; 2],
-                access: &mut VecDeque<(Instant, Wire)>,
-                access_free: &mut Instant| {
-        for (flow, end) in ends.iter_mut().enumerate() {
-            while let Some(segment) = end.receiver.poll_transmit(now) {
-                let bytes = segment.wire_len(&end.config) + bottleneck.framing;
-                ways[1].enqueue(now, Wire { segment, flow, bytes });
-            }
-            while let Some(segment) = end.sender.poll_transmit(now) {
-                let bytes = segment.wire_len(&end.config) + bottleneck.framing;
-                let wire = Wire { segment, flow, bytes };
-                match bottleneck.access {
-                    None if bottleneck.before.is_zero() => ways[0].enqueue(now, wire),
-                    rate => {
-                        let busy = rate.map_or(Duration::ZERO, |rate| rate.serialization(bytes));
-                        *access_free = (*access_free).max(now) + busy;
-                        access.push_back((*access_free + bottleneck.before, wire));
-                    }
-                }
-            }
-        }
-    };
+    let mut network = Network::new(bottleneck, flows)?;
     let mut records = vec![Record::with_capacity(steps); flows.len()];
     let mut now = Instant::ZERO;
     let mut sampled = Instant::ZERO + step;
     loop {
-        while let Some(&std::cmp::Reverse((start, index))) = opens.peek()
-            && start <= now
-        {
-            opens.pop();
-            ends[index].sender.open(now);
-        }
-        while let Some(&(arrival, wire)) = access.front()
-            && arrival <= now
-        {
-            access.pop_front();
-            ways[0].enqueue(now, wire);
-        }
-        // Timers that are due run before what arrives at the same instant: they were set earlier.
-        send(now, &mut ends, &mut ways, &mut access, &mut access_free);
-        // Each packet is answered before the next is taken in.
-        for direction in 0..ways.len() {
-            while let Some(&(arrival, wire)) = ways[direction].under_way.front()
-                && arrival <= now
-            {
-                ways[direction].under_way.pop_front();
-                let end = &mut ends[wire.flow];
-                if direction == 0 {
-                    end.receiver.on_segment(now, &wire.segment);
-                } else {
-                    end.sender.on_segment(now, &wire.segment);
-                }
-                send(now, &mut ends, &mut ways, &mut access, &mut access_free);
-            }
-        }
-        for way in &mut ways {
-            way.serve(now);
-        }
-        let events = ends.iter().flat_map(|end| [end.sender.next_event(), end.receiver.next_event()]);
-        let next = events
-            .chain(ways.iter().map(Way::next_event))
-            .chain([access.front().map(|entry| entry.0), opens.peek().map(|open| open.0.0)])
-            .flatten()
-            .min();
-        let next = next.unwrap_or(Instant::MAX).max(now + Duration::from_nanos(u64::from(next == Some(now))));
+        network.advance(now);
+        let next = network.next_event(now);
         while sampled <= next {
-            for (record, end) in records.iter_mut().zip(&ends) {
+            for (record, end) in records.iter_mut().zip(&network.ends) {
                 record.push(sample(end));
             }
             if records.first().is_none_or(|record| record.len() >= steps) {

@@ -93,22 +93,69 @@ impl<C: InnerConfig> NetemConfig<C> {
     }
 }
 
+/// Reads a share of packets.
+fn share(settings: &Settings, name: &'static str, default: f64) -> Result<Share, ConfigError> {
+    let fraction = settings.probability(name).unwrap_or(default);
+    if !(0.0..=1.0).contains(&fraction) {
+        return Err(ConfigError::new(name, alloc::format!("{fraction}"), SHARE_RANGE));
+    }
+    Ok(Share::new(fraction))
+}
+
+/// Reads a share of packets and its correlation.
+fn chance(settings: &Settings, name: &'static str, correlation: &'static str) -> Result<Chance, ConfigError> {
+    Ok(Chance { share: share(settings, name, 0.0)?, correlation: share(settings, correlation, 0.0)? })
+}
+
+/// Reads one of the three models of loss.
+fn loss(settings: &Settings) -> Result<Loss, ConfigError> {
+    let models = [LOSS.name, LOSS_GEMODEL.name, LOSS_STATE.name];
+    if models.iter().filter(|name| settings.get(name).is_some()).count() > 1 {
+        return Err(ConfigError::new(LOSS.name, "", "one of `loss`, `loss gemodel` and `loss state`"));
+    }
+    let share = |name, default| share(settings, name, default);
+    Ok(match (settings.probability(LOSS_GEMODEL.name), settings.probability(LOSS_STATE.name)) {
+        (None, None) => Loss::Random(chance(settings, LOSS.name, LOSS_CORRELATION.name)?),
+        (None, Some(p13)) => Loss::States([
+            share(LOSS_STATE.name, 0.0)?,
+            share(LOSS_STATE_P31.name, 1.0 - p13)?,
+            share(LOSS_STATE_P32.name, 0.0)?,
+            share(LOSS_STATE_P23.name, 1.0)?,
+            share(LOSS_STATE_P14.name, 0.0)?,
+        ]),
+        (Some(into), _) => Loss::GilbertElliott([
+            share(LOSS_GEMODEL.name, 0.0)?,
+            share(LOSS_GEMODEL_R.name, 1.0 - into)?,
+            share(LOSS_GEMODEL_1_H.name, 1.0)?,
+            share(LOSS_GEMODEL_1_K.name, 0.0)?,
+        ]),
+    })
+}
+
+/// Reads the rate and the overhead of each packet, which is 0 without a rate.
+fn rate_and_overhead(settings: &Settings) -> Result<(Option<Rate>, Overhead), ConfigError> {
+    let rate = settings.rate(RATE.name);
+    if let Some(rate) = rate.filter(|rate| rate.as_bps() < 8) {
+        return Err(ConfigError::new(RATE.name, alloc::format!("{rate}"), "8bit or more"));
+    }
+    let bytes = |name| -> Result<i32, ConfigError> {
+        Ok(settings.signed(name, -MAX_OVERHEAD, MAX_OVERHEAD)?.unwrap_or(0))
+    };
+    let cell = settings.small(RATE_CELLSIZE.name, 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
+    let overhead = Overhead {
+        packet: bytes(RATE_PACKETOVERHEAD.name)?,
+        cell: cell.unwrap_or(0),
+        per_cell: bytes(RATE_CELLOVERHEAD.name)?,
+    };
+    Ok((rate, if rate.is_some() { overhead } else { Overhead::default() }))
+}
+
 impl<C: InnerConfig> Configure for NetemConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number = |name, default: u32| -> Result<u32, ConfigError> {
             Ok(settings.small(name, 1, u64::from(u32::MAX))?.unwrap_or(default))
-        };
-        let share = |name, default: f64| -> Result<Share, ConfigError> {
-            let fraction = settings.probability(name).unwrap_or(default);
-            if !(0.0..=1.0).contains(&fraction) {
-                return Err(ConfigError::new(name, alloc::format!("{fraction}"), SHARE_RANGE));
-            }
-            Ok(Share::new(fraction))
-        };
-        let chance = |name, correlation| -> Result<Chance, ConfigError> {
-            Ok(Chance { share: share(name, 0.0)?, correlation: share(correlation, 0.0)? })
         };
         let time = |name| -> Result<Duration, ConfigError> {
             let span = settings.time(name).unwrap_or_default();
@@ -118,27 +165,7 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             Ok(span)
         };
         let (delay, jitter) = (time(DELAY.name)?, time(DELAY_JITTER.name)?);
-        let models = [LOSS.name, LOSS_GEMODEL.name, LOSS_STATE.name];
-        if models.iter().filter(|name| settings.get(name).is_some()).count() > 1 {
-            return Err(ConfigError::new(LOSS.name, "", "one of `loss`, `loss gemodel` and `loss state`"));
-        }
-        let loss = match (settings.probability(LOSS_GEMODEL.name), settings.probability(LOSS_STATE.name)) {
-            (None, None) => Loss::Random(chance(LOSS.name, LOSS_CORRELATION.name)?),
-            (None, Some(p13)) => Loss::States([
-                share(LOSS_STATE.name, 0.0)?,
-                share(LOSS_STATE_P31.name, 1.0 - p13)?,
-                share(LOSS_STATE_P32.name, 0.0)?,
-                share(LOSS_STATE_P23.name, 1.0)?,
-                share(LOSS_STATE_P14.name, 0.0)?,
-            ]),
-            (Some(into), _) => Loss::GilbertElliott([
-                share(LOSS_GEMODEL.name, 0.0)?,
-                share(LOSS_GEMODEL_R.name, 1.0 - into)?,
-                share(LOSS_GEMODEL_1_H.name, 1.0)?,
-                share(LOSS_GEMODEL_1_K.name, 0.0)?,
-            ]),
-        };
-        let reorder = chance(REORDER.name, REORDER_CORRELATION.name)?;
+        let reorder = chance(settings, REORDER.name, REORDER_CORRELATION.name)?;
         if !reorder.share.is_zero() && delay.is_zero() && jitter.is_zero() {
             return Err(ConfigError::new(
                 REORDER.name,
@@ -151,21 +178,7 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         } else {
             0
         };
-        let rate = settings.rate(RATE.name);
-        if let Some(rate) = rate.filter(|rate| rate.as_bps() < 8) {
-            return Err(ConfigError::new(RATE.name, alloc::format!("{rate}"), "8bit or more"));
-        }
-        let bytes = |name| -> Result<i32, ConfigError> {
-            Ok(settings.signed(name, -MAX_OVERHEAD, MAX_OVERHEAD)?.unwrap_or(0))
-        };
-        let cell = settings.small(RATE_CELLSIZE.name, 0, u64::from(MAX_OVERHEAD.unsigned_abs()))?;
-        let overhead = Overhead {
-            packet: bytes(RATE_PACKETOVERHEAD.name)?,
-            cell: cell.unwrap_or(0),
-            per_cell: bytes(RATE_CELLOVERHEAD.name)?,
-        };
-        // They have no effect without a rate.
-        let overhead = if rate.is_some() { overhead } else { Overhead::default() };
+        let (rate, overhead) = rate_and_overhead(settings)?;
         let slot = Self::slot(settings, time)?;
         let inner = match settings.children() {
             [] => None,
@@ -180,11 +193,11 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             limit: number(LIMIT.name, DEFAULT_LIMIT)?,
             delay,
             jitter,
-            delay_correlation: share(DELAY_CORRELATION.name, 0.0)?,
+            delay_correlation: share(settings, DELAY_CORRELATION.name, 0.0)?,
             distribution: Distribution::from_settings(settings, DISTRIBUTION.name)?,
-            loss,
-            duplicate: chance(DUPLICATE.name, DUPLICATE_CORRELATION.name)?,
-            corrupt: chance(CORRUPT.name, CORRUPT_CORRELATION.name)?,
+            loss: loss(settings)?,
+            duplicate: chance(settings, DUPLICATE.name, DUPLICATE_CORRELATION.name)?,
+            corrupt: chance(settings, CORRUPT.name, CORRUPT_CORRELATION.name)?,
             reorder,
             gap,
             rate,

@@ -2,7 +2,7 @@
 //!
 //! Only IP packets count, over Ethernet (VLAN tags included), Linux's cooked link layer, a loopback
 //! or no link layer; their length is that of the IP header, so that a file cut to the headers
-//! (`tcpdump -s 64`) will do. What they carry is not looked at.
+//! (`tcpdump -s 64`) will do. Payloads are ignored.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -25,7 +25,7 @@ impl PacketCapture {
     /// Larger files are refused.
     pub const MAX_FILE_BYTES: u64 = 16 << 30;
 
-    /// Reads the file at `path`; with a `source`, only what comes from this address.
+    /// Reads the file at `path`; with a `source`, only the packets from this address.
     ///
     /// # Errors
     /// The file cannot be read, is cut, is no recording of packets, or holds no IP packet (from
@@ -41,7 +41,7 @@ impl PacketCapture {
         Self::read(&name, file, source)
     }
 
-    /// Reads a recording; `name` stands for it in messages.
+    /// Reads a recording. Messages call it `name`.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -135,12 +135,12 @@ struct Interface {
     units: u64,
 }
 
-/// What has been found so far.
+/// The packets found so far.
 #[derive(Default)]
 struct Found {
     interfaces: Vec<Interface>,
     seen: usize,
-    /// Link types of which packets cannot be told.
+    /// Link types whose packets cannot be parsed.
     unknown_link: Option<i32>,
     first: Option<u64>,
     packets: Vec<(Duration, u32)>,

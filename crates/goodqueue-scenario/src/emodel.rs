@@ -1,10 +1,9 @@
 //! How good a call sounds: the E-model of ITU-T G.107, for G.711.
 //!
-//! The rating R starts at 93.2, what narrowband telephony reaches with every other impairment at
-//! its default, and loses what delay and lost packets take from it; from R follows the mean opinion
-//! score, 1 (bad) to 4.5. The part that depends on delay is the approximation of Cole and
-//! Rosenbluth (2001), the part that depends on loss is G.107's, with the constants that G.113 gives
-//! for G.711.
+//! The rating R starts at 93.2, the value of narrowband telephony with every other impairment at
+//! its default. Delay and lost packets reduce it. R determines the mean opinion score, 1 (bad) to
+//! 4.5. The part that depends on delay is the approximation of Cole and Rosenbluth (2001), the part
+//! that depends on loss is G.107's, with the constants that G.113 gives for G.711.
 
 /// The decoder fills the gaps of lost packets (G.711 Appendix I).
 pub const CONCEALED: f64 = 25.1;

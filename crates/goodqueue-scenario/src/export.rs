@@ -23,9 +23,9 @@ use crate::runs::Runs;
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// `.flent.gz`: what `flent -i` and `flent-gui` open.
+    /// `.flent.gz`: for `flent -i` and `flent-gui`.
     Flent,
-    /// `.parquet`: what polars, pandas, DuckDB and R read as a table.
+    /// `.parquet`: a table for polars, pandas, DuckDB and R.
     Parquet,
     /// `.csv`: the same table as text.
     Csv,

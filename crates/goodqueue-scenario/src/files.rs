@@ -102,7 +102,7 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
 }
 
 /// The same without waiting for the disk: after a power failure the file may be there and empty.
-/// For what can be made again.
+/// For files that can be written again.
 pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, false)
 }
@@ -113,7 +113,8 @@ fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
     file.end(synced)
 }
 
-/// Fails if [`write_whole`] would fail now. Removes what killed processes left in the folder.
+/// Returns an error if [`write_whole`] would fail now. Removes files that killed processes left in
+/// the folder.
 ///
 /// # Errors
 /// As `write_whole`.

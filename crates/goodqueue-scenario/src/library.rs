@@ -11,7 +11,7 @@ use crate::scenario::Document;
 pub struct Entry {
     /// Name of the file without its ending.
     pub name: &'static str,
-    /// What the file holds.
+    /// Contents of the file.
     pub text: &'static str,
 }
 

@@ -138,8 +138,8 @@ fn hops(names: Vec<String>, config: &Config, outcome: &Outcome) -> Vec<HopResult
         .collect()
 }
 
-/// The letter that people know from speed tests, for the mean latency that load adds: A+ below 5
-/// ms, A 30, B 60, C 200, D 400, F.
+/// Returns the grade known from speed tests for this mean induced latency: A+ below 5 ms, A below
+/// 30, B below 60, C below 200, D below 400, otherwise F.
 #[must_use]
 pub fn grade(induced_s: f64) -> &'static str {
     match induced_s {

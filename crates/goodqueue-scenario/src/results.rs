@@ -30,7 +30,7 @@ pub struct Results {
     pub scenario: serde_json::Value,
     /// One entry per discipline, sweep point and seed, in that order.
     pub runs: Vec<Run>,
-    /// Mean and confidence interval of every figure over the seeds, for each discipline and sweep
+    /// Mean and confidence interval of every metric over the seeds, for each discipline and sweep
     /// point; absent with one seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summary: Vec<Aggregate>,

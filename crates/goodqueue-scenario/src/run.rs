@@ -1,5 +1,5 @@
-//! Running scenarios: every discipline, sweep point and seed is one job; jobs share nothing and run
-//! side by side.
+//! Running scenarios. Every combination of discipline, sweep point and seed is one job. Jobs share
+//! nothing and run in parallel.
 
 mod job;
 
@@ -19,15 +19,15 @@ use crate::runs::Jobs;
 use crate::store::Store;
 pub use job::{Job, PointRuns, Wanted, jobs};
 
-/// What is kept of a run.
+/// The measurements that are kept of a run.
 pub trait Measured: Serialize + DeserializeOwned + Send {
-    /// What `outcome` comes to.
+    /// Measures a simulated run.
     fn measure(job: &Job, outcome: &sim::Outcome) -> Self;
 
-    /// The figures that every run has.
+    /// Returns the metrics that every run has.
     fn run(&self) -> &Run;
 
-    /// The same, to be changed.
+    /// Returns these metrics for changes.
     fn run_mut(&mut self) -> &mut Run;
 }
 
@@ -45,7 +45,7 @@ impl Measured for Run {
     }
 }
 
-/// Who looks on while jobs run.
+/// Observes the progress of jobs and may cancel them.
 pub trait Watch: Sync {
     /// A job, by its number, has come this far: a fraction from 0 to 1.
     fn advanced(&self, job: usize, fraction: f64) {
@@ -57,7 +57,7 @@ pub trait Watch: Sync {
         let _ = (job, stored);
     }
 
-    /// True to stop: jobs that run are abandoned, none is begun any more.
+    /// Returns true to stop: running jobs are abandoned, and no further job starts.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -68,15 +68,15 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody.
+/// A watch that ignores all events.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-/// Runs `jobs` on `threads` threads (0: as many as there are processors; never more than there are
-/// jobs). The results are in the order of the jobs; a job that did not finish has none. With a
-/// `store`, results that it holds are taken from there, new ones go there.
+/// Runs `jobs` on `threads` threads (0: one for each processor; at most one for each job). The
+/// results are in the order of the jobs; an unfinished job has no result. Results in `store` are
+/// used, and new results are added to it.
 ///
 /// # Errors
 /// A job that cannot run, or a store that cannot be written.
@@ -100,7 +100,7 @@ pub fn execute<M: Measured>(
         if job.packets.is_empty()
             && let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key))
         {
-            // The figures are the same; what this scenario calls them may not be.
+            // The metrics are the same, but the labels in this scenario may differ.
             let run = kept.run_mut();
             run.qdisc.clone_from(&job.labels.qdisc);
             run.sweep.clone_from(&job.labels.sweep);

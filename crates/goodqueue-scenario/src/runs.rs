@@ -1,5 +1,5 @@
-//! The runs of a scenario with its sweep. Each is made from the scenario when its turn comes, so
-//! that memory holds those that are under way and not all of them.
+//! The runs of a scenario with its sweep. Each run is created when its turn comes, so that memory
+//! holds only the active runs.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::run::{Job, PointRuns};
 use crate::scenario::Scenario;
 use crate::sweep::Sweep;
 
-/// Runs to be made, by their numbers.
+/// Runs by their numbers.
 pub trait Jobs: Sync {
     /// Number of runs.
     fn count(&self) -> usize;

@@ -1,4 +1,4 @@
-//! What is to be said of probes that a hash put into one queue with another flow.
+//! Remarks about probes that a hash put into one queue with another flow.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub fn remarks(runs: &[&Run]) -> Vec<String> {
     told
 }
 
-/// What `run` has to say.
+/// Returns the remarks about `run`.
 fn remark(run: &Run) -> Option<String> {
     let mut probes: BTreeMap<u32, Vec<&SharedQueue>> = BTreeMap::new();
     for shared in run.shared_queues.iter().filter(|shared| is_notable(shared)) {
@@ -64,7 +64,7 @@ fn some(names: &[String]) -> String {
     }
 }
 
-/// Runs that are told of one by one.
+/// Largest number of runs with a remark of their own.
 const MOST: usize = 3;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Results kept on disk, one file per run, so that a sweep that was stopped goes on where it was.
 //!
-//! A run is known by what determines it: the key of its job, and the program that made it. A
-//! program that was built anew may decide otherwise under the same version, so it never takes the
-//! results of another.
+//! A run is identified by everything that determines it: the key of its job, and the program that
+//! made it. A program that was built anew may decide otherwise under the same version, so it never
+//! takes the results of another.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use crate::metrics;
 use crate::results::Run;
 pub use estimate::Estimate;
 
-/// All figures of one discipline at one point of the sweep.
+/// The metrics of one discipline at one point of the sweep, over all seeds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Aggregate {
     /// The discipline as given.
@@ -23,15 +23,15 @@ pub struct Aggregate {
     pub sweep: BTreeMap<String, Value>,
     /// Runs.
     pub seeds: u64,
-    /// By the path of each figure in a run, such as `bottleneck.down.sojourn_s.p95`. Those of
-    /// single flows are not among them.
+    /// Mean and confidence interval of each metric by its path in a run, such as
+    /// `bottleneck.down.sojourn_s.p95`. Metrics of single flows are not included.
     pub figures: BTreeMap<String, Estimate>,
-    /// Pointwise means of the time series; left out of JSON unless these are asked for.
+    /// Pointwise means of the time series; absent in JSON unless time series are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<MeanSeries>,
 }
 
-/// The figures of `runs` over their seeds; nothing if there is one seed only.
+/// Returns the means over the seeds of `runs`. The list is empty if there is only one seed.
 #[must_use]
 pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();

@@ -1,5 +1,5 @@
-//! Sweeps: a scenario for every combination of the values that `[sweep]` lists. A point is resolved
-//! when it is asked for.
+//! Sweeps: one scenario for every combination of the values in `[sweep]`. A point is resolved on
+//! request.
 
 use std::collections::BTreeMap;
 
@@ -77,8 +77,8 @@ impl<'n> Sweep<'n> {
         Ok((values, document.resolve(&self.names)?))
     }
 
-    /// What is to be said about each option of the command line that has no effect on the point of
-    /// this number, `scenario`.
+    /// Returns an error for each option of the command line that has no effect on the point of this
+    /// number, `scenario`.
     ///
     /// # Errors
     /// It does not resolve.

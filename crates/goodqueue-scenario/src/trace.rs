@@ -42,7 +42,7 @@ impl Trace {
         Self::read(&name, BufReader::new(file))
     }
 
-    /// Reads a trace; `name` stands for it in messages.
+    /// Reads a trace. Messages call it `name`.
     ///
     /// # Errors
     /// Not a trace: empty, not a number, decreasing, ending in 0, or larger than

@@ -17,7 +17,7 @@ pub fn table(results: &Results) -> String {
     }
     text += "seed,t_s,series,direction,flow,value\n";
     for (number, run) in results.runs.iter().enumerate() {
-        // What is the same in all rows of a run.
+        // The columns that are equal in all rows of a run.
         let mut begin = format!("{number},{},", field(&run.qdisc));
         for key in &keys {
             begin += &run.sweep.get(*key).map_or_else(String::new, plain);

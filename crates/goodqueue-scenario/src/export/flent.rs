@@ -1,14 +1,14 @@
 //! A run as a data file of Flent (`.flent.gz`, format 4): `flent -i FILE` and `flent-gui` plot it
 //! beside measured ones.
 //!
-//! Flent plots what the tests that it comes with know, so the run takes the name of the nearest of
-//! them and gives its series their names: `rrul` where the flows carry the labels of that test,
-//! otherwise `rrul_be` (four TCP flows each way), `rrul_be_nflows` (any others each way),
-//! `tcp_ndown`, `tcp_nup`, or `ping`. Rates are in Mbit/s and times in milliseconds, as there.
-//! Flent's tests load the line for all but the first and last five seconds; a run that has no such
-//! seconds of its own is put between them, without samples in them. The queues of the bottleneck
-//! stand in for its statistics of qdiscs (plots `delay` and `drops`). The clock is made up. What
-//! the run was is in the metadata under `GOODQUEUE`.
+//! Flent can only plot its own tests. A run therefore takes the name of the most similar test and
+//! gives its series the names that this test uses: `rrul` where the flows carry the labels of that
+//! test, otherwise `rrul_be` (four TCP flows each way), `rrul_be_nflows` (any others each way),
+//! `tcp_ndown`, `tcp_nup`, or `ping`. Rates are in Mbit/s and times in milliseconds, as in Flent.
+//! Flent's tests have no load in the first and last five seconds. A run without such seconds is
+//! placed between five seconds without samples. The queues of the bottleneck appear as Flent's
+//! statistics of qdiscs (plots `delay` and `drops`). The clock is invented. The metadata key
+//! `GOODQUEUE` describes the run.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ pub fn data_file(results: &Results, run: &Run) -> Option<Vec<u8>> {
     gz.finish().ok()
 }
 
-/// What is in it.
+/// Returns the contents of the file.
 fn document(results: &Results, run: &Run, series: &Series) -> Value {
     let test = Test::of(run, series);
     let steps = series.queues.down.throughput_bps.len();
@@ -127,7 +127,8 @@ fn metadata(
     })
 }
 
-/// The queue at each step, as Flent keeps what tc says. Drops are those of the step.
+/// Returns the queue at each step in the form in which Flent stores tc's statistics. Drops are
+/// those of the step.
 fn queue_samples(queue: &QueueSeries, clock: &[f64]) -> Vec<Value> {
     let steps = clock.iter().zip(&queue.queue_packets).zip(queue.drops.iter().zip(&queue.sojourn_mean_s));
     let sample = |((t, packets), (drops, delay)): ((&f64, &f64), (&u64, &Option<f64>))| {
@@ -143,7 +144,7 @@ fn queue_samples(queue: &QueueSeries, clock: &[f64]) -> Vec<Value> {
 /// The test of Flent that a run is most like.
 struct Test {
     name: &'static str,
-    /// What it calls each flow.
+    /// Name of each flow in the test.
     flows: BTreeMap<u32, String>,
     uploads: usize,
     downloads: usize,
@@ -208,9 +209,9 @@ const RRUL: [&str; 8] = [
     "TCP download EF",
 ];
 const PING: &str = "Ping (ms) ICMP";
-/// Flent's tests begin and end so long without load.
+/// Time without load at the beginning and the end of Flent's tests.
 const IDLE_S: f64 = 5.0;
-/// When every run begins, as Flent writes times, and in seconds since 1970.
+/// Start of every run, in Flent's format and in seconds since 1970.
 const EPOCH: &str = "2000-01-01T00:00:00.000000Z";
 const EPOCH_S: f64 = 946_684_800.0;
 

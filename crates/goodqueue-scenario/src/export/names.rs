@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::results::Run;
 use crate::runs::{Jobs as _, Runs};
 
-/// What tells a run from the others.
+/// The properties that distinguish a run from the others.
 #[derive(Clone, Copy)]
 pub(super) struct Label<'r> {
     qdisc: &'r str,
@@ -61,7 +61,7 @@ pub(super) fn names(path: &Path, end: &str, runs: &[Label<'_>]) -> Vec<PathBuf> 
     runs.iter().map(&mut name).collect()
 }
 
-/// Letters, digits and what else no file system minds; not longer than names should be.
+/// Returns a short text of characters that every file system allows.
 fn plain(text: &str) -> String {
     let mut short = String::new();
     for c in text.chars() {

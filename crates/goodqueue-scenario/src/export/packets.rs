@@ -1,8 +1,8 @@
-//! Every packet of the bottleneck, written while the run goes on: as a table (CSV, Parquet), as
-//! packets for Wireshark (pcapng), or as recordings for `goodqueue replay`.
+//! Every packet of the bottleneck, written during the run: as a table (CSV, Parquet), as packets
+//! for Wireshark (pcapng), or as recordings for `goodqueue replay`.
 //!
-//! A file holds one run, warm-up included. It grows with the run, memory does not: what is held are
-//! the packets that are queued.
+//! A file holds one run, warm-up included. Memory use does not grow with the run, because only
+//! queued packets are held.
 
 pub mod csv;
 #[cfg(feature = "parquet")]
@@ -31,9 +31,9 @@ pub enum Format {
     Csv,
     /// `.parquet`: the same table.
     Parquet,
-    /// `.pcapng`: what Wireshark and tshark open.
+    /// `.pcapng`: for Wireshark and tshark.
     Pcapng,
-    /// `.jsonl` or `.jsonl.gz`: what `goodqueue replay` reads; a file for each direction.
+    /// `.jsonl` or `.jsonl.gz`: for `goodqueue replay`; a file for each direction.
     Recording,
 }
 
@@ -61,8 +61,8 @@ const ENDS: [(Format, &str); 5] = [
     (Format::Recording, ".jsonl.gz"),
 ];
 
-/// Has the packets of `runs` written to `path`: to the file itself, or of several runs to one
-/// beside it for each, with discipline, point of the sweep and seed in its name. Returns the files.
+/// Requests that the packets of `runs` are written to `path`. Each of several runs gets its own
+/// file next to it, with discipline, sweep point and seed in its name. Returns the files.
 ///
 /// # Errors
 /// A name that says no format; a link that a recording cannot describe.

@@ -20,7 +20,7 @@ use crate::results::{Results, Run};
 /// All series of `results`.
 ///
 /// # Errors
-/// What the writer refuses; nothing that results can be the reason of is known.
+/// The writer fails. No results are known that cause this.
 pub fn table(results: &Results) -> Result<Vec<u8>, Diagnostic> {
     write(results)
         .map_err(|error| Diagnostic::new(format!("the table cannot be written as Parquet: {error}")))
@@ -129,7 +129,7 @@ pub(super) fn column(
         .map(Arc::new)
 }
 
-/// Unsigned integers of so many bits.
+/// Unsigned integers of this number of bits.
 pub(super) fn whole(bits: i8) -> Option<LogicalType> {
     Some(LogicalType::integer(bits, false))
 }
@@ -148,7 +148,7 @@ pub(super) fn required<T: ::parquet::data_type::DataType, W: Write + Send>(
     column.close()
 }
 
-/// The same of one that has not.
+/// Writes the next column of a row group, which has a value only in some rows.
 pub(super) fn optional<T: ::parquet::data_type::DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: Vec<Option<T::T>>,

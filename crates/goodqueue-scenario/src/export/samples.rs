@@ -16,18 +16,18 @@ use crate::metrics::series::{GOODPUT, PING, QUEUES};
 use crate::results::{Results, Run};
 use crate::statistics::float;
 
-/// What a run has at an instant.
+/// One value of a time series.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
     /// Simulated time in seconds.
     pub t_s: f64,
-    /// What was measured.
+    /// Name of the series.
     pub series: &'static str,
     /// Where.
     pub direction: Option<&'static str>,
-    /// Of which flow.
+    /// Number of the flow, for series of flows.
     pub flow: Option<u32>,
-    /// How much.
+    /// Value; `None` if the step has none or the ping was lost.
     pub value: Option<f64>,
 }
 
@@ -72,7 +72,8 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
     all
 }
 
-/// The beginnings of steps of so many seconds, without the error that adding them up would make.
+/// Returns the start of each step of `step_s` seconds, without the rounding error of repeated
+/// addition.
 pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
     let at = move |step: u64| (float(step) * (step_s * 1e9).round()) / 1e9;
     (0_u64..).map(at)

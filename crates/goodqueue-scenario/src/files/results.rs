@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Fails with what is wrong if a result at `path` would replace anything but an earlier result.
-/// This is for names that a scenario chose.
+/// Returns an error if a result at `path` would replace anything but an earlier result. This is for
+/// names that a scenario chose.
 ///
 /// # Errors
-/// What is there, as the end of a sentence that begins with the path.
+/// Describes the existing file, as the end of a sentence that begins with the path.
 pub fn check_result(path: &Path) -> Result<(), String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let about = match fs::symlink_metadata(path) {
@@ -37,7 +37,7 @@ fn is_of_goodqueue(head: &str) -> bool {
         || (head.starts_with("<!doctype html>") && head.contains(GENERATOR))
 }
 
-/// How a report says what wrote it.
+/// Mark of a report that goodqueue wrote.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"goodqueue\">";
 /// A report says it in its first lines.
 const HEAD: u64 = 1024;

@@ -19,7 +19,7 @@ pub(super) enum Lock {
     Unknown,
 }
 
-/// The mode of a new file, of which the kernel takes away what the umask says.
+/// Mode of a new file, before the kernel applies the umask.
 pub(super) const ANY_MODE: u32 = 0o666;
 
 /// The permissions of a file.
@@ -92,7 +92,7 @@ pub(super) fn be_like(file: &File, other: &Metadata) -> io::Result<()> {
     let now = file.metadata()?;
     let mut mode = mode(other);
     if now.gid() != other.gid() && fchown(file, None, Some(other.gid())).is_err() {
-        // What the one group may do is not for another.
+        // Permissions of one group are not given to another group.
         mode &= !0o070;
     }
     file.set_permissions(fs::Permissions::from_mode(mode))?;
@@ -129,5 +129,5 @@ pub(super) fn number(about: &Metadata) -> Option<(u64, u64)> {
 
 /// Everybody may write the folder, and only owners may remove from it.
 const SHARED: u32 = 0o1002;
-/// What users look like that a namespace does not know (`kernel.overflowuid`).
+/// User id of users that a namespace does not know (`kernel.overflowuid`).
 const NOBODY: u32 = 65534;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::system;
 
-/// What a path stands for.
+/// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     /// A file in a folder, there already or not: symbolic links are followed.

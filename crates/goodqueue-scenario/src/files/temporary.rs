@@ -16,7 +16,7 @@ use super::target::folder;
 #[derive(Debug)]
 pub(super) struct Temporary {
     file: File,
-    /// What it is called meanwhile, if anything.
+    /// Temporary name, if the file has one.
     name: Option<PathBuf>,
     place: PathBuf,
 }
@@ -24,7 +24,7 @@ pub(super) struct Temporary {
 impl Temporary {
     /// Begins a file that will be at `place`.
     pub(super) fn for_place(place: PathBuf) -> io::Result<Self> {
-        // Others may read of it what they could read of the file that it replaces, no more.
+        // Others may read it only if they could read the file that it replaces.
         let mode = replaced(&place).map_or(system::ANY_MODE, |about| system::mode(&about));
         if let Some(file) = system::nameless(folder(&place), mode) {
             let _ = system::lock(&file);
@@ -124,7 +124,7 @@ pub(crate) fn remove_stale(folder: &Path) {
     }
 }
 
-/// What cannot be removed stays: it is in nobody's way.
+/// A file that cannot be removed stays. It does no harm.
 fn remove_unheld(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::scenario::Hearing;
 
-/// What a run is called, beside what it measured.
+/// The names that identify a run in results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Labels {
     /// The discipline as given.
@@ -17,13 +17,13 @@ pub struct Labels {
     pub flows: Vec<FlowLabels>,
 }
 
-/// What the flows of one table are called, and how they are looked at.
+/// The label of the flows of one table, and how calls are judged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowLabels {
     /// How many flows it has.
     pub count: u32,
-    /// What results call them.
+    /// Label in results.
     pub label: Option<String>,
-    /// How a call is heard.
+    /// Receiver of the calls, for voice flows.
     pub hearing: Option<Hearing>,
 }

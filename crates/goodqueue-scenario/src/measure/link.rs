@@ -59,8 +59,8 @@ pub(super) fn drops(link: &LinkOutcome) -> BTreeMap<String, u64> {
     occurred.map(|why| (why.name().to_owned(), link.drops[why.index()])).collect()
 }
 
-/// All queues as tc prints those of several devices: the bottleneck's two are `down` and `up`,
-/// those of a hop have its name in front.
+/// Returns all queues as tc prints the queues of several devices. The devices of the bottleneck are
+/// `down` and `up`; the names of the others start with the name of the hop.
 pub(super) fn tc_stats(
     config: &Config,
     outcome: &Outcome,

@@ -31,7 +31,7 @@ pub(super) fn series_result(config: &Config, outcome: &Outcome, series: &goodque
         })
         .collect();
     let (mut pings, _) = pings(config, outcome);
-    // Flow by flow so far; a series is in the order of time.
+    // The pings are ordered by flow; the series is ordered by time.
     pings.sort_by_key(|ping| ping.sent_at);
     let probabilities: Vec<f64> = (0..=QUANTILE_STEPS).map(|n| float(n) / float(QUANTILE_STEPS)).collect();
     let of_histogram = |histogram: &Histogram<u64>| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! What comes in pieces: files, web connections, pages, groups of flows; and how long each took.
+//! Completion times of transfers: files, web connections, pages, groups of flows.
 
 use goodqueue::Instant;
 use goodqueue_sim::traffic::Transfer;
@@ -43,8 +43,8 @@ pub(super) fn web(config: &Config, outcome: &Outcome) -> Option<WebProbe> {
     })
 }
 
-/// What the flows of given size that began in the time measured came to, and the transfers of all
-/// users, but for pages.
+/// Returns the completion times of TCP flows with a size that started in the measured time, and of
+/// all transfers except pages.
 pub(super) fn completion(config: &Config, outcome: &Outcome) -> Option<Transfers> {
     let warm_at = Instant::ZERO + config.warmup;
     let mut is_there = false;

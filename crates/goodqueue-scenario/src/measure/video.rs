@@ -1,4 +1,4 @@
-//! What viewers of adaptive video saw.
+//! Adaptive video as its viewers see it.
 
 use goodqueue::Instant;
 use goodqueue_sim::FlowOutcome;
@@ -36,7 +36,7 @@ pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> 
     Some(result)
 }
 
-/// All viewers: means over them of what belongs to one, sums of what can be counted.
+/// Returns all viewers together: sums of counts and durations, means of rates and times per viewer.
 pub(super) fn together(flows: &[FlowResult]) -> Option<VideoResult> {
     let viewers: Vec<&VideoResult> = flows.iter().filter_map(|flow| flow.video.as_ref()).collect();
     let mean = |of: fn(&VideoResult) -> Option<f64>| {

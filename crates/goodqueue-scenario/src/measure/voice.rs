@@ -1,4 +1,4 @@
-//! What a voice call sounded like.
+//! The quality of voice calls.
 
 use goodqueue::{Duration, Instant};
 use goodqueue_sim::traffic::OneWay;
@@ -32,7 +32,7 @@ pub(super) fn call(packets: &[OneWay], hearing: Hearing, end: Instant) -> VoipRe
     let robustness = if hearing.concealment { CONCEALED } else { NOT_CONCEALED };
     let mos = share(lost + late.unwrap_or(0)).map(|not_heard| match heard_after {
         Some(delay) => emodel::mos(emodel::rating(delay, not_heard, robustness)),
-        // Nothing arrived: as bad as it gets.
+        // Nothing arrived: the lowest score.
         None => emodel::mos(0.0),
     });
     VoipResult {
@@ -48,7 +48,7 @@ pub(super) fn call(packets: &[OneWay], hearing: Hearing, end: Instant) -> VoipRe
     }
 }
 
-/// Several calls as one: delays of all packets, and means over the calls of what belongs to a call.
+/// Combines several calls: delays of all packets, and means over the calls for metrics of a call.
 pub(super) fn together(calls: &[VoipResult], packets: &[&[OneWay]]) -> Option<VoipResult> {
     let (first, rest) = calls.split_first()?;
     if rest.is_empty() {
@@ -86,8 +86,8 @@ pub(super) fn together(calls: &[VoipResult], packets: &[&[OneWay]]) -> Option<Vo
 }
 
 /// Of each packet whose fate is known, whether it was lost. A packet is lost if one sent after it
-/// has arrived, or if it did not in [`PATIENCE`]; those sent last may be on their way when the run
-/// ends, and are left out.
+/// has arrived, or if it did not in [`PATIENCE`]; the last packets may be on their way when the run
+/// ends, and are not counted.
 fn fates(packets: &[OneWay], end: Instant) -> Vec<bool> {
     let last_arrived = packets.iter().rposition(|packet| packet.delay.is_some());
     packets
@@ -148,7 +148,7 @@ fn jitter(packets: &[OneWay]) -> Option<f64> {
     (changes > 0).then(|| sum / float(changes))
 }
 
-/// As for pings: who has waited so long waits for nothing.
+/// Time after which a packet counts as lost, as for pings.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The figures of a WiFi channel.
+//! The metrics of a WiFi channel.
 
 use goodqueue::Duration;
 use goodqueue_sim::LinkOutcome;
@@ -9,7 +9,7 @@ use super::link::{drops, packets};
 use crate::results::{MeanMax, RadioResult, StationResult, WifiQueueResult, WifiResult};
 use crate::statistics::{float, histogram_summary, seconds};
 
-/// What a channel did in this time.
+/// Returns the metrics of a channel over this time.
 pub(super) fn result(config: &MediumConfig, seen: &WifiOutcome, measured: Duration) -> WifiResult {
     let queue = |mac: Option<&MacConfig>, queue: &LinkOutcome| WifiQueueResult {
         qdisc: match mac {

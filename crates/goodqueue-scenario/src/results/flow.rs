@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::probes::{VideoResult, VoipResult};
 use crate::statistics::Summary;
 
-/// What one flow got.
+/// The metrics of one flow.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Number in the scenario, from 0.
@@ -24,8 +24,8 @@ pub struct FlowResult {
     /// In-order payload delivered in the measured time.
     pub bytes_delivered: u64,
     /// Packets sent in the direction of its data (of a ping, its requests), retransmissions
-    /// included. Each has arrived, was dropped, or is on its way; a copy that a path makes counts
-    /// nowhere.
+    /// included. Each of them has arrived, was dropped, or is on its way. Copies made by the path
+    /// are not counted.
     pub packets_sent: u64,
     /// Packets in that direction that arrived.
     #[serde(default)]
@@ -39,34 +39,33 @@ pub struct FlowResult {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// How its data was lost at queues (RFC 7928 §2.3); `null` if nobody watched, as in a live run.
+    /// How queues dropped its data (RFC 7928 §2.3); `null` in live runs, which do not measure it.
     #[serde(default)]
     pub losses: Option<FlowLosses>,
-    /// From the start to the first byte at the receiver (RFC 7928 §2.2); `null` unless it is a
-    /// single TCP connection that got so far.
+    /// Time from the start to the first byte at the receiver (RFC 7928 §2.2); `null` for a flow
+    /// that is not a single TCP connection, or that delivered nothing.
     #[serde(default)]
     pub startup_s: Option<f64>,
     /// Flow completion time, first SYN to last byte acknowledged; `null` if it did not complete.
     pub fct_s: Option<f64>,
-    /// What the scenario calls it; absent if nothing.
+    /// Label from the scenario; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Round-trip time of its probes; absent for flows that are no ping.
+    /// Round-trip time of its pings; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_s: Option<Summary>,
-    /// What a call sounded like; absent for flows that are none.
+    /// Quality of the call; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipResult>,
-    /// What it transferred piece by piece; absent for flows that are one piece.
+    /// Transfers of a flow that makes several; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Transfers>,
-    /// What a viewer of adaptive video saw; absent for other flows.
+    /// Adaptive video as its viewer sees it; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoResult>,
 }
 
-/// Packets of a flow in one direction. Each that was sent has arrived, was dropped, or is on its
-/// way.
+/// Packets of a flow in one direction. Each sent packet has arrived, was dropped, or is on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FlowPackets {
     /// Sent.
@@ -77,17 +76,17 @@ pub struct FlowPackets {
     pub dropped: u64,
 }
 
-/// How the packets of a flow were dropped, of those in the direction of its data.
+/// How the packets of a flow in the direction of its data were dropped.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FlowLosses {
     /// Dropped per packet sent.
     pub share: Option<f64>,
-    /// Loss events: drops within a base round-trip time of the first of them are one (RFC 5348
+    /// Loss events. Drops within a base round-trip time of the first drop are one event (RFC 5348
     /// §5.2).
     pub events: u64,
     /// Drops per event: 1 if packets are lost one by one.
     pub packets_per_event: Option<f64>,
-    /// Time between the beginnings of two events, mean.
+    /// Mean time between the starts of two events.
     pub interval_s: Option<f64>,
 }
 
@@ -96,7 +95,7 @@ pub struct FlowLosses {
 pub struct Transfers {
     /// Begun.
     pub begun: u64,
-    /// Of those, complete at the end of the run.
+    /// Number of them that are complete at the end of the run.
     pub completed: u64,
     /// Time of the complete ones, from the first packet to the last byte.
     pub time_s: Summary,
@@ -109,7 +108,7 @@ pub struct GroupResult {
     pub table: u32,
     /// Its flows.
     pub flows: u32,
-    /// Of those, complete at the end of the run.
+    /// Number of them that are complete at the end of the run.
     pub completed: u32,
     /// From the first SYN to the last byte acknowledged; `null` if a flow did not complete.
     pub response_s: Option<f64>,

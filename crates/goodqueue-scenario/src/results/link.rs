@@ -29,7 +29,7 @@ impl<T> PerDirection<T> {
 /// A link in series with the bottleneck.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HopResult {
-    /// What the scenario calls it.
+    /// Name from the scenario.
     pub name: String,
     /// Towards the client.
     pub down: LinkResult,
@@ -37,28 +37,28 @@ pub struct HopResult {
     pub up: LinkResult,
 }
 
-/// What one direction of a link did.
+/// The metrics of one direction of a link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LinkResult {
-    /// The discipline on it, every parameter in tc's grammar.
+    /// The discipline with every parameter, in tc's grammar.
     pub qdisc: String,
-    /// Mean rate over the time measured (of the schedule or trace, where there is one; a packet on
-    /// the wire keeps its rate).
+    /// Mean rate over the measured time, also for a schedule or a trace. A packet keeps the rate at
+    /// which its transmission started.
     pub rate_bps: f64,
     /// Throughput as a fraction of that rate, from 0 to 1.
     pub utilization: Option<f64>,
-    /// Bits on the wire per second. A packet that was half sent when the measurement began or ended
-    /// counts half.
+    /// Bits on the wire per second. A packet whose transmission was half done when the measurement
+    /// began or ended counts half.
     pub throughput_bps: f64,
     /// Time that transmitted packets spent in the queue.
     pub sojourn_s: Summary,
     /// Packets queued: mean over time, and maximum.
     pub queue_packets: MeanMax,
-    /// Mean backlog as a share of the discipline's `limit`, in the unit of that (E\[Q\]/Qmax);
-    /// `null` if it has none.
+    /// Mean backlog as a share of the discipline's `limit`, in the unit of the limit (E\[Q\]/Qmax);
+    /// `null` without a limit.
     #[serde(default)]
     pub queue_share: Option<f64>,
-    /// How long the queue held more than so many bytes; absent unless asked for.
+    /// Time for which the queue held more bytes than each threshold; absent unless requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spikes: Vec<SpikeResult>,
     /// Packet counters.
@@ -67,14 +67,15 @@ pub struct LinkResult {
     pub drops: BTreeMap<String, u64>,
 }
 
-/// Time for which a queue held more than so many bytes.
+/// Time for which a queue held more bytes than a threshold.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SpikeResult {
-    /// The queue held more bytes than these.
+    /// Threshold in bytes.
     pub above_bytes: u64,
-    /// The longest time without a break: the duration of a delay spike (Järvinen & Kojo 2014).
+    /// Longest uninterrupted time above the threshold: the duration of a delay spike (Järvinen &
+    /// Kojo 2014).
     pub longest_s: f64,
-    /// All such time.
+    /// Total time above the threshold.
     pub total_s: f64,
 }
 

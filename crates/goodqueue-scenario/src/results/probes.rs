@@ -1,17 +1,17 @@
-//! What users of ping, calls, browsers and video see.
+//! Measurements of pings, calls, browsers and video.
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Summary;
 
-/// What the probes saw.
+/// Measurements of the probes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Probes {
     /// Round-trip time of the pings.
     pub ping_s: Summary,
-    /// Pings sent and lost.
+    /// Number of pings sent.
     pub ping_sent: u64,
-    /// Pings without an answer.
+    /// Number of pings without an answer.
     pub ping_lost: u64,
     /// Responsiveness in round trips per minute; `null` without an answered ping.
     #[serde(default)]
@@ -19,10 +19,10 @@ pub struct Probes {
     /// All voice calls together; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipResult>,
-    /// What browsers saw; absent without any.
+    /// Page fetches of all browsers; absent without browsers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<WebProbe>,
-    /// What viewers of adaptive video saw, all together; absent without any.
+    /// All viewers of adaptive video together; absent without video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoResult>,
 }
@@ -84,12 +84,12 @@ pub struct LossPattern {
     pub mean_distance: Option<f64>,
 }
 
-/// What browsers saw.
+/// Page fetches of browsers.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct WebProbe {
     /// Page fetches begun in the time measured.
     pub pages: u64,
-    /// Of those, complete at the end of the run.
+    /// Number of them that are complete at the end of the run.
     pub completed: u64,
     /// Requests of the complete ones: one for each object.
     #[serde(default)]

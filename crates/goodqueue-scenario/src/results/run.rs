@@ -17,7 +17,7 @@ use crate::statistics::{Summary, exact_summary, float};
 pub struct Run {
     /// The discipline as given.
     pub qdisc: String,
-    /// The same in tc's grammar with every parameter, as it sits on the down link.
+    /// The discipline of the down link with every parameter, in tc's grammar.
     pub qdisc_resolved: String,
     /// The swept keys and their values in this run; absent without a sweep.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -50,12 +50,12 @@ pub struct Run {
     /// `probes`. Absent without such traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Transfers>,
-    /// Ping round-trip time less the base round-trip time, over all pings.
+    /// Ping round-trip time minus the base round-trip time, over all pings.
     pub induced_latency_s: Summary,
     /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200,
     /// D 400, F above.
     pub grade: Option<String>,
-    /// What the probes saw.
+    /// Measurements of the probes.
     pub probes: Probes,
     /// Jain's indices.
     pub fairness: Fairness,
@@ -67,38 +67,39 @@ pub struct Run {
     pub loss_synchronization: PerDirection<Option<f64>>,
     /// The share of flows over TCP in the bytes delivered by all flows.
     pub tcp_share: Option<f64>,
-    /// Probes that a hash put into one queue with another flow: the delays that they measured are
-    /// not those of a flow by itself. Absent if there was none.
+    /// Probes that a hash put into one queue with another flow, so that they measured the delay of
+    /// a shared queue. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_queues: Vec<SharedQueue>,
-    /// What the run cost.
+    /// Cost of the run.
     pub engine: Engine,
-    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; left out of JSON
-    /// unless asked for.
+    /// All queues at the end of the run as `tc -s -j qdisc show` prints them; absent in JSON unless
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tc_stats: Option<Vec<serde_json::Value>>,
-    /// Time series and distributions; left out of JSON unless asked for.
+    /// Time series and distributions; absent in JSON unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
 }
 
 impl Run {
-    /// Mean of the response times of the groups; `None` without groups, or if one did not complete.
+    /// Returns the mean response time of the groups, or `None` without groups or if a group did not
+    /// complete.
     #[must_use]
     pub fn mean_response_s(&self) -> Option<f64> {
         let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
         exact_summary(&times?).mean
     }
 
-    /// The longest of them.
+    /// Returns the longest response time of the groups.
     #[must_use]
     pub fn max_response_s(&self) -> Option<f64> {
         let times: Option<Vec<f64>> = self.groups.iter().map(|group| group.response_s).collect();
         exact_summary(&times?).max
     }
 
-    /// Loss events of a TCP flow `down` or `up`, mean over these flows; `None` without any, or if
-    /// nobody watched.
+    /// Returns the mean number of loss events of the TCP flows in this direction (`down` or `up`),
+    /// or `None` without such flows or in a live run.
     #[must_use]
     pub fn loss_events(&self, direction: &str) -> Option<f64> {
         let events: Option<Vec<f64>> =
@@ -106,7 +107,8 @@ impl Run {
         exact_summary(&events?).mean
     }
 
-    /// Packets dropped in a loss event of these flows, mean over the events; `None` without any.
+    /// Returns the mean number of packets dropped in a loss event of these flows, or `None` without
+    /// events.
     #[must_use]
     pub fn packets_per_loss_event(&self, direction: &str) -> Option<f64> {
         let losses = || self.tcp(direction).filter_map(|flow| flow.losses);
@@ -115,9 +117,8 @@ impl Run {
         (events > 0.0).then(|| packets / events)
     }
 
-    /// The queues beside those of the bottleneck: what they are called, and the time in them, down
-    /// and up. Those of hops, then the one of the WiFi channel; what takes no time at all is left
-    /// out.
+    /// Returns the queues outside the bottleneck with their names and sojourn times: first the
+    /// hops, then the WiFi channel. Queues in which no packet waited are omitted.
     #[must_use]
     pub fn other_queues(&self) -> Vec<(&str, PerDirection<&Summary>)> {
         let hops = self.hops.iter().map(|hop| {
@@ -143,17 +144,17 @@ impl Run {
 /// discipline that keeps flows apart by a hash.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SharedQueue {
-    /// The probe, by its number.
+    /// Number of the probe's flow.
     pub flow: u32,
-    /// Where: `bottleneck`, or the name of a hop.
+    /// Queue: `bottleneck` or the name of a hop.
     pub queue: String,
     /// `down` or `up`.
     pub direction: String,
-    /// The flows that it met there, by their numbers.
+    /// Numbers of the flows that shared the queue.
     pub with: Vec<u32>,
-    /// Packets of the probe that came to this queue.
+    /// Packets of the probe that arrived at this queue.
     pub packets: u64,
-    /// Of them, those that found a packet of another flow in their queue.
+    /// Number of these packets that found a packet of another flow in their queue.
     pub met: u64,
 }
 
@@ -194,20 +195,20 @@ pub struct Fairness {
 /// Fairness among flows that are alike.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct GroupFairness {
-    /// What the scenario calls them, or the number of their table, from 0.
+    /// Label from the scenario, or the number of the table, from 0.
     pub group: String,
-    /// How many they are.
+    /// Number of flows.
     pub flows: u32,
     /// Jain's index of their goodput.
     pub jain_goodput: Option<f64>,
 }
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Engine {
     /// Events handled.
     pub events: u64,
-    /// CPU seconds; `null` unless timing was asked for, because it differs from run to run.
+    /// CPU seconds; `null` unless timing is requested, because CPU time varies between runs.
     pub cpu_s: Option<f64>,
     /// Packets that left the two bottleneck queues.
     pub bottleneck_packets: u64,

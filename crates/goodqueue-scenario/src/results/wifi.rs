@@ -12,7 +12,7 @@ use crate::statistics::{Summary, jain};
 pub struct WifiResult {
     /// The access point's queue.
     pub down: WifiQueueResult,
-    /// Those of the clients together.
+    /// The queues of all clients together.
     pub up: WifiQueueResult,
     /// The clients, in the order of the scenario.
     pub stations: Vec<StationResult>,
@@ -36,7 +36,7 @@ pub struct WifiQueueResult {
     /// Bits of packets, link header included, that arrived over the air per second; a packet counts
     /// when it arrives.
     pub throughput_bps: f64,
-    /// Time that packets spent in this queue; what follows in the driver and the air is not in it.
+    /// Time that packets spent in this queue, without the time in the driver and in the air.
     pub sojourn_s: Summary,
     /// Packets queued: mean over time, and maximum.
     pub queue_packets: MeanMax,
@@ -51,22 +51,22 @@ pub struct WifiQueueResult {
 pub struct StationResult {
     /// Its number, from 1.
     pub client: u32,
-    /// Its share of the time that all stations spent in the air, both directions.
+    /// Share of the station in the airtime of all stations, both directions.
     pub airtime_share: Option<f64>,
-    /// Its radio link towards it.
+    /// Radio link towards the station.
     pub down: RadioResult,
-    /// And from it.
+    /// Radio link from the station.
     pub up: RadioResult,
 }
 
-/// What a radio link did in one direction.
+/// The metrics of one direction of a radio link.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RadioResult {
     /// Seconds in the air, answers included, of the time measured.
     pub airtime_s: f64,
     /// Transmissions.
     pub transmissions: u64,
-    /// Of them, those that collided.
+    /// Number of transmissions that collided.
     pub collisions: u64,
     /// MPDUs in a transmission, mean.
     pub aggregate: Option<f64>,

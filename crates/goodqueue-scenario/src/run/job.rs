@@ -21,29 +21,28 @@ use crate::scenario::{
 };
 use crate::sweep::Point;
 
-/// One run to be made.
+/// One run of the simulator.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What it is called.
+    /// Names of the run and of its flows.
     pub labels: Labels,
-    /// What the simulator is told.
+    /// Configuration of the simulator.
     pub config: sim::Config,
-    /// All that determines it beside the program, as text: equal keys give equal runs.
+    /// Everything that determines the run except the program, as text. Equal keys give equal runs.
     pub key: String,
-    /// What is to be counted beside the figures that every run has.
+    /// Measurements beyond the metrics that every run has.
     pub wanted: Wanted,
-    /// Where its packets are to be written, see
-    /// [`packets::request`](crate::export::packets::request). Such a run is made even if its result
-    /// is there already.
+    /// Files for its packets, see [`packets::request`](crate::export::packets::request). Such a run
+    /// is simulated even if its result is already stored.
     pub packets: Vec<PathBuf>,
 }
 
-/// What is to be counted.
+/// Measurements beyond the metrics that every run has.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     /// Numbers of flows of the `[[flows]]`.
     pub groups: Vec<u32>,
-    /// Thresholds of the queue down in packets, above which the time counts.
+    /// Thresholds of the down queue in packets. The time above each one is measured.
     pub spikes: Vec<u64>,
     /// Time series are to be kept.
     pub series: bool,
@@ -82,7 +81,7 @@ impl PointRuns {
     pub fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
         let mut resolved = scenario.to_json();
         if let Some(fields) = resolved.as_object_mut() {
-            // What does not change a run is not part of its key.
+            // Keys that do not change a run are not part of its key.
             for text in ["name", "title", "question", "expect", "source", "output", "seed", "seeds", "qdiscs"]
             {
                 fields.remove(text);
@@ -120,7 +119,7 @@ impl PointRuns {
         self.scenario.flows.iter().map(|group| u64::from(group.count)).sum()
     }
 
-    /// What the discipline of the run of this number is called.
+    /// Returns the label of the discipline of this run.
     #[must_use]
     pub fn label(&self, number: usize) -> &str {
         &self.scenario.qdiscs[number / self.scenario.seeds as usize].label
@@ -239,7 +238,7 @@ fn config(
     })
 }
 
-/// A WiFi channel under these disciplines; its seed and framing are those of the run.
+/// Returns a WiFi channel with these disciplines. Its seed and framing are set by the run.
 fn channel(
     wifi: &Wifi,
     compared: [&Discipline; 2],
@@ -276,7 +275,7 @@ fn channel(
     }
 }
 
-/// What the links of a scenario carry; made once for all its runs.
+/// The capacities of a scenario's links, computed once for all its runs.
 #[derive(Debug)]
 struct Capacities {
     bottleneck: [sim::Capacity; 2],

@@ -19,7 +19,7 @@ pub struct QdiscChoice {
     pub up: Discipline,
 }
 
-/// A discipline as given, and what that means on its link.
+/// A discipline as given, and its configuration on its link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Discipline {
     /// The line as given.

@@ -14,8 +14,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::files::Files;
 
-/// A scenario file, or none, with what the command line changes in it. An empty one is the load of
-/// `goodqueue compare` without arguments.
+/// A scenario file together with the changes from the command line. An empty document is the load
+/// of `goodqueue compare` without arguments.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Document {
     source: Option<Source>,
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
     pub(super) node: Node,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Node {
     pub(crate) raw: Raw,
@@ -78,7 +78,7 @@ impl Document {
     /// Larger files are refused.
     pub const MAX_FILE_BYTES: usize = 1 << 20;
 
-    /// Reads the file at `path`; traces in it are found relative to its folder.
+    /// Reads the file at `path`. Paths of traces are relative to its folder.
     ///
     /// # Errors
     /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not
@@ -98,7 +98,7 @@ impl Document {
         Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Reads a scenario from text; `name` stands for it in messages, traces are found relative to
+    /// Reads a scenario from text. Messages call it `name`. Paths of traces are relative to
     /// `folder`.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Document {
         self.put(key, read_word(value, &origin), &origin)
     }
 
-    /// Sets what an argument such as `--set link.up=1mbit` says.
+    /// Applies an argument such as `--set link.up=1mbit`.
     ///
     /// # Errors
     /// No `=`, or as [`Document::set`].
@@ -183,8 +183,8 @@ impl Document {
         self.put(key, Node { raw: Raw::List(items), origin: origin.clone() }, &origin)
     }
 
-    /// Adds disciplines (label, line) to those of the scenario, if it lists any, but for those of a
-    /// label that is there.
+    /// Adds disciplines (label, line) to the list of the scenario. Disciplines whose label is
+    /// already listed are skipped.
     ///
     /// # Errors
     /// The list of the scenario is not a list of disciplines.
@@ -227,7 +227,7 @@ impl Document {
         self.put(key, Node { raw: Raw::Table(table), origin: origin.clone() }, &origin)
     }
 
-    /// Puts `node` under the dotted `key`, which stands at `key_origin`.
+    /// Puts `node` under the dotted `key`, which was written at `key_origin`.
     pub(crate) fn put_from(&mut self, key: &str, node: Node, key_node: &KeyPlace) -> Result<(), Diagnostic> {
         self.put(key, node, &key_node.0)
     }
@@ -322,12 +322,12 @@ impl Document {
     }
 }
 
-/// Where a key stands; for those who only pass it on.
+/// The place of a key, for modules that only pass it on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct KeyPlace(pub(super) Origin);
 
 impl Node {
-    /// What sort of value it is, for messages.
+    /// Returns the sort of the value, for messages.
     pub(crate) fn sort(&self) -> String {
         match &self.raw {
             Raw::Text(text) => format!("the text `{}`", shortened(text)),
@@ -448,7 +448,7 @@ fn read_word(text: &str, origin: &Origin) -> Node {
     node
 }
 
-/// Everything below a value of the command line stands where it does.
+/// Everything inside a value of the command line has the place of that value.
 fn stamp(node: &mut Node, origin: &Origin) {
     node.origin = origin.clone();
     match &mut node.raw {

@@ -35,7 +35,7 @@ pub enum Drawn<T> {
     },
 }
 
-/// What can be drawn.
+/// A quantity that can be random.
 pub trait Quantity: Copy + PartialOrd + 'static {
     /// How it is written, for messages.
     const FORM: &'static str;

@@ -11,11 +11,11 @@ use super::names::Names;
 use super::resolved::Scenario;
 
 impl Document {
-    /// What is to be said about each option that has no effect on `scenario`, to which this
-    /// document was resolved.
+    /// Returns an error for each option that has no effect on `scenario`, the resolved form of this
+    /// document.
     ///
     /// # Errors
-    /// None: what cannot be told has an effect.
+    /// None. An option whose effect is unknown counts as effective.
     pub(crate) fn without_effect(&self, scenario: &Scenario, names: &Names<'_>) -> Vec<Diagnostic> {
         let link = |key: &str| self.below("link", key);
         let crossed = |direction| scenario.flows.iter().any(|group| group.crosses(&scenario.hops, direction));

@@ -14,7 +14,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use crate::capture::PacketCapture;
 use crate::trace::Trace;
 
-/// What was read for a document. Its copies share it.
+/// Files that were read for a document. Copies of the document share them.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Files(Arc<Mutex<Known>>);
 
@@ -40,7 +40,7 @@ impl PartialEq for Files {
 
 impl Files {
     fn known(&self) -> MutexGuard<'_, Known> {
-        // A file is added when it was read, so that what is there is whole even after a panic.
+        // A file is added after it was read, so that every entry is complete even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,7 +55,8 @@ impl Files {
         Ok(trace)
     }
 
-    /// The capture in the file at `path`; with a `source`, what comes from this address.
+    /// Returns the capture in the file at `path`; with a `source`, only the packets from this
+    /// address.
     pub(super) fn capture(
         &self,
         path: &Path,

@@ -23,32 +23,31 @@ pub struct FlowGroup {
     pub count: u32,
     /// Earliest start, since the beginning of the run.
     pub start: Duration,
-    /// Each flow starts so much later at most.
+    /// Largest random delay of each start.
     pub start_jitter: Duration,
-    /// All start so much later as the first of them.
+    /// Whether all flows of the table share the random delay of the first flow.
     pub together: bool,
-    /// End, since the beginning of the run; `None`: with the run, or the transfer.
+    /// Stop time since the beginning of the run; `None`: the end of the run or of the transfer.
     pub stop: Option<Duration>,
-    /// Base round-trip time of the first of them, and by how much that of each other is longer than
-    /// of the one before it.
+    /// Base round-trip time of the first flow.
     pub rtt: Duration,
-    /// See `rtt`.
+    /// Increase of the base round-trip time from each flow to the next.
     pub rtt_step: Duration,
     /// The client at their end, from 1.
     pub client: u16,
     /// The server at their other end, from 1.
     pub server: u8,
-    /// The hop in front of which their server is, or `bottleneck`; `None`: the first.
+    /// Name of the hop at which the server attaches, or `bottleneck`; `None`: the first hop.
     pub enters: Option<String>,
-    /// The part of it, each way, between a host and the first queue that its packets come to.
+    /// Part of `rtt`, each way, between a host and the first queue on its packets' path.
     pub access: Duration,
-    /// Rate of the link of its own by which each host sends; `None`: it takes no time.
+    /// Rate of each host's own link, for sending; `None`: sending takes no time.
     pub access_rate: Option<Rate>,
     /// Differentiated Services code point of the packets, both ways.
     pub dscp: u8,
-    /// What results call the flows.
+    /// Label in results.
     pub label: Option<String>,
-    /// What they send.
+    /// Traffic that the flows send.
     pub traffic: Traffic,
 }
 

@@ -13,9 +13,9 @@ use super::reader::Reader;
 /// A link beside the bottleneck.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hop {
-    /// What results call it.
+    /// Name in results.
     pub name: String,
-    /// Where it stands.
+    /// Side of the bottleneck.
     pub side: Side,
     /// Towards the client.
     pub down: LinkEnd,
@@ -141,19 +141,18 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
     }
 }
 
-/// What a discipline of a hop is told of its link.
+/// Returns the properties of its link from which a discipline of a hop derives its defaults.
 fn as_seen_by_qdisc(link: &BottleneckLink, rate: &LinkRate) -> Link {
     match rate {
-        // A discipline that derives something from the rate of a link without one takes what tc
-        // would.
+        // On a link without a rate a discipline derives its defaults from tc's default rate.
         LinkRate::Unlimited => Link { rate: Link::default().rate, ..link.as_seen_by_qdisc(rate) },
         _ => link.as_seen_by_qdisc(rate),
     }
 }
 
 impl Hop {
-    /// Where the hop of this name, or the bottleneck, stands among all of them from the servers on;
-    /// without a name the first.
+    /// Returns the position of a hop or of the bottleneck, counted from the servers. Without a name
+    /// this is the first position.
     pub(crate) fn position(hops: &[Self], name: Option<&str>) -> usize {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
         let mut all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
@@ -188,7 +187,7 @@ impl Hop {
     }
 }
 
-/// What `enters` calls the link that is none of the hops.
+/// Name of the bottleneck in `enters`.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 const FORMS: &str = "a line in tc's grammar in quotes, { down = \"...\", up = \"...\" }, or \"compared\"";

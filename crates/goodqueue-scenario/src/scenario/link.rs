@@ -22,7 +22,7 @@ pub struct BottleneckLink {
     pub up: LinkEnd,
     /// Base round-trip time: propagation both ways, without queues and serialization.
     pub rtt: Duration,
-    /// An emulator adds it, which knows but ticks so far apart.
+    /// Clock tick of the emulator that adds the round-trip time; `None`: exact to the nanosecond.
     pub delay_tick: Option<Duration>,
     /// Largest IP packet in bytes.
     pub mtu: u32,
@@ -30,7 +30,7 @@ pub struct BottleneckLink {
     pub framing: u32,
 }
 
-/// One direction of a link: its rate, and what its device holds.
+/// One direction of a link: its rate, and the queue of its device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkEnd {
     /// How fast it is.
@@ -59,7 +59,8 @@ pub enum LinkRate {
 }
 
 impl BottleneckLink {
-    /// What a discipline on a direction of this `rate` is told of its link.
+    /// Returns the properties of a link of this `rate` from which a discipline derives its
+    /// defaults.
     #[must_use]
     pub fn as_seen_by_qdisc(&self, rate: &LinkRate) -> Link {
         let delay = Duration::from_nanos(self.rtt.as_nanos() / 2);
@@ -126,8 +127,7 @@ pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<Bottlen
         }
     }
     let fixed = |rate| LinkEnd { rate: LinkRate::Fixed(rate), driver: None };
-    // A line of which one rate is given is symmetric; the 10/1 line of `compare` is what nothing
-    // given means.
+    // A line with one given rate is symmetric. Without any rate it is the 10/1 line of `compare`.
     let default_up = down.clone().unwrap_or_else(|| fixed(DEFAULT_UP));
     Ok(BottleneckLink {
         down: down.unwrap_or_else(|| fixed(DEFAULT_DOWN)),

@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario.
+//! The options of the command line that change a scenario.
 
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
@@ -17,7 +17,7 @@ pub struct Overrides {
     pub trace_down: Option<String>,
     /// `--trace-up`: `link.up.trace`, relative to the working directory.
     pub trace_up: Option<String>,
-    /// `--flows`: replaces the traffic by so many TCP flows each way and a ping.
+    /// `--flows`: replaces the traffic by this number of TCP flows each way and a ping.
     pub flows: Option<String>,
     /// `--time`: `duration`.
     pub time: Option<String>,
@@ -114,7 +114,7 @@ impl Overrides {
     }
 }
 
-/// True if the dotted `key` is `other` or stands within it.
+/// Returns whether the dotted `key` is `other` or a part of it.
 fn is_at_or_below(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -1,5 +1,5 @@
-//! Typed access to the tables of a document: what is absent gets its default, what is wrong a
-//! message with its place.
+//! Typed access to the tables of a document. Absent keys get their defaults; wrong values are
+//! errors with their place.
 
 use goodqueue::{Duration, Rate};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
@@ -12,7 +12,7 @@ use super::document::{Document, Node, Origin, Raw, Table};
 pub(super) struct Reader<'d> {
     document: &'d Document,
     table: &'d Table,
-    /// As it stands in messages: `[link]`, `the scenario`.
+    /// Name in messages: `[link]`, `the scenario`.
     name: &'d str,
     origin: &'d Origin,
 }
@@ -62,7 +62,7 @@ impl<'d> Reader<'d> {
     pub(super) fn error(&self, key: &str, message: Diagnostic) -> Diagnostic {
         let named = |message: Diagnostic| message.prefixed(&format!("`{key}`"));
         match self.node(key) {
-            // Whoever gave `--rate` has not heard of `down`.
+            // A user of `--rate` need not know the key `down`.
             Some(node) if node.is_from_an_option() => self.document.at(message, node),
             Some(node) => self.document.at(named(message), node),
             None => self.document.place(named(message).widened(), self.origin),

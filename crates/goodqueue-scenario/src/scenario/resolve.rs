@@ -68,7 +68,7 @@ impl Document {
     }
 }
 
-/// The hops' delays are a part of every flow's round-trip time, as are those of its access.
+/// The delays of the hops and of the access are parts of every flow's round-trip time.
 fn check_distances(root: &Reader<'_>, hops: &[Hop], flows: &[FlowGroup]) -> Result<(), Diagnostic> {
     let between = |group: &FlowGroup| Hop::delay_from(hops, group.enters.as_deref()).saturating_mul(2);
     let left = |group: &FlowGroup| group.rtt.saturating_sub(group.access.saturating_mul(2));

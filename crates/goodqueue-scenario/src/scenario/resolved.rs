@@ -23,15 +23,15 @@ pub struct Scenario {
     pub name: String,
     /// Free text.
     pub title: String,
-    /// What the scenario asks.
+    /// Question that the scenario answers.
     pub question: String,
-    /// The answer expected.
+    /// Expected answer.
     pub expect: String,
-    /// Where question and answer come from.
+    /// Source of the question and the answer.
     pub source: String,
     /// Simulated time of a run, the warm-up included.
     pub duration: Duration,
-    /// So much of the beginning is not measured.
+    /// Time at the beginning that is not measured.
     pub warmup: Duration,
     /// Seed of the first repetition.
     pub seed: u64,
@@ -49,11 +49,11 @@ pub struct Scenario {
     pub tcp: Tcp,
     /// The traffic.
     pub flows: Vec<FlowGroup>,
-    /// What to write.
+    /// Files to write.
     pub output: Output,
 }
 
-/// What to write beside the table.
+/// Files to write in addition to the table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Output {
     /// Path of the results.
@@ -75,7 +75,7 @@ pub struct Flow<'s> {
     pub start: Duration,
     /// Its base round-trip time.
     pub rtt: Duration,
-    /// What it is.
+    /// The table that describes the flow.
     pub group: &'s FlowGroup,
 }
 
@@ -118,7 +118,7 @@ impl Scenario {
 
     /// The scenario in the format in which it was written, every default filled in: keys always in
     /// the same order, rates and times exact in tc's units (`10mbit`, `50ms`), sizes in bytes,
-    /// disciplines with every parameter. What is not there (a `stop`, an output) is left out.
+    /// disciplines with every parameter. Absent values (a `stop`, an output) are omitted.
     /// [`Document::from_json`] reads it back.
     #[must_use]
     pub fn to_json(&self) -> Value {

@@ -36,7 +36,7 @@ pub struct Tcp {
     pub rwnd: Option<u32>,
     /// Who ends slow start before a loss does; `None`: as the profile has it.
     pub hystart: Option<HyStart>,
-    /// What earlier connections to the same host left.
+    /// State from earlier connections to the same host.
     pub remembers: Remembered,
     /// Parameters of the congestion control that differ from its defaults.
     pub tuning: Option<Tuning>,
@@ -53,7 +53,7 @@ pub struct Tuning {
     pub values: Vec<(&'static str, ParameterValue)>,
 }
 
-/// What a connection of Linux knows of earlier ones to the same host.
+/// State that a Linux connection inherits from earlier connections to the same host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Remembered {
     /// Their round-trip time.

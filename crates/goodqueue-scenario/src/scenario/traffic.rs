@@ -1,5 +1,5 @@
-//! `[[flows]]`: what crosses the bottleneck. One file per kind of traffic; a new one is added in
-//! the list at the end.
+//! The kinds of traffic in `[[flows]]`, one file each. The list at the end of this file registers
+//! them.
 
 mod capture;
 mod cbr;
@@ -42,7 +42,7 @@ use super::tcp::TCP_KEYS;
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
     ($($(#[$about:meta])* $name:ident($settings:ident)),+ $(,)?) => {
-        /// What a flow does.
+        /// Traffic of a flow.
         #[derive(Clone, PartialEq, Debug)]
         pub enum Traffic {
             $($(#[$about])* $name($settings)),+
@@ -81,7 +81,7 @@ macro_rules! kinds {
                 match self { $(Self::$name(settings) => settings.write(flow)),+ }
             }
 
-            /// What the simulator is told.
+            /// Configuration of the simulator.
             pub(crate) fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
                 match self { $(Self::$name(settings) => settings.to_sim(direction)),+ }
             }

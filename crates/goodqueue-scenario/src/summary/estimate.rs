@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::float;
 
-/// A figure over several runs that differ in their seed only.
+/// A metric over several runs that differ only in their seed.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Runs that have the figure.
+    /// Number of runs that have the metric.
     pub count: u64,
     /// Mean.
     pub mean: f64,

@@ -139,7 +139,7 @@ pub fn pings_per_step(pings: &[(f64, Option<f64>)], step_s: f64, steps: usize) -
     sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / float(count))).collect()
 }
 
-/// The goodput of all flows of a direction of which there are series, together.
+/// Returns the total goodput of the flows of a direction that have a series.
 fn total(run: &Run, direction: &str) -> Vec<Option<f64>> {
     let Some(series) = &run.series else { return Vec::new() };
     let goes = |id: u32| run.flows.iter().any(|flow| flow.id == id && flow.direction == direction);

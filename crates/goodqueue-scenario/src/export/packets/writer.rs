@@ -1,4 +1,4 @@
-//! What the file of each format implements, and the row of a table.
+//! The trait of the file formats, and the row of a table.
 
 use std::io;
 

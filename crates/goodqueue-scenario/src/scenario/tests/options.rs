@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario.
+//! The options of the command line that change a scenario.
 
 use super::*;
 

@@ -26,7 +26,7 @@ pub struct Capture {
     pub from: Option<IpAddr>,
     /// So many times as fast as recorded.
     pub speed: f64,
-    /// Begin again when the recording ends, so long after its beginning; `None`: end with it.
+    /// Period after which the recording starts again; `None`: the flow ends with the recording.
     pub period: Option<Duration>,
     /// Time since the first, at this speed, and bytes of each IP packet.
     pub packets: Arc<[(Duration, u32)]>,

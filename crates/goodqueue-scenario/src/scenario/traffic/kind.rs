@@ -1,4 +1,4 @@
-//! What a kind of traffic implements.
+//! The trait of the kinds of traffic.
 
 use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
@@ -11,13 +11,12 @@ use crate::scenario::names::Names;
 use crate::scenario::reader::Reader;
 use crate::scenario::tcp::{Tcp, read_tcp};
 
-/// One kind of traffic: what it reads from a table of `[[flows]]`, and what the simulator is told
-/// of it.
+/// One kind of traffic: its keys in a table of `[[flows]]`, and its configuration in the simulator.
 pub(crate) trait Kind: Sized {
     /// The word for `kind`.
     const NAME: &'static str;
 
-    /// Its own keys, beside those that all flows have.
+    /// Keys of this kind, in addition to the keys that all flows have.
     const KEYS: &'static [&'static str];
 
     /// Its flows are TCP connections: all keys of `[tcp]` may stand in the table too.
@@ -29,17 +28,17 @@ pub(crate) trait Kind: Sized {
     /// Where its data goes if nothing is said.
     const DIRECTION: Direction = Direction::Down;
 
-    /// Reads its keys; those that are not there get their defaults.
+    /// Reads the keys. Absent keys get their defaults.
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic>;
 
     /// Writes its keys, every default filled in.
     fn write(&self, flow: &mut Value);
 
-    /// What the simulator is told.
+    /// Configuration of the simulator.
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic>;
 }
 
-/// What a table of `[[flows]]` stands in.
+/// The parts of a scenario that the keys of `[[flows]]` refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) link: &'a BottleneckLink,
@@ -56,7 +55,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// `count`: how many flows a table stands for.
+/// Reads `count`, the number of flows of a table.
 pub(crate) fn read_count(table: &Reader<'_>) -> Result<u32, Diagnostic> {
     table.small("count", 1, 1, MAX_FLOWS)
 }

@@ -1,4 +1,5 @@
-//! `kind = "packmime"`: the web connections of many users, so many new ones per second.
+//! `kind = "packmime"`: the web connections of many users, with a mean number of new connections
+//! per second.
 
 use goodqueue::Direction;
 use goodqueue_sim as sim;
@@ -67,7 +68,7 @@ impl Kind for PackMime {
 }
 
 /// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections
-/// per second (Cao et al. 2004); beyond, they approach those of a Poisson process.
+/// per second (Cao et al. 2004). At higher rates they approach a Poisson process.
 const LEAST_RATE: f64 = 0.01;
 const MAX_RATE: f64 = 100_000.0;
 /// 5 kB each: a load far above the link's capacity stays at 50 MB.

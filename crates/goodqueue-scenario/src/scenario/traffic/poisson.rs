@@ -16,7 +16,7 @@ use crate::scenario::reader::Reader;
 pub struct Poisson {
     /// Mean rate of IP bytes.
     pub rate: Rate,
-    /// IP bytes of a packet; what is below the least packet or above the MTU becomes that.
+    /// IP bytes of a packet, limited to the smallest packet and the MTU.
     pub packet: Drawn<u64>,
     /// Longest packet.
     pub mtu: u32,

@@ -1,4 +1,4 @@
-//! `kind = "tcp"`: a connection that carries data one way, so many bytes or without end.
+//! `kind = "tcp"`: a connection with data in one direction, of a given size or unlimited.
 
 use goodqueue::Direction;
 use goodqueue_sim as sim;
@@ -17,7 +17,7 @@ pub struct TcpTransfer {
     pub tcp: Tcp,
     /// Bytes to transfer; `None`: without end.
     pub size: Option<u64>,
-    /// The first queue is on the sender's own host, which tells TCP what it drops.
+    /// The first queue is on the sender's own host, which tells TCP about drops.
     pub local_congestion: bool,
 }
 

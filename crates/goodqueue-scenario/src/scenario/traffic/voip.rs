@@ -1,4 +1,4 @@
-//! `kind = "voip"`: a voice call one way, and what it would sound like.
+//! `kind = "voip"`: a voice call in one direction, and its quality.
 
 use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
@@ -23,7 +23,7 @@ pub struct Voip {
     pub hearing: Hearing,
 }
 
-/// What the receiver of a call does; it says what a delay and a loss mean, and changes nothing on
+/// Receiver of a call. It determines how delay and loss affect the quality, and changes nothing on
 /// the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hearing {

@@ -18,7 +18,7 @@ use crate::scenario::tcp::Tcp;
 pub struct Web {
     /// How the ends of the connections behave.
     pub tcp: Tcp,
-    /// What is fetched.
+    /// Page that the browser fetches.
     pub page: Page,
     /// Connections side by side.
     pub connections: u32,
@@ -37,7 +37,7 @@ pub enum Page {
     Huffpost,
     /// Objects of these sizes in bytes, the page itself first.
     Objects(Vec<u64>),
-    /// So many bytes, divided among so many requests.
+    /// Total bytes, divided among a number of requests.
     Divided {
         /// Bytes of all objects.
         size: u64,

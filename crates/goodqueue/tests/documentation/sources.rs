@@ -17,11 +17,8 @@ impl Source {
     /// Every module with a discipline.
     pub(crate) fn all() -> Vec<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut files: Vec<PathBuf> = rust_files(&folder);
-        files.retain(|file| {
-            !["lib.rs", "machinery.rs", "registry.rs"].iter().any(|name| file.ends_with(name))
-        });
-        let mut sources: Vec<Self> = files.into_iter().map(|file| Self { file, kinds: Vec::new() }).collect();
+        let files = rust_files(&folder).into_iter();
+        let mut sources: Vec<Self> = files.map(|file| Self { file, kinds: Vec::new() }).collect();
         for kind in KINDS {
             let definition = format!("name: \"{}\",\n        summary:", kind.name);
             let own = sources.iter_mut().find(|source| {
@@ -32,7 +29,7 @@ impl Source {
             });
             own.unwrap_or_else(|| panic!("no source describes {}", kind.name)).kinds.push(kind);
         }
-        assert!(sources.iter().all(|source| !source.kinds.is_empty()), "a module without a discipline");
+        sources.retain(|source| !source.kinds.is_empty());
         sources
     }
 

@@ -1,7 +1,6 @@
-//! How a stack's receiver answers what arrives.
+//! How a stack's receiver answers the segments that arrive.
 //!
-//! The provided methods are what the RFCs say, and Linux by its settings. A stack overrides those
-//! in which its system differs.
+//! The provided methods are what the RFCs say. A stack overrides those in which its system differs.
 
 use alloc::sync::Arc;
 
@@ -14,10 +13,10 @@ use crate::segment::{Flags, Segment};
 
 /// The receiver of some system.
 pub(crate) trait Answer: Sized {
-    /// The receiver of a new connection with these settings.
+    /// Returns the receiver of a new connection with these settings.
     fn new(config: &Config) -> Self;
 
-    /// The shared part of a new receiver.
+    /// Returns the shared part of a new receiver.
     fn intake(config: Arc<Config>) -> Intake {
         Intake::new(config, Reassembly::default())
     }
@@ -35,7 +34,7 @@ pub(crate) trait Answer: Sized {
         }
     }
 
-    /// A SYN arrived, perhaps again.
+    /// A SYN arrived, which may be a repeated one.
     fn on_syn(&mut self, intake: &mut Intake, segment: &Segment) {
         intake.on_syn(segment);
     }
@@ -43,31 +42,42 @@ pub(crate) trait Answer: Sized {
     /// True if the state of the connection allows the segment to carry data.
     #[inline]
     fn takes_data(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) -> bool {
-        intake.state == State::Established || intake.is_established_by(now, segment)
+        let _ = now;
+        intake.state == State::Established || intake.is_established_by(segment)
     }
 
     /// Data, or a FIN, arrived.
     #[inline(always)]
     fn on_data(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
-        intake.note_data(now, segment);
+        self.note_data(intake, now, segment);
         if !intake.is_acceptable(segment) {
             self.refuse(intake, now, segment);
             return;
         }
-        intake.take_header(now, segment);
+        self.take_header(intake, now, segment);
         if segment.seq > intake.rcv_nxt {
-            let held = intake.hold(now, segment);
-            self.on_early(intake, now, segment, held);
+            self.on_early(intake, now, segment);
         } else {
-            let arrival = intake.advance(now, segment);
-            self.on_in_order(intake, now, segment, &arrival);
+            self.on_in_order(intake, now, segment);
         }
     }
 
-    /// A segment arrived that brings nothing new, or lies outside the window.
+    /// Data arrived, acceptable or not.
+    #[inline]
+    fn note_data(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        let _ = now;
+        intake.takes_reduction(segment);
+    }
+
+    /// Takes in the header of an acceptable segment.
+    #[inline(always)]
+    fn take_header(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        intake.take_header(now, segment);
+    }
+
+    /// A segment arrived that has no new data, or lies outside the window.
     #[cold]
     fn refuse(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
-        intake.forget_marks();
         if segment.end() <= intake.rcv_nxt {
             self.on_duplicate(intake, now, segment);
         } else {
@@ -75,7 +85,7 @@ pub(crate) trait Answer: Sized {
         }
     }
 
-    /// A segment arrived of which nothing is new.
+    /// A segment without new data arrived.
     fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
         let _ = now;
         intake.answer_duplicate(segment);
@@ -83,28 +93,61 @@ pub(crate) trait Answer: Sized {
 
     /// A segment arrived in order.
     #[inline(always)]
-    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
-        intake.answer(now, segment, arrival, intake.fin_received);
+    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        let arrival = intake.advance(segment);
+        intake.open_window();
+        self.answer(intake, now, segment, &arrival);
     }
 
-    /// A segment came too early, and was kept if there was room.
-    fn on_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, held: Held) {
-        intake.answer_early(now, segment, held);
+    /// Answers a segment in order, which was taken in.
+    #[inline(always)]
+    fn answer(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+        let _ = segment;
+        intake.answer(now, arrival, intake.fin_received);
     }
 
-    /// An ACK leaves.
+    /// A segment came too early.
+    fn on_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
+        let held = intake.hold(segment);
+        self.answer_early(intake, now, segment, held);
+    }
+
+    /// Answers a segment that came too early, and that was kept if there was room.
+    fn answer_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, held: Held) {
+        let _ = now;
+        intake.report(segment, held);
+        intake.ack_due = true;
+    }
+
+    /// Returns the next segment to send, if there is one, after running the timer if it is due.
+    #[inline(always)]
+    fn poll_transmit(&mut self, intake: &mut Intake, now: Instant) -> Option<Segment> {
+        intake.ack_due |= intake.has_timed_out(now);
+        if core::mem::take(&mut intake.is_early) {
+            return Some(intake.early);
+        }
+        intake.ack_due.then(|| intake.acknowledgement(now))
+    }
+
+    /// An ACK leaves that covers everything.
     #[inline]
     fn on_acknowledged(&mut self) {}
 
-    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes,
-    /// if it acknowledges data.
+    /// The application takes data at another pace.
+    fn set_window(&mut self, intake: &mut Intake, window: u32) {
+        intake.set_window(window);
+        intake.grant(intake.window.into());
+    }
+
+    /// Data in the other direction leaves. Returns what it acknowledges and the timestamp that it
+    /// echoes, if it acknowledges data.
     fn carry(&mut self, intake: &mut Intake) -> Option<(u64, u32)> {
         let _ = intake;
         None
     }
 }
 
-/// The receiver of the RFCs, and of Linux by its settings.
+/// The receiver of the RFCs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standard;
 

@@ -338,6 +338,10 @@ impl Config {
             ("tail_loss_probe", stack.can_probe_tails || !self.tail_loss_probe, "true", "false"),
             ("early_retransmit", stack.can_retransmit_early || !self.early_retransmit, "true", "false"),
             ("offers_again", stack.can_offer_again || !self.offers_again, "true", "false"),
+            ("adaptive_acks", stack.adapts_acks || !self.adaptive_acks, "true", "false"),
+            ("quick_acks", stack.adapts_acks || self.quick_acks == 0, "more than 0", "0"),
+            ("quick_after_gap", stack.adapts_acks || !self.quick_after_gap, "true", "false"),
+            ("sack_delay", stack.adapts_acks || self.sack_delay.is_zero(), "more than 0s", "0s"),
             ("undo", stack.can_undo || !self.undoes(), "a rule", "never"),
         ];
         for (field, good, given, allowed) in needs {

@@ -49,7 +49,7 @@ impl Receiver {
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let was_early = self.intake.is_early;
-        let segment = self.intake.poll_transmit(now)?;
+        let segment = self.answer.poll_transmit(&mut self.intake, now)?;
         // An ACK of what was here before the last segment leaves that one unanswered.
         if self.intake.is_early || !was_early {
             self.answer.on_acknowledged();
@@ -69,7 +69,7 @@ impl Receiver {
     /// most [`MAX_WINDOW`](crate::config::MAX_WINDOW). A window already granted is not taken back;
     /// one that opens by a segment or more is announced at once (RFC 9293 §3.8.6.2.2).
     pub fn set_window(&mut self, window: u32) {
-        self.intake.set_window(window);
+        self.answer.set_window(&mut self.intake, window);
     }
 
     /// Payload bytes delivered to the application, in order.

@@ -25,6 +25,12 @@ pub struct StackInfo {
     pub can_retransmit_early: bool,
     /// It can offer refused segments again ([`Config::offers_again`](crate::Config::offers_again)).
     pub can_offer_again: bool,
+    /// Its receiver adapts ACKs and windows to the traffic:
+    /// [`Config::adaptive_acks`](crate::Config::adaptive_acks),
+    /// [`quick_acks`](crate::Config::quick_acks),
+    /// [`quick_after_gap`](crate::Config::quick_after_gap) and
+    /// [`sack_delay`](crate::Config::sack_delay).
+    pub adapts_acks: bool,
     /// It can take reductions back ([`Config::undo`](crate::Config::undo)).
     pub can_undo: bool,
     /// Its data carries the acknowledgement of data in the other direction, and its server closes
@@ -58,6 +64,7 @@ impl StackInfo {
         can_probe_tails: true,
         can_retransmit_early: false,
         can_offer_again: false,
+        adapts_acks: false,
         can_undo: false,
         carries_acks: false,
         sack_option: SackOption::Padded,

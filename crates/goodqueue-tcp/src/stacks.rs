@@ -150,6 +150,19 @@ macro_rules! stacks {
             }
 
             #[inline]
+            pub(crate) fn poll_transmit(&mut self, intake: &mut Intake, now: Instant) -> Option<Segment> {
+                match self {
+                    $($(#[$condition])* Self::$name(receiver) => receiver.poll_transmit(intake, now)),+
+                }
+            }
+
+            pub(crate) fn set_window(&mut self, intake: &mut Intake, window: u32) {
+                match self {
+                    $($(#[$condition])* Self::$name(receiver) => receiver.set_window(intake, window)),+
+                }
+            }
+
+            #[inline]
             pub(crate) fn on_acknowledged(&mut self) {
                 match self {
                     $($(#[$condition])* Self::$name(receiver) => receiver.on_acknowledged()),+

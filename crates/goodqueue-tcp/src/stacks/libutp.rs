@@ -458,18 +458,18 @@ impl Answer for LibutpReceiver {
 
     fn on_duplicate(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment) {
         intake.stats.duplicates += 1;
-        self.answer(intake, now, PATIENCE_WITH_OLD);
+        self.acknowledge(intake, now, PATIENCE_WITH_OLD);
     }
 
-    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, _arrival: &InOrder) {
-        self.answer(intake, now, PATIENCE);
+    fn answer(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, _arrival: &InOrder) {
+        self.acknowledge(intake, now, PATIENCE);
     }
 
-    fn on_early(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, held: Held) {
+    fn answer_early(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, held: Held) {
         if held.is_duplicate {
             self.look(intake, now);
         } else {
-            self.answer(intake, now, PATIENCE_AT_GAPS);
+            self.acknowledge(intake, now, PATIENCE_AT_GAPS);
         }
     }
 
@@ -479,7 +479,8 @@ impl Answer for LibutpReceiver {
 }
 
 impl LibutpReceiver {
-    fn answer(&mut self, intake: &mut Intake, now: Instant, patience: u64) {
+    /// An ACK is due in at most `patience` milliseconds, once the program looks.
+    fn acknowledge(&mut self, intake: &mut Intake, now: Instant, patience: u64) {
         let by = ticks(now) + patience;
         self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
         self.look(intake, now);

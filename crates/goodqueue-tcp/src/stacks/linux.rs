@@ -3,7 +3,6 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Standard;
 use crate::clock::ticks_between;
 use crate::config::{Config, Growth, RtoRule, UndoRule};
 use crate::congestion::{CongestionControl, Hears, Signal};
@@ -19,6 +18,10 @@ use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
 use crate::timers::Timers;
+
+mod receiver;
+
+pub(super) use receiver::LinuxReceiver;
 
 /// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
 const MAX_STEPS: u32 = 255;
@@ -46,6 +49,7 @@ static INFO: StackInfo = StackInfo {
     name: "linux",
     summary: "Linux 6.x: losses are found by time (RACK-TLP)",
     needs_sack: true,
+    adapts_acks: true,
     can_undo: true,
     counts_syn_options: true,
     ..StackInfo::PLAIN
@@ -67,7 +71,7 @@ impl Listed for Linux {
         ],
     }];
 
-    type Receiver = Standard;
+    type Receiver = LinuxReceiver;
 }
 
 /// The controllers that Linux has another variant of.

@@ -10,7 +10,6 @@
 use goodqueue::{Duration, Instant};
 
 use super::linux;
-use crate::answer::Standard;
 use crate::config::{BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, GrowthRule, Signal};
 use crate::machinery::news::News;
@@ -60,6 +59,7 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     can_retransmit_early: true,
     can_offer_again: true,
+    adapts_acks: true,
     can_undo: true,
     counts_syn_options: true,
     ..StackInfo::PLAIN
@@ -102,7 +102,7 @@ impl Listed for Linux3 {
         },
     ];
 
-    type Receiver = Standard;
+    type Receiver = linux::LinuxReceiver;
 }
 
 /// Linux 3.14.

@@ -421,7 +421,7 @@ impl Answer for Ns2Sink {
         }
     }
 
-    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
-        intake.answer(now, segment, arrival, false);
+    fn answer(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, arrival: &InOrder) {
+        intake.answer(now, arrival, false);
     }
 }

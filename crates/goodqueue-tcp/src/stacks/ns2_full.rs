@@ -314,7 +314,7 @@ impl Answer for Ns2FullReceiver {
 
     /// A segment's worth is acknowledged at once, and so is a filled gap and a FIN. Less waits for
     /// data the other way, or for the timer, which runs out at multiples of its interval.
-    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+    fn answer(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
         let at_once = arrival.filled_gap || segment.len == 0;
         let worth = u64::from(intake.config.payload()) * u64::from(intake.config.delayed_ack.every);
         if at_once || intake.rcv_nxt - intake.acknowledged >= worth {

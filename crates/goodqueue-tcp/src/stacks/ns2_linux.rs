@@ -392,7 +392,7 @@ impl Answer for Ns2LinuxSink {
         Ns2Sink.on_duplicate(intake, now, segment);
     }
 
-    fn on_in_order(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
-        Ns2Sink.on_in_order(intake, now, segment, arrival);
+    fn answer(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
+        Ns2Sink.answer(intake, now, segment, arrival);
     }
 }

@@ -4,7 +4,7 @@ use goodqueue::{Ecn, Instant};
 use goodqueue_tcp::{Config, Flags, Profile, Receiver, Segment};
 
 use crate::pair::{Fate, MSS, Pair, at, quick};
-use crate::profiles::data;
+use crate::profiles::{adaptive, data};
 
 fn marked(window: u32, name: &str) -> Pair {
     let config = Config { ecn: true, iw: window, initial_ssthresh: u64::from(window) * MSS, ..quick() };
@@ -84,7 +84,7 @@ fn marks_mean_nothing_if_ecn_was_not_agreed() {
 
 #[test]
 fn a_segment_without_ecn_after_others_with_it_is_answered_quickly_by_linux() {
-    let config = Config { ecn: true, quick_acks: 1, ..Config::default() };
+    let config = Config { ecn: true, quick_acks: 1, ..adaptive() };
     let mut receiver = Receiver::new(config).expect("valid");
     let syn = Segment { flags: Flags::SYN | Flags::ECE | Flags::CWR, ..Segment::default() };
     receiver.on_segment(at(0), &syn);

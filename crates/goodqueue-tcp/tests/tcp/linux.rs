@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use goodqueue_tcp::{Config, Flags, Segment, Timers};
 
 use crate::pair::{Pair, at, ms};
-use crate::profiles::{connected, data, linux, settings, window_of};
+use crate::profiles::{adaptive, connected, data, linux, settings, window_of};
 
 const MSS: u64 = 1460;
 
@@ -56,7 +56,7 @@ fn what_is_left_of_the_window_waits_for_the_next_ack() {
 
 #[test]
 fn a_pushed_segment_is_acknowledged_at_once() {
-    let mut receiver = connected(Config { adaptive_acks: true, mss: 100, ..Config::default() });
+    let mut receiver = connected(Config { adaptive_acks: true, mss: 100, ..adaptive() });
     receiver.on_segment(at(1), &data(0));
     assert!(receiver.poll_transmit(at(1)).is_none(), "the first of two waits");
     receiver.on_segment(at(1), &data(1));
@@ -67,7 +67,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
 
 #[test]
 fn a_short_segment_is_acknowledged_at_once() {
-    let mut receiver = connected(Config { adaptive_acks: true, mss: 101, ..Config::default() });
+    let mut receiver = connected(Config { adaptive_acks: true, mss: 101, ..adaptive() });
     receiver.on_segment(at(1), &data(0));
     assert!(receiver.poll_transmit(at(1)).is_some());
 }

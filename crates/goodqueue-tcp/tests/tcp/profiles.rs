@@ -23,6 +23,11 @@ pub(crate) fn linux() -> Config {
     }
 }
 
+/// The RFCs' settings with a receiver that can adapt its ACKs.
+pub(crate) fn adaptive() -> Config {
+    Config { stack: settings("linux").stack, ..Config::default() }
+}
+
 const MSS: u64 = 1460;
 
 pub(crate) fn window_of(segments: u32, config: Config) -> Config {
@@ -146,7 +151,7 @@ fn the_first_send_buffer_of_linux_3_2_holds_six_segments_and_that_of_3_14_a_whol
 
 #[test]
 fn the_first_sixteen_acks_are_not_delayed() {
-    let config = Config { quick_acks: 16, ..Config::default() };
+    let config = Config { quick_acks: 16, ..adaptive() };
     let mut receiver = connected(config);
     let mut acks = 0;
     for number in 0..40 {
@@ -161,7 +166,7 @@ fn the_first_sixteen_acks_are_not_delayed() {
 
 #[test]
 fn a_duplicate_makes_acks_quick_again() {
-    let mut receiver = connected(Config { quick_acks: 2, ..Config::default() });
+    let mut receiver = connected(Config { quick_acks: 2, ..adaptive() });
     for number in 0..4 {
         receiver.on_segment(at(number), &data(number));
         receiver.poll_transmit(at(number));
@@ -178,7 +183,7 @@ fn a_duplicate_makes_acks_quick_again() {
 fn until_linux_4_17_a_gap_makes_acks_quick_again() {
     for (quick_after_gap, answered) in [(true, [true, true, true, false]), (false, [true, true, false, true])]
     {
-        let mut receiver = connected(Config { quick_acks: 3, quick_after_gap, ..Config::default() });
+        let mut receiver = connected(Config { quick_acks: 3, quick_after_gap, ..adaptive() });
         for number in 0..5 {
             receiver.on_segment(at(number), &data(number));
             receiver.poll_transmit(at(number));
@@ -195,7 +200,7 @@ fn until_linux_4_17_a_gap_makes_acks_quick_again() {
 #[test]
 fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_timers_slack() {
     for (rtt, micros) in [(10, 600), (50, 1100)] {
-        let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..Config::default() }).expect("valid");
+        let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..adaptive() }).expect("valid");
         receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
         assert!(receiver.poll_transmit(at(0)).is_some());
         receiver.on_segment(at(rtt), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
@@ -214,7 +219,7 @@ fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_t
 
 #[test]
 fn sacks_in_quick_mode_leave_the_three_that_are_never_delayed() {
-    let mut receiver = connected(Config { sack_delay: ms(1), quick_acks: 2, ..Config::default() });
+    let mut receiver = connected(Config { sack_delay: ms(1), quick_acks: 2, ..adaptive() });
     let acknowledged = (1..=9).filter(|&number| {
         receiver.on_segment(at(1), &data(number));
         receiver.poll_transmit(at(1)).is_some()
@@ -224,7 +229,7 @@ fn sacks_in_quick_mode_leave_the_three_that_are_never_delayed() {
 
 #[test]
 fn linux_acknowledges_at_once_that_the_sender_reduced_its_window() {
-    let config = Config { ecn: true, adaptive_acks: true, ..Config::default() };
+    let config = Config { ecn: true, adaptive_acks: true, ..adaptive() };
     let mut receiver = Receiver::new(config).expect("valid");
     let syn = Segment { flags: Flags::SYN | Flags::ECE | Flags::CWR, ..Segment::default() };
     receiver.on_segment(at(0), &syn);

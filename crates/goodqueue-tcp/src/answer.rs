@@ -1,6 +1,6 @@
 //! How a stack's receiver answers the segments that arrive.
 //!
-//! The provided methods are what the RFCs say. A stack overrides those in which its system differs.
+//! The provided methods do what the RFCs say. A stack overrides those in which its system differs.
 
 use alloc::sync::Arc;
 

@@ -121,21 +121,21 @@ pub enum RtoRule {
 /// By how much an ACK lets the window grow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Growth {
-    /// By what it acknowledges, in slow start at most one segment (RFC 5681 §3.1; RFC 3465 with L =
-    /// 1).
+    /// By the bytes that it acknowledges, in slow start by at most one segment (RFC 5681 §3.1; RFC
+    /// 3465 with L = 1).
     #[default]
     Abc,
-    /// By one segment's worth, whatever it acknowledges (ns-2; Linux up to 3.12).
+    /// By one segment's worth for any ACK of new data (ns-2; Linux up to 3.12).
     PerAck,
-    /// In slow start by all that it acknowledges, up to the threshold; beyond it by one segment's
-    /// worth (Linux 3.13 to 3.19).
+    /// In slow start by all bytes that it acknowledges, up to the threshold. Beyond the threshold
+    /// by one segment's worth (Linux 3.13 to 3.19).
     SlowStart,
-    /// By all segments that it says were delivered, selectively or not, what slow start did not use
-    /// counts beyond it (Linux from 4.0 on).
+    /// By all segments that it reports as delivered, selectively or not. The segments that slow
+    /// start did not use count in congestion avoidance (Linux from 4.0 on).
     Delivered,
 }
 
-/// Parameters of a connection; both ends get the same. The default is what the RFCs recommend.
+/// Settings of a connection; both ends get the same ones. The default is what the RFCs recommend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Maximum segment size without options, in bytes of payload. Default 1460: Ethernet's 1500
@@ -156,22 +156,23 @@ pub struct Config {
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub initial_rto: Duration,
-    /// Round-trip time that earlier connections to the same host had: the smoothed RTT is that at
-    /// first, if the handshake's is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0:
+    /// Round-trip time of earlier connections to the same host. The smoothed RTT begins with it if
+    /// the handshake's RTT is shorter (Linux up to 3.5 with `tcp_no_metrics_save` 0:
     /// `tcp_update_metrics`, `tcp_init_metrics`). Default 0: nothing is remembered; needs
     /// [`timed_by_stamps`](Self::timed_by_stamps).
     pub remembered_rtt: Duration,
-    /// Its mean deviation, which after one connection is as large. Default 0; no more than a day.
+    /// Mean deviation of [`remembered_rtt`](Self::remembered_rtt); after one connection it is as
+    /// large. Default 0; at most a day.
     pub remembered_rttvar: Duration,
     /// Greatest retransmission timeout. Default 60 s, the least that RFC 6298 §2.5 allows; Linux
     /// has 120 s.
     pub max_rto: Duration,
-    /// Where [`prr`](Self::prr) has to do with losses only: marks, and drops by the host's own
-    /// queue, take a segment from the window for each second ACK, and an ACK that tells of anything
-    /// unusual leaves no more room than for three segments (Linux up to 3.6). Default off.
+    /// [`prr`](Self::prr) is for losses only. After marks, and after drops by the host's own queue,
+    /// each second ACK takes a segment from the window. An ACK of anything unusual leaves room for
+    /// at most three segments (Linux up to 3.6). Default off.
     pub rate_halving: bool,
-    /// What the host's own queue refuses was not sent: it is offered again with the next ACK, or by
-    /// the timer (Linux). Default off: it counts as sent, and is found lost.
+    /// A segment that the host's own queue refuses was not sent: it is offered again with the next
+    /// ACK, or by the timer (Linux). Default off: the segment counts as sent, and is found lost.
     pub offers_again: bool,
     /// New data on the first two duplicate ACKs (RFC 3042). Default on.
     pub limited_transmit: bool,
@@ -182,13 +183,15 @@ pub struct Config {
     /// Restart from the initial window after an idle time longer than the RTO (RFC 5681 §4.1).
     /// Default on.
     pub idle_restart: bool,
-    /// Receive window in bytes, at most. Default: the largest there is, so that it never limits
-    /// (RFC 7323 §2.2). With [`adaptive_acks`](Self::adaptive_acks) and timestamps it begins at 64
-    /// kB and grows with the rate up to 3 MB, half of Linux's largest receive buffer (`tcp_rmem`).
+    /// Largest receive window in bytes. Default: the largest possible one, which never limits (RFC
+    /// 7323 §2.2). With [`adaptive_acks`](Self::adaptive_acks) and timestamps the window begins at
+    /// 64 kB and grows with the rate up to 3 MB, half of Linux's largest receive buffer
+    /// (`tcp_rmem`).
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,
-    /// Who ends slow start before a loss does. Default: the controller, if it has a way of its own.
+    /// The algorithm that ends slow start before a loss does. Default: the controller's own, if it
+    /// has one.
     pub hystart: HyStart,
     /// Whose sender and receiver the connection has; this decides how losses are found. Default:
     /// the stack of the RFCs. The settings of a [profile](crate::Profile) name its stack.
@@ -208,57 +211,57 @@ pub struct Config {
     /// The timestamp of each ACK that advances gives the RTT sample, and SACKs give none (Linux up
     /// to 3.11). Default off; has an effect with [`timestamps`](Self::timestamps) only.
     pub timed_by_stamps: bool,
-    /// In fast recovery by SACK each retransmission starts the retransmission timer anew: RFC 6675
-    /// §6 leaves that open, for recoveries that last longer than the timeout. Default on.
+    /// In fast recovery by SACK each retransmission restarts the retransmission timer. RFC 6675 §6
+    /// allows this for recoveries that last longer than the timeout. Default on.
     pub rearm_in_recovery: bool,
     /// Step in which round-trip times are measured, as by a coarse clock. Default 0: exact.
     pub tick: Duration,
-    /// How long before the origin of time the running tick of that clock began, less than `tick`.
-    /// Default 0. An agent of ns-2 comes up at a moment of its own (`boot_time_`, uniform below
-    /// `tcpTick_`): the simulator draws it from the seed.
+    /// How long before the origin of time the current tick of that clock began, less than `tick`.
+    /// Default 0. An agent of ns-2 starts its clock at a random time (`boot_time_`, uniform below
+    /// `tcpTick_`), which the simulator draws from the seed.
     pub tick_phase: Duration,
     /// How far an ACK lets the window grow. Default: bytes, with L = 1.
     pub growth: Growth,
-    /// The window counts whole segments and is reduced from the window, not from what is in flight;
-    /// marks reduce it over a round trip as losses do; growth only while the window was what
-    /// limited sending (Linux). Default off.
+    /// The window counts whole segments, and a reduction starts from the window and not from the
+    /// bytes in flight. Marks reduce the window over a round trip as losses do. The window grows
+    /// only while it limits sending (Linux). Default off.
     pub whole_segments: bool,
-    /// Segments leave in bursts of two, or of what 1 ms of twice the rate brings if that is more;
-    /// what is left over of the window waits for the next ACK, and the last segment of a burst
-    /// carries PSH (Linux from 4.20 on). Default off.
+    /// Segments leave in bursts of two, or of the segments that 1 ms at twice the rate carries if
+    /// these are more. The rest of the window waits for the next ACK, and the last segment of a
+    /// burst carries PSH (Linux from 4.20 on). Default off.
     pub bursts: bool,
-    /// A segment with PSH, or a short one, is acknowledged at once, and each one while the receive
-    /// buffer grows with the rate, as the application reads at once; how long an ACK may be delayed
-    /// follows the gaps between segments, from [`DelayedAck::timeout`] up to the RTT of the
+    /// A segment with PSH, or a short one, is acknowledged at once, and so is every segment while
+    /// the receive buffer grows with the rate, since the application reads at once. The delay of an
+    /// ACK follows the gaps between segments, from [`DelayedAck::timeout`] up to the RTT of the
     /// handshake (Linux). Default off.
     pub adaptive_acks: bool,
     /// How the receive buffer follows the rate. Default: as in Linux 6.1.
     pub buffer_tuning: BufferTuning,
-    /// How the send buffer follows the window. Default: it holds all that there is.
+    /// How the send buffer follows the window. Default: it holds all data of the application.
     pub send_tuning: SendTuning,
-    /// When timers fire. Default: when they are asked to.
+    /// When timers fire. Default: exactly on time.
     pub timers: Timers,
-    /// So many ACKs at the start, and after an idle time or a duplicate, are not delayed. Default
-    /// 0; Linux has 16.
+    /// Number of ACKs that are not delayed at the start, and after an idle time or a duplicate.
+    /// Default 0; Linux has 16.
     pub quick_acks: u32,
-    /// So many follow each segment out of order, too, and the first mark (Linux up to 4.17,
-    /// `tcp_enter_quickack_mode` in `tcp_data_queue`). Default off.
+    /// The ACKs after each segment out of order, and after the first mark, are quick as well (Linux
+    /// up to 4.17, `tcp_enter_quickack_mode` in `tcp_data_queue`). Default off.
     pub quick_after_gap: bool,
-    /// Beyond three duplicate ACKs, SACKs wait so long for further ones (Linux 4.18: 1 ms). Default
-    /// 0: they do not.
+    /// Time that SACKs wait for further ones, after three duplicate ACKs (Linux 4.18: 1 ms).
+    /// Default 0: they do not wait.
     pub sack_delay: Duration,
-    /// What was SACKed is forgotten on a timeout (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
+    /// A timeout discards all SACKs (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
     pub forget_on_timeout: bool,
     /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2).
     /// Default off.
     pub accurate_ecn_echo: bool,
-    /// With accurate echo all is sent as ECN-capable: SYNs, ACKs and retransmissions, too (Linux
+    /// With accurate echo all segments are ECN-capable, also SYNs, ACKs and retransmissions (Linux
     /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). Default off: new data only
     /// (RFC 3168 §6.1.4, §6.1.5).
     pub ecn_on_all: bool,
-    /// The timestamps of an ACK are those of the arrival of the newest segment, so that their
-    /// difference is that segment's one-way delay however long the ACK waited (libutp's
-    /// `reply_micro`). Default off: RFC 7323 §4.3.
+    /// The timestamps of an ACK belong to the arrival of the newest segment. Their difference is
+    /// that segment's one-way delay, even if the ACK waited (libutp's `reply_micro`). Default off:
+    /// RFC 7323 §4.3.
     pub stamps_arrival: bool,
 }
 
@@ -272,13 +275,13 @@ impl Config {
         if payload == 0 { 1 } else { payload }
     }
 
-    /// Reductions are taken back.
+    /// Wrong reductions are taken back.
     #[inline]
     pub(crate) const fn undoes(&self) -> bool {
         !matches!(self.undo, UndoRule::Never)
     }
 
-    /// Not new data alone is sent as ECN-capable.
+    /// Segments other than new data are ECN-capable too.
     #[inline]
     pub(crate) const fn covers_all_by_ecn(&self) -> bool {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
@@ -357,7 +360,7 @@ impl Config {
     }
 
     fn check_times(&self) -> Result<(), ConfigError> {
-        // Time is bounded by a day so that a doubled time-out stays far from the end of the clock.
+        // Times are at most a day, so that a doubled timeout stays far from the end of the clock.
         let day = Duration::from_secs(86_400);
         let millisecond = Duration::from_millis(1);
         let times = [

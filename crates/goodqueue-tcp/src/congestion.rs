@@ -1,8 +1,8 @@
-//! Congestion controllers: each is told what happened and answers with a window.
+//! Congestion controllers: a controller receives events and returns a window.
 //!
-//! The sender finds losses and decides when a window is reduced (once per round trip, whatever the
-//! signals); the controller decides by how much, and how the window grows. All windows are in
-//! bytes.
+//! The sender finds losses and decides when a window is reduced: once per round trip, for any
+//! number of signals. The controller decides by how much, and how the window grows. All windows are
+//! in bytes.
 //!
 //! This file describes what a controller is. Each controller is one file below it;
 //! [`registry`](crate::registry) lists them.
@@ -44,18 +44,18 @@ pub struct About {
     pub constants: &'static [Constant],
     /// What it needs of both ends.
     pub needs: Needs,
-    /// Whether and when it hears of each ACK.
+    /// Whether and when it receives feedback on each ACK.
     pub hears: Hears,
     /// It sets the window in recovery too, and the sender reduces no rate (BBR).
     pub controls_all: bool,
-    /// Its slow start is the standard one: it ends at the threshold and grows by [`Ack::acked`], so
-    /// that HyStart++ may shape it.
+    /// Its slow start is the standard one, which ends at the threshold and grows by [`Ack::acked`].
+    /// HyStart++ may shape it.
     pub standard_slow_start: bool,
 }
 
 impl About {
-    /// A controller without a name that has no parameters, needs nothing and hears of growth and
-    /// congestion only. Others say how they differ: `About { name: "reno", ..About::PLAIN }`.
+    /// A controller without a name that has no parameters, needs nothing and receives no feedback.
+    /// Others state their differences: `About { name: "reno", ..About::PLAIN }`.
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -80,15 +80,16 @@ pub enum Needs {
     AccurateEcn,
 }
 
-/// Whether and when a controller hears of each ACK ([`CongestionControl::on_feedback`]).
+/// Whether and when a controller receives feedback on each ACK
+/// ([`CongestionControl::on_feedback`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hears {
     /// Never.
     Nothing,
     /// After the sender looked for losses.
     EveryAck,
-    /// Before the sender looks for losses and reduces the window, where the stack has controllers
-    /// that hear of ACKs early and late (Linux's `pkts_acked` and `in_ack_event` are early).
+    /// Before the sender looks for losses and reduces the window, if the stack calls some
+    /// controllers early and others late (Linux's `pkts_acked` and `in_ack_event` are early).
     EveryAckFirst,
 }
 
@@ -106,7 +107,7 @@ pub struct Constant {
 /// How segments are spread over time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pacing {
-    /// Bytes per second at which segments may leave; `None`: as the window lets them.
+    /// Bytes per second at which segments may leave; `None`: only the window limits them.
     pub rate: Option<u64>,
     /// Least number of segments that leave together at that rate, if the window allows.
     pub least_burst: u32,
@@ -115,11 +116,11 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// Segments leave as the window lets them.
+    /// Only the window limits segments.
     pub const UNPACED: Self = Self { rate: None, least_burst: 2, fine_window: None };
 }
 
-/// A controller that can be registered: made with its defaults, and then given parameters.
+/// A controller that can be registered: it starts with its defaults, and then receives parameters.
 pub trait Controller: CongestionControl + Default {
     /// Sets a parameter of its table ([`About::parameters`]) to a value within its range.
     fn set(&mut self, parameter: &str, value: Value) {
@@ -142,7 +143,7 @@ pub struct Ack {
     pub ssthresh: u64,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Bytes that it acknowledged, whatever `acked` counts.
+    /// Bytes that it acknowledged, independent of the rule of `acked`.
     pub covered: u64,
     /// How the stack lets windows grow.
     pub growth: GrowthRule,
@@ -199,7 +200,7 @@ pub enum Signal {
 pub struct Congestion {
     /// When it was found.
     pub now: Instant,
-    /// What told of it.
+    /// The signal.
     pub signal: Signal,
     /// The window before, in bytes.
     pub cwnd: u64,
@@ -214,7 +215,7 @@ pub struct Congestion {
 }
 
 impl Congestion {
-    /// What a reduction starts from, in bytes.
+    /// Returns the bytes from which a reduction starts.
     #[must_use]
     pub fn basis(&self) -> u64 {
         if self.whole { self.cwnd } else { self.in_flight }
@@ -227,15 +228,14 @@ impl Congestion {
     }
 }
 
-/// What an ACK told, for a controller that [hears of it](About::hears).
+/// The content of an ACK, for a controller that [receives feedback](About::hears).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
     /// When it arrived.
     pub now: Instant,
-    /// The first byte not yet cumulatively acknowledged, and the first not yet sent (SND.UNA,
-    /// SND.NXT).
+    /// The first byte not yet cumulatively acknowledged (SND.UNA).
     pub una: u64,
-    /// See `una`.
+    /// The first byte not yet sent (SND.NXT).
     pub next: u64,
     /// Bytes that it acknowledged cumulatively for the first time.
     pub acked: u64,
@@ -243,24 +243,24 @@ pub struct Feedback {
     pub delivered: u64,
     /// Bytes newly taken for lost.
     pub lost: u64,
-    /// Bytes in the network after it, and before it.
+    /// Bytes in the network after the ACK.
     pub pipe: u64,
-    /// See `pipe`.
+    /// Bytes in the network before the ACK.
     pub pipe_before: u64,
-    /// So much later than now may the next segment leave, if segments are paced.
+    /// Time until the next segment may leave, if segments are paced.
     pub until_departure: Duration,
     /// The RTT of the newest segment that it acknowledged, if that was sent once.
     pub rtt: Option<Duration>,
-    /// Smoothed and least RTT; zero before the first sample.
+    /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,
-    /// See `srtt`.
+    /// Least RTT; zero before the first sample.
     pub min_rtt: Duration,
-    /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): when the receiver
-    /// sent this ACK less when the segment was sent whose timestamp it returns. `None` without
-    /// timestamps.
+    /// One-way delay of data in microseconds, up to a constant (RFC 6817 §3.4.2): the time of this
+    /// ACK on the receiver's clock, minus the returned time of the segment on the sender's clock.
+    /// `None` without timestamps.
     pub one_way_delay: Option<u32>,
-    /// The timestamps that it carries, in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's
-    /// own, and the sender's that it returns.
+    /// The timestamps of the ACK in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's own,
+    /// and the returned one of the sender.
     pub stamps: Option<(u32, u32)>,
     /// It carried ECE on a connection that uses ECN.
     pub ecn_echo: bool,
@@ -292,7 +292,7 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// What a controller may set in answer to [`Feedback`], in bytes.
+/// The variables that a controller may set in answer to [`Feedback`], in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// Congestion window.
@@ -301,10 +301,10 @@ pub struct Window {
     pub ssthresh: u64,
 }
 
-/// The part of TCP that decides how large the window is. Holds no clock and no window: both are
-/// passed in.
+/// The part of TCP that decides the size of the window. It has no clock and no window: both are
+/// arguments.
 pub trait CongestionControl {
-    /// What this controller is, and what it asks of its sender.
+    /// Returns the description of this controller, and what it needs of its sender.
     fn about(&self) -> &'static About;
 
     /// Returns the new window in bytes after an ACK of new data; `cwnd` is the window before. Must
@@ -312,7 +312,7 @@ pub trait CongestionControl {
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64;
 
     /// Returns the new slow-start threshold in bytes after congestion. After [`Signal::Loss`] and
-    /// [`Signal::Ecn`] the window becomes that as well.
+    /// [`Signal::Ecn`] this is the window as well.
     fn on_congestion(&mut self, event: &Congestion) -> u64;
 
     /// A loss was found while the window is being reduced because of a mark. Returns the new
@@ -322,8 +322,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// An ACK arrived, in recovery as well; comes before [`on_ack`](Self::on_ack), as
-    /// [`About::hears`] says.
+    /// An ACK arrived, in recovery or not. The call comes before [`on_ack`](Self::on_ack), at the
+    /// time that [`About::hears`] names.
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let _ = (feedback, window);
     }

@@ -98,7 +98,7 @@ pub(crate) struct Seen {
 /// What becomes of slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The window grows by so many bytes.
+    /// The window grows by this number of bytes.
     Grow(u64),
     /// Congestion avoidance begins with this ACK.
     Leave,

@@ -10,10 +10,10 @@
 //!
 //! 1. [`on_segment`](Sender::on_segment) if a segment arrived (or [`open`](Sender::open),
 //!    [`write`](Sender::write), [`close`](Sender::close) if the application acted);
-//! 2. [`poll_transmit`](Sender::poll_transmit) until it gives `None`; this is also what runs the
-//!    timers that are due;
-//! 3. [`next_event`](Sender::next_event): call `poll_transmit` again at that time, if nothing
-//!    happens before.
+//! 2. [`poll_transmit`](Sender::poll_transmit) until it returns `None`; this also runs the timers
+//!    that are due;
+//! 3. [`next_event`](Sender::next_event): call `poll_transmit` again at that time, unless something
+//!    happens earlier.
 //!
 //! ```
 //! use goodqueue::Instant;
@@ -54,9 +54,9 @@
 //!
 //! # What it does not
 //!
-//! No data from receiver to sender, no Nagle algorithm, no reset, and no giving up: a connection
-//! whose peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they
-//! never wrap. Both ends are taken to agree on options: SACK, timestamps and window scale are not
+//! There is no data from receiver to sender, no Nagle algorithm and no reset. A connection whose
+//! peer is gone retries for ever. Sequence numbers are 64 bits wide and start at 0, so they never
+//! wrap. Both ends agree on options beforehand: SACK, timestamps and window scale are not
 //! negotiated; ECN is.
 
 #![no_std]

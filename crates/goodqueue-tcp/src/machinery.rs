@@ -1,8 +1,8 @@
 //! The part of a sender that all stacks share: sequence space, scoreboard, round-trip times, timer,
 //! window, statistics, pacing and buffers.
 //!
-//! A [stack](crate::stack) borrows it and decides what happens when. Nothing here asks which stack
-//! that is.
+//! A [stack](crate::stack) borrows it and decides how to answer each event. Nothing here asks for
+//! the name of the stack.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -91,18 +91,18 @@ pub(crate) struct Core<C> {
     pub(crate) purpose: Purpose,
     pub(crate) ack_due: bool,
     pub(crate) syn_due: bool,
-    /// The oldest segment goes out whatever the window says (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
+    /// The oldest segment leaves without room in the window (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
     pub(crate) front_due: bool,
     pub(crate) closing: bool,
     pub(crate) fin_sent: bool,
     /// Both ends agreed on ECN.
     pub(crate) ecn: bool,
-    /// The next new segment tells that the window was reduced (RFC 3168 §6.1.2).
+    /// The next new segment reports that the window was reduced (RFC 3168 §6.1.2).
     pub(crate) cwr_due: bool,
     /// The timer is the persist timer (RFC 9293 §3.8.6.1).
     pub(crate) persisting: bool,
     pub(crate) probe_due: bool,
-    /// A tail loss probe goes out whatever the window says: new data (true) or the last segment
+    /// A tail loss probe leaves without room in the window: new data (true) or the last segment
     /// again.
     pub(crate) tail_due: Option<bool>,
     /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
@@ -155,8 +155,8 @@ pub(crate) struct Core<C> {
     /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC
     /// 6582 §3.1).
     pub(crate) recovery_point: u64,
-    /// SND.NXT at the last window reduction: a mark on an older segment says nothing new (RFC 3168
-    /// §6.1.2).
+    /// SND.NXT at the last window reduction: a mark on an older segment is part of the same event
+    /// (RFC 3168 §6.1.2).
     pub(crate) reduction_point: u64,
     pub(crate) prr: Prr,
     /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
@@ -347,8 +347,7 @@ impl<C: CongestionControl> Core<C> {
         self.snd_nxt < self.data_end || (self.closing && !self.fin_sent)
     }
 
-    /// Tells the rate estimator that nothing more is sent now, and whether the window is what
-    /// forbids it.
+    /// Notifies the rate estimator that nothing more is sent now. `limited`: because of the window.
     #[inline]
     pub(crate) fn note_app_limit(&mut self, pipe: u64, limited: bool) {
         if let Some(rates) = &mut self.rates {
@@ -393,7 +392,7 @@ impl<C: CongestionControl> Core<C> {
         segment
     }
 
-    /// Prepares the segment at `position` to be sent again; the scoreboard is told afterwards.
+    /// Prepares the segment at `position` to be sent again. The scoreboard is updated afterwards.
     #[inline]
     pub(crate) fn begin_retransmission(&mut self, now: Instant, position: u64) {
         if let Some(rates) = &mut self.rates {
@@ -431,8 +430,8 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// A byte that the receiver has already, to make it tell its window (RFC 9293 §3.8.6.1: a
-    /// retransmission will do).
+    /// Returns a segment with a byte that the receiver has already, so that its ACK announces the
+    /// window (RFC 9293 §3.8.6.1 allows a retransmission).
     pub(crate) fn window_probe(&mut self, now: Instant) -> Segment {
         self.stats.window_probes += 1;
         self.persisting = true;
@@ -541,7 +540,7 @@ impl<C: CongestionControl> Core<C> {
         self.controller.on_congestion(&event).max(self.mss)
     }
 
-    /// The congestion event that a controller is told of.
+    /// Returns the congestion event for the controller.
     pub(crate) fn congestion(&self, now: Instant, signal: Signal, acked: u64) -> Congestion {
         Congestion {
             now,

@@ -13,16 +13,16 @@ pub(crate) struct Prr {
     whole_segments: bool,
 }
 
-/// What an ACK in recovery said, in bytes.
+/// An ACK in recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Newly acknowledged, cumulatively or selectively (DeliveredData).
     pub(crate) delivered: u64,
-    /// Estimate of what is in the network.
+    /// Estimate of the bytes in the network.
     pub(crate) pipe: u64,
     pub(crate) ssthresh: u64,
     pub(crate) mss: u64,
-    /// The ACK advanced and told of no further loss (SafeACK).
+    /// The ACK advanced and showed no further loss (SafeACK).
     pub(crate) safe: bool,
 }
 

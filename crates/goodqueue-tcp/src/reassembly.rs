@@ -1,4 +1,4 @@
-//! What arrived beyond a gap, and how it is reported (RFC 2018 §4).
+//! Data that arrived beyond a gap, and how it is reported (RFC 2018 §4).
 
 use alloc::vec::Vec;
 
@@ -23,7 +23,7 @@ pub(crate) struct Reassembly {
     created: Option<Vec<u64>>,
 }
 
-/// What became of a segment that did not come in order.
+/// The fate of a segment that did not come in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stored {
     /// It was kept, at least in part.

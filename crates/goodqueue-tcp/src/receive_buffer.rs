@@ -11,29 +11,30 @@ use crate::config::BufferTuning;
 /// Buffer of a new connection, and the most: `tcp_rmem` of Linux 6.1, in bytes.
 const INITIAL: u64 = 131_072;
 const MOST: u64 = 6_291_456;
-/// What a segment takes in memory beside its payload: as recorded, and as Linux reckons ahead.
+/// Memory that a segment takes beside its payload, as recorded. Linux itself assumes
+/// `RECKONED_OVERHEAD`.
 const OVERHEAD: u64 = 1280;
-/// A segment out of order is joined to the one that it follows, and does not take that again, while
-/// both lie in so many pieces of memory at most (`MAX_SKB_FRAGS`): one for each segment, two where
-/// the sender's memory changed from one page to the next, of so many bytes
+/// A segment out of order is joined to the one that it follows, and takes no further overhead,
+/// while both have at most `PIECES` pieces of memory (`MAX_SKB_FRAGS`). A segment has one piece, or
+/// two where the sender's memory changes from one page of `PAGE` bytes to the next
 /// (`skb_page_frag_refill`).
 const PIECES: u64 = 17;
 const PAGE: u64 = 32_768;
 const RECKONED_OVERHEAD: u64 = 832;
 const RECKONED_STEP: u64 = 128;
-/// Segments that the initial window is taken to have (`TCP_INIT_CWND`), and what is added for
+/// Segments that Linux assumes of the initial window (`TCP_INIT_CWND`), and segments added for
 /// losses.
 const INITIAL_SEGMENTS: u64 = 10;
 const CUSHION: u64 = 16;
-/// In Linux 3.14 a buffer begins with room for so many segments of 1460 bytes, headers and
-/// bookkeeping included, four times twice over, and so many are announced (`tcp_fixup_rcvbuf`,
-/// `tcp_default_init_rwnd`); then what a segment is reckoned to take.
+/// In Linux 3.14 a buffer begins with room for eight times `ANNOUNCED_314` segments of 1460 bytes
+/// with headers and bookkeeping, and `ANNOUNCED_314` segments are announced (`tcp_fixup_rcvbuf`,
+/// `tcp_default_init_rwnd`). The last constant is the assumed overhead of a segment.
 const INITIAL_314: u64 = 8 * ANNOUNCED_314 * (1460 + RECKONED_OVERHEAD_314);
 const ANNOUNCED_314: u64 = 20;
 const RECKONED_OVERHEAD_314: u64 = 800;
 /// Linux takes its time in these, in nanoseconds.
 const MICROSECOND: u64 = 1000;
-/// Linux 3.2 begins with the default of `tcp_rmem`, and announces so many segments
+/// Linux 3.2 begins with the default of `tcp_rmem`, and announces `ANNOUNCED_32` segments
 /// (`TCP_DEFAULT_INIT_RCVWND`).
 const INITIAL_32: u64 = 87_380;
 const ANNOUNCED_32: u64 = 10;
@@ -82,11 +83,11 @@ pub(crate) struct ReceiveBuffer {
     /// that gave the last sample.
     rtt: u64,
     answered: Option<u64>,
-    /// What arrived in the last round trip; where and when the present one began.
+    /// Bytes that arrived in the last round trip; then position and time of the start of this one.
     space: u64,
     from: u64,
     since: Instant,
-    /// What came out of order, by sequence number, and its bytes.
+    /// Segments out of order, by sequence number, and their bytes.
     held: Vec<Joined>,
     held_bytes: u64,
 }
@@ -122,13 +123,14 @@ impl ReceiveBuffer {
         }
     }
 
-    /// What is held out of order, and `unread` bytes beside it, take so much of the buffer.
+    /// Returns the memory that segments out of order take, with `unread` bytes beside them.
     #[inline]
     fn taken(&self, unread: u64) -> u64 {
         self.held_bytes + self.held.len() as u64 * OVERHEAD + unread
     }
 
-    /// What a segment in order with `len` bytes of payload takes until it is read.
+    /// Returns the memory that a segment in order with `len` bytes of payload takes until it is
+    /// read.
     #[inline]
     pub(crate) const fn of_segment(len: u32) -> u64 {
         len as u64 + OVERHEAD
@@ -207,7 +209,7 @@ impl ReceiveBuffer {
         (first.unwrap_or(queue.end), unread)
     }
 
-    /// The application has read what lay first in its queue, up to `read`.
+    /// The application has read its queue up to `read`.
     #[inline]
     pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
         let micros = |instant: Instant| instant.as_nanos() / MICROSECOND;

@@ -38,19 +38,20 @@ impl Receiver {
         self.answer.on_segment(&mut self.intake, now, segment);
     }
 
-    /// Data the other way sets out. Returns what it acknowledges and the timestamp that it echoes,
-    /// if it is of a TCP that acknowledges so here: ns-2's FullTcp.
+    /// Data in the other direction leaves. Returns the sequence number that this data acknowledges
+    /// and the timestamp that it echoes, for stacks whose data [carries
+    /// ACKs](crate::StackInfo::carries_acks).
     pub fn carry(&mut self) -> Option<(u64, u32)> {
         self.answer.carry(&mut self.intake)
     }
 
     /// Returns the next segment to send, if there is one, and runs the timers that are due at
-    /// `now`. To be called until it gives `None`.
+    /// `now`. Call it until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let was_early = self.intake.is_early;
         let segment = self.answer.poll_transmit(&mut self.intake, now)?;
-        // An ACK of what was here before the last segment leaves that one unanswered.
+        // An early ACK leaves the last segment unanswered.
         if self.intake.is_early || !was_early {
             self.answer.on_acknowledged();
         }
@@ -79,8 +80,7 @@ impl Receiver {
         self.intake.delivered()
     }
 
-    /// Prefetch hint: what the next segment will read beside the receiver itself, the first range
-    /// that is held out of order.
+    /// Prefetch hint: the first range that is held out of order, which the next segment will read.
     #[must_use]
     #[inline]
     pub fn held(&self) -> Option<&impl Copy> {
@@ -93,7 +93,7 @@ impl Receiver {
         self.intake.state == State::Established
     }
 
-    /// True once the sender's FIN was reached in order: nothing more will come.
+    /// True once the sender's FIN arrived in order: no more data will come.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.intake.fin_received

@@ -8,7 +8,7 @@ use crate::config::{Config, RtoRule};
 
 /// Clock granularity G (RFC 6298 §2.3): one nanosecond here.
 const GRANULARITY: u64 = 1;
-/// What the RTO becomes once data flows, if the SYN timed out (RFC 6298 §5.7).
+/// RTO at the start of data transmission, if the SYN timed out (RFC 6298 §5.7).
 const AFTER_SYN_TIMEOUT: Duration = Duration::from_secs(3);
 
 const MILLISECOND: u64 = 1_000_000;
@@ -274,7 +274,7 @@ impl RttEstimator {
         }
     }
 
-    /// The last doubling was for nothing: what it was for was not sent.
+    /// Takes the last doubling back, since its retransmission was not sent.
     pub(crate) fn take_back_off(&mut self) {
         self.rto = Duration::from_nanos(self.rto.as_nanos() / 2).max(self.base);
     }
@@ -294,7 +294,7 @@ impl RttEstimator {
         }
     }
 
-    /// What the timeout follows from without bounds and back-off, by ns-2's rule (`t_rtxcur_`).
+    /// Returns the timeout without bounds and back-off, by ns-2's rule (`t_rtxcur_`).
     pub(crate) fn unbounded(&self) -> Duration {
         match &self.rule {
             Rule::Ticks(ticks) if self.srtt.is_some() => ticks.unbounded,

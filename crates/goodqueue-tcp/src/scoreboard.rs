@@ -1,9 +1,9 @@
-//! What was sent and not yet cumulatively acknowledged: the scoreboard of RFC 6675.
+//! The scoreboard of RFC 6675: the segments that were sent and not yet cumulatively acknowledged.
 //!
 //! A ring of one record per segment, in the order of sequence numbers; segments keep the boundaries
-//! of their first transmission. Counters and cursors are kept up to date by each change, so that
-//! pipe, "is it lost" and "what to send next" cost a constant, however large the window. A cursor
-//! only moves forward, except after a timeout.
+//! of their first transmission. Each change updates counters and cursors, so that the pipe, the
+//! losses and the next segment to send take constant time for windows of any size. A cursor only
+//! moves forward, except after a timeout.
 //!
 //! Positions are numbers that are never reused: the n-th segment ever sent has position n.
 
@@ -37,14 +37,14 @@ pub(crate) const DUP_THRESH: u64 = 3;
 /// Segments that the ring holds before it first grows.
 const INITIAL_CAPACITY: usize = 16;
 
-/// What a cumulative acknowledgement took off the scoreboard.
+/// The segments that a cumulative acknowledgement removed from the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledged {
     /// Bytes that had not been selectively acknowledged before.
     pub(crate) delivered: u64,
     /// When the last of the segments was sent, if it can serve as an RTT sample.
     pub(crate) sent: Option<Instant>,
-    /// When the first of them was sent, likewise.
+    /// When the first of the segments was sent, if it can serve as an RTT sample.
     pub(crate) first_sent: Option<Instant>,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Delivered {
     pub(crate) end: u64,
 }
 
-/// What an ACK delivered, for time-based loss detection.
+/// The segments that an ACK delivered, for time-based loss detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Arrivals {
     /// The one of them that was sent last.
     pub(crate) newest: Option<Delivered>,
-    /// When the highest of them was sent: of those cumulatively acknowledged, if there are any.
-    /// With its place.
+    /// Place and sending time of the highest of them: of the cumulatively acknowledged segments, if
+    /// there are any.
     pub(crate) highest: (u64, Instant),
     /// When the first and the last that were newly SACKed, and sent but once, were sent.
     pub(crate) first_sacked: Option<Instant>,
@@ -72,18 +72,19 @@ pub(crate) struct Arrivals {
     pub(crate) displaced: u64,
     /// One that was taken for lost came without having been sent again.
     pub(crate) was_not_lost: bool,
-    /// What had been sent again was cumulatively acknowledged; also beyond the first segment.
+    /// A segment that had been sent again was cumulatively acknowledged; and one beyond the first
+    /// segment was.
     pub(crate) acknowledged_resent: (bool, bool),
 }
 
-/// What time-based detection found.
+/// The result of time-based detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
-    /// Bytes that were taken for lost, retransmissions too.
+    /// Bytes that were taken for lost, including retransmissions.
     pub(crate) lost: u64,
     /// A retransmission was lost.
     pub(crate) retransmission: bool,
-    /// So much later the next segment will be lost, unless it arrives.
+    /// Time until the next segment is lost, unless it arrives.
     pub(crate) next: Option<Duration>,
 }
 
@@ -96,8 +97,8 @@ struct Known {
     high: u64,
 }
 
-/// What every ACK needs comes first and lies together: with thousands of flows each is out of the
-/// cache when its turn comes.
+/// The fields that every ACK needs come first and lie together: with thousands of flows every
+/// scoreboard misses the cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -113,23 +114,23 @@ pub(crate) struct Scoreboard {
     sacked: u64,
     lost: u64,
     resent: u64,
-    /// So many records are [`APART`].
+    /// Number of records that are [`APART`].
     pieces: u64,
     /// Losses are found by time, in [`detect`](Self::detect), and not by counting.
     rack: bool,
     /// Losses are found by counting what was SACKed above.
     counts: bool,
-    /// Somebody wants to know what an ACK delivers.
+    /// The deliveries of an ACK are recorded.
     watched: bool,
-    /// What was SACKed before a timeout, and is acknowledged after it, speaks for that having been
-    /// wrong.
+    /// A segment that was SACKed before a timeout and is acknowledged after it shows that the
+    /// timeout was wrong.
     trusts_sacked: bool,
     /// Usual length of a record.
     mss: u32,
     /// Below this position each record is SACKED or RESENT (HighRxt, RFC 6675 §2).
     resend: u64,
-    /// Below this position each record is SACKED or LOST. At and above it there are so many SACKED
-    /// bytes in so many ranges.
+    /// Below this position each record is SACKED or LOST. The next two fields count the SACKED
+    /// bytes and their ranges at and above it.
     edge: u64,
     sacked_above: u64,
     ranges_above: u64,
@@ -138,8 +139,8 @@ pub(crate) struct Scoreboard {
     known: [Known; MAX_SACK_BLOCKS],
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
-    /// Of the ACK at hand. A retransmission sent after the second field cannot be what arrived, nor
-    /// one sent after the third what is acknowledged.
+    /// Arrivals of the ACK at hand. A retransmission sent after `recent` cannot have arrived, and
+    /// one sent after `stamped` cannot be acknowledged.
     arrivals: Arrivals,
     recent: Instant,
     stamped: Instant,
@@ -193,9 +194,9 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK is about to be taken in; a retransmission sent after `recent` cannot be what it tells
-    /// of, nor one sent after `stamped` what it acknowledges. (The timestamp of a SACK is older
-    /// than what it tells of, and says nothing.)
+    /// Prepares for an ACK. It cannot report a retransmission sent after `recent`, nor cumulatively
+    /// acknowledge one sent after `stamped`. (The timestamp of a SACK is older than the segments
+    /// that it reports, and therefore no evidence.)
     #[inline]
     pub(crate) fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
         self.recent = recent;
@@ -203,8 +204,8 @@ impl Scoreboard {
         self.arrivals = Arrivals::default();
     }
 
-    /// What was SACKed when the timer ran out shows, once it is acknowledged, that the timer should
-    /// not have (Linux 3.10 to 4.17, by mistake).
+    /// A segment that was SACKed when the timer ran out shows, once it is acknowledged, that the
+    /// timeout was wrong (Linux 3.10 to 4.17, by mistake).
     pub(crate) fn trust_sacked(&mut self) {
         self.trusts_sacked = true;
     }
@@ -233,7 +234,7 @@ impl Scoreboard {
         }
     }
 
-    /// What the ACK delivered.
+    /// Returns the deliveries of the ACK.
     #[inline]
     pub(crate) fn arrivals(&self) -> &Arrivals {
         &self.arrivals
@@ -387,8 +388,8 @@ impl Scoreboard {
         self.note_arrival(arrival, acknowledged);
     }
 
-    /// Takes the marks of the first record out of the counters; returns what its arrival adds to
-    /// what was delivered.
+    /// Removes the marks of the first record from the counters. Returns the bytes that its arrival
+    /// delivers.
     fn forget(&mut self, record: Slot) -> u64 {
         let len = record.len();
         if record.is(SACKED) {

@@ -43,13 +43,14 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Nothing is
-    /// taken after [`close`](Self::close).
+    /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Has no effect
+    /// after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
         self.core.write(bytes);
     }
 
-    /// The application takes back unsent data; what it writes later follows the data that was sent.
+    /// The application takes back unsent data. Data that it writes later follows the data that was
+    /// sent.
     pub fn take_back(&mut self) {
         let kept = self.stack.kept(&self.core);
         self.core.take_back(kept);
@@ -83,26 +84,26 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The host's own queue took `segment`, the last that [`poll_transmit`](Self::poll_transmit)
-    /// gave, and dropped it. That is a signal of congestion, as a mark of ECN is (Linux
-    /// `NET_XMIT_CN`, `tcp_enter_cwr`). The segment counts as sent, and is found lost in the usual
-    /// way.
+    /// The host's own queue accepted and dropped `segment`, the last one that
+    /// [`poll_transmit`](Self::poll_transmit) returned. The drop signals congestion, like an ECN
+    /// mark (Linux `NET_XMIT_CN`, `tcp_enter_cwr`). The segment counts as sent, and is found lost
+    /// in the usual way.
     #[cold]
     pub fn on_local_drop(&mut self, now: Instant, segment: &Segment) {
         self.stack.on_host_congestion(&mut self.core, now, u64::from(segment.len));
     }
 
-    /// The host's own queue is full and did not take `segment`, the last that
-    /// [`poll_transmit`](Self::poll_transmit) gave. That is congestion too (Linux `NET_XMIT_DROP`).
-    /// With [`offers_again`](Config::offers_again) the segment was not sent, and comes again with
-    /// the next ACK or timer, and nothing before.
+    /// The host's own queue is full and did not accept `segment`, the last one that
+    /// [`poll_transmit`](Self::poll_transmit) returned. The refusal signals congestion too (Linux
+    /// `NET_XMIT_DROP`). With [`offers_again`](Config::offers_again) the segment was not sent. The
+    /// next ACK or timer sends it, and nothing else leaves before.
     #[cold]
     pub fn on_refused(&mut self, now: Instant, segment: &Segment) {
         self.stack.on_refused(&mut self.core, now, segment);
     }
 
     /// Returns the next segment to send, if there is one, and runs the timers that are due at
-    /// `now`. To be called until it gives `None`.
+    /// `now`. Call it until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.stack.poll_transmit(&mut self.core, now)
@@ -130,7 +131,7 @@ impl<C> Sender<C> {
         self.core.fin_sent && self.core.snd_una == self.core.snd_nxt
     }
 
-    /// The next sequence number that the other end expects, as far as is known (SND.UNA).
+    /// The next sequence number that the other end expects, according to its last ACK (SND.UNA).
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.core.snd_una
@@ -143,9 +144,9 @@ impl<C> Sender<C> {
         self.core.snd_una.saturating_sub(FIRST_BYTE + fin)
     }
 
-    /// Prefetch hint: what the next ACK will read beside the sender itself. These are places in the
-    /// list of the segments that are out, a cache line from each other: some from the oldest on,
-    /// and that of the next to come.
+    /// Prefetch hint: the memory that the next ACK will read beside the sender itself. These are
+    /// records of segments that are out, a cache line apart: some from the oldest on, and the place
+    /// of the next one.
     #[inline]
     pub fn records(&self) -> impl Iterator<Item = &impl Copy> {
         self.core.scoreboard.sample()
@@ -181,8 +182,8 @@ impl<C> Sender<C> {
         self.core.scoreboard.pipe()
     }
 
-    /// The same, counted from the scoreboard record by record: for tests, as it takes time in
-    /// proportion to the window.
+    /// Like [`pipe`](Self::pipe), but counted record by record. The time is proportional to the
+    /// window, so this is for tests.
     #[must_use]
     pub fn recount_pipe(&self) -> u64 {
         self.core.scoreboard.recount_pipe()

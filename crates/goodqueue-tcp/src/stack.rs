@@ -1,7 +1,7 @@
 //! What a stack is: the sender of some system, which answers events with the help of the shared
 //! [machinery](crate::machinery).
 //!
-//! The provided methods are what the RFCs say. A stack overrides those in which its system differs.
+//! The provided methods do what the RFCs say. A stack overrides those in which its system differs.
 
 use goodqueue::Instant;
 
@@ -92,7 +92,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         run_timer(self, core, now);
     }
 
-    /// The timer ran out that had another purpose than a timeout. Returns false if it counts as a
+    /// The timer ran out, and its purpose was not a timeout. Returns false if it counts as a
     /// timeout.
     fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
         if purpose != Purpose::Probe {
@@ -123,8 +123,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         core.set_retransmission_timer(now);
     }
 
-    /// Reduces the window after a timeout, and takes for lost what is out. `first`: the oldest
-    /// segment did not time out before.
+    /// Reduces the window after a timeout, and marks all segments that are out as lost. `first`:
+    /// the oldest segment did not time out before.
     fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
         if first {
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
@@ -174,13 +174,13 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         self.transmit(core, now)
     }
 
-    /// What may be sent before the SYN is answered, beside the SYN.
+    /// Returns a segment that may leave before the SYN is answered, beside the SYN.
     fn transmit_unanswered(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
         let _ = (core, now);
         None
     }
 
-    /// What the windows allow to send now (NextSeg, RFC 6675 §4).
+    /// Returns the next segment that the windows allow (NextSeg, RFC 6675 §4).
     #[inline]
     fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
         if let Some(new) = core.tail_due {
@@ -257,7 +257,8 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         }
         let usable = core.window_edge.saturating_sub(core.snd_nxt);
         if payload > usable {
-            // A part only if it is half of what the receiver ever offered (RFC 9293 §3.8.6.2.1).
+            // A part of a segment leaves only if it is half of the largest window that the receiver
+            // ever offered (RFC 9293 §3.8.6.2.1).
             let worthwhile = usable > 0 && usable >= core.max_window / 2;
             if !worthwhile && !core.probe_due {
                 return self.wait_for_window(core, now, pipe);

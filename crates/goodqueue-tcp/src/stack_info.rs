@@ -9,7 +9,7 @@ use core::fmt;
 /// A TCP stack: the sender and receiver of one system. Only this crate makes them; [`stacks`] lists
 /// them.
 ///
-/// [`stacks`]: crate::stacks
+/// [`stacks`]: crate::stacks()
 #[derive(PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StackInfo {

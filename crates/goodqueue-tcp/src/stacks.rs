@@ -1,8 +1,7 @@
 //! The list of all stacks, and the one place where an event reaches the stack of its connection.
 //!
 //! Each stack is one file below this one. A new stack needs that file, its `mod` line, and one line
-//! in the list at the end. [`stop_and_wait`] is a small one, which only the tests of this crate
-//! have.
+//! in the list at the end. `stop_and_wait` is a small one, which only the tests of this crate have.
 
 use alloc::sync::Arc;
 

@@ -25,7 +25,7 @@ use policer::{Account, Policer};
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// The pacing rate stays so much below the estimate (Linux).
+/// The pacing rate is this share of the estimate (Linux).
 const PACING_MARGIN: f64 = 0.99;
 /// Least window in segments, and that of PROBE_RTT.
 const MIN_WINDOW: u64 = 4;
@@ -52,7 +52,7 @@ enum Mode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Recovery {
     None,
-    /// Losses that ACKs showed; the first round sends what is delivered and no more.
+    /// Losses that ACKs showed; the first round sends only as much as is delivered.
     Fast,
     /// A timeout.
     Timeout,

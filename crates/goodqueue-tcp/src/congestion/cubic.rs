@@ -196,7 +196,7 @@ impl Controller for Cubic {
     }
 }
 
-/// So many thousandths of a window.
+/// Returns `thousandths` of a window.
 fn scaled(window: u64, thousandths: u64) -> u64 {
     u64::try_from(u128::from(window) * u128::from(thousandths) / 1000).unwrap_or(u64::MAX)
 }

@@ -27,9 +27,9 @@ const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 const RATIO_SHIFT: u32 = 4;
 const MAX_RATIO: u64 = 32 << RATIO_SHIFT;
 const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
-/// The window's aim is computed so often at most while the window stands.
+/// Least time between two computations of the target while the window stays the same.
 const UPDATE_INTERVAL: u64 = 31;
-/// RTT samples so soon after the start of an epoch are not trusted to be the least.
+/// RTT samples within this time after the start of an epoch do not count for the least RTT.
 const DELAY_MIN_PAUSE: u64 = 1000;
 /// `HyStart`: samples per round.
 const MIN_SAMPLES: u32 = 8;

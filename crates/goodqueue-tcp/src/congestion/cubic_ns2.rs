@@ -31,8 +31,8 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The Reno-friendly window grows by a segment for each of so many eighths of a window that are
-    /// acknowledged: 8 (1 + β) / (3 (1 − β)), rounded down.
+    /// Returns the eighths of a window whose acknowledgement lets the Reno-friendly window grow by
+    /// a segment: 8 (1 + β) / (3 (1 − β)), rounded down.
     fn friendly_eighths(self) -> u64 {
         8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta)
     }
@@ -47,10 +47,11 @@ impl Params {
 const COUNT_WITHOUT_PLATEAU: u64 = 50;
 /// Its clock shows whole milliseconds.
 const TICK: u64 = 1_000_000;
-/// The window's aim is computed so often at most while the window stands: a 32nd of a second, in
-/// ticks.
+/// Least time between two computations of the target while the window stays the same: a 32nd of a
+/// second, in ticks.
 const UPDATE_INTERVAL: u64 = 31;
-/// RTT samples so soon after the start of an epoch, or of time, are not trusted to be the least.
+/// RTT samples within this time after the start of an epoch, or of the connection, do not count for
+/// the least RTT.
 const DELAY_MIN_PAUSE: u64 = 1000;
 /// Segments for each acknowledgement are kept in sixteenths, and taken for two at first.
 const RATIO_SHIFT: u32 = 4;

@@ -79,7 +79,7 @@ impl CongestionControl for Dctcp {
         (cwnd - ((cwnd * self.alpha) >> 11)).max(MIN_WINDOW) * mss
     }
 
-    /// A loss halves the window whatever marks did (RFC 8257 §3.5).
+    /// A loss halves the window independently of marks (RFC 8257 §3.5).
     fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
         Some(Reno::half(event))
     }

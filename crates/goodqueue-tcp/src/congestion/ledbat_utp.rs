@@ -34,11 +34,11 @@ impl Default for Params {
 /// `MIN_WINDOW_SIZE`, in bytes.
 const MIN_WINDOW: f64 = 10.0;
 
-/// Without a packet that had to wait for the window for so long, it does not grow.
+/// The window does not grow if no packet had to wait for it for this time.
 const FULL: Duration = Duration::from_millis(300);
 
-/// The congestion control of libutp. A window of less than a packet is a rate, of so many bytes in
-/// the least round-trip time; what libutp itself makes of it is the profile's.
+/// The congestion control of libutp. A window of less than a packet is a rate: that number of bytes
+/// per least round-trip time. The profile `libutp` adds libutp's own handling of it.
 #[derive(Clone, Debug, Default)]
 pub struct LedbatUtp {
     params: Params,

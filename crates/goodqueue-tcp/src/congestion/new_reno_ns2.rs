@@ -8,9 +8,10 @@ use crate::congestion::whole::whole;
 use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
-/// Other than [`NewReno`](crate::NewReno) it grows by each ACK, whatever that covers, and halves
-/// itself, not what is in flight. ns-2's window is a double-precision number of segments, so the
-/// fraction of a byte counts, through halvings too.
+/// Unlike [`NewReno`](crate::NewReno), the window grows with each ACK, independent of the bytes
+/// that the ACK covers, and congestion halves the window and not the bytes in flight. ns-2's window
+/// is a double-precision number of segments, so the fraction of a byte counts, through halvings
+/// too.
 #[derive(Clone, Debug)]
 pub struct NewRenoNs2 {
     /// Growth per window in thousandths of a segment.

@@ -18,7 +18,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number that it is; a time in seconds.
+    /// Returns the number; a time in seconds.
     #[must_use]
     pub fn as_number(self) -> f64 {
         match self {
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// The whole number that it is, and 0 if it is none.
+    /// Returns the whole number, and 0 for another sort of value.
     #[must_use]
     pub fn as_count(self) -> u64 {
         match self {
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// The span of time that it is, and none if it is a number.
+    /// Returns the span of time, and zero for a number.
     #[must_use]
     pub fn as_time(self) -> Duration {
         match self {
@@ -62,7 +62,7 @@ impl fmt::Display for Value {
 pub struct Parameter {
     /// Name in scenarios.
     pub name: &'static str,
-    /// Value of a connection that does not set it. It also says of what sort the value is.
+    /// Value of a connection that does not set it. It also shows the sort of the value.
     pub default: Value,
     /// Least value, of the same sort.
     pub least: Value,
@@ -72,7 +72,7 @@ pub struct Parameter {
     pub range: &'static str,
     /// Where the default comes from.
     pub source: &'static str,
-    /// What it does, with its unit.
+    /// Effect of the parameter, with its unit.
     pub doc: &'static str,
 }
 

@@ -10,7 +10,7 @@ use crate::scoreboard::Acknowledged;
 use crate::segment::{Flags, Segment};
 
 impl<C: CongestionControl> Core<C> {
-    /// An ACK arrived, of whatever kind.
+    /// An ACK of any kind arrived.
     #[inline]
     pub(crate) fn note_ack(&mut self, segment: &Segment) {
         self.stats.acks += 1;
@@ -38,7 +38,7 @@ impl<C: CongestionControl> Core<C> {
         true
     }
 
-    /// The changes of an ACK, as far as its header tells them.
+    /// Returns the changes of an ACK that its header shows.
     #[inline]
     pub(crate) fn news_of(&self, segment: &Segment) -> News {
         News {
@@ -146,7 +146,7 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Tells the controller all that an ACK told.
+    /// Gives the controller feedback on an ACK.
     pub(crate) fn tell(&mut self, now: Instant, segment: &Segment, news: &News) {
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();

@@ -1,6 +1,6 @@
-//! Segments that leave together, as Linux makes large packets that are cut at the device (TSO): how
-//! many, and when a window that is open by too little is left for the next ACK. No burst goes
-//! beyond a piece of the [send buffer](super::send_buffer).
+//! Segments that leave together, since Linux makes large packets that the device cuts (TSO). This
+//! file decides how many leave together, and when a small open window waits for the next ACK. A
+//! burst ends at the latest with a piece of the [send buffer](super::send_buffer).
 
 use goodqueue::{Duration, Instant};
 
@@ -12,17 +12,17 @@ use crate::congestion::CongestionControl;
 const LEAST: u32 = 2;
 /// Most bytes of a burst (`GSO_MAX_SIZE`).
 const MOST_BYTES: u64 = 65_536;
-/// A burst has what the pacing rate brings in 1/1024 s (`tcp_pacing_shift`); the rate is so many
-/// hundredths of window per SRTT in slow start and beyond it (`tcp_pacing_ss_ratio`,
-/// `tcp_pacing_ca_ratio`).
+/// A burst has the bytes that leave at the pacing rate in 1/1024 s (`tcp_pacing_shift`). The two
+/// ratios give this rate in hundredths of a window per SRTT, in slow start and beyond it
+/// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PER_SECOND: u64 = 1024;
 const SLOW_START_RATIO: u64 = 200;
 const AVOIDANCE_RATIO: u64 = 120;
 /// On short paths bursts are larger: they halve with each 512 µs of the least RTT
 /// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
-/// With more than this part of the window open there is no waiting (`tcp_tso_win_divisor`), nor if
-/// the last segment left longer ago than this, nor if the next ACK is further away.
+/// No burst waits if more than this part of the window is open (`tcp_tso_win_divisor`), if the last
+/// segment left longer than `RECENT` ago, or if the next ACK is further away than that.
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 

@@ -1,8 +1,8 @@
-//! What an ACK changed.
+//! The changes that an ACK makes.
 
 use goodqueue::Duration;
 
-/// What one ACK changed, in bytes.
+/// The changes that one ACK makes, in bytes.
 #[derive(Default)]
 pub(crate) struct News {
     /// Cumulatively acknowledged for the first time.

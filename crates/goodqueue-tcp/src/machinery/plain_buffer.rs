@@ -1,8 +1,8 @@
 //! The send buffer of Linux 3.2 and 3.14 on a host without segmentation offload (`tcp_sendmsg`,
-//! `tcp_check_space`, `tcp_new_space`): each segment lies in memory of its own, and an application
-//! that always has more fills the buffer and sleeps until a third of it is free. The buffer grows
-//! only where an ACK finds the congestion window with room, that is, after what was written was too
-//! little, so that a window that grows is often not used to its end.
+//! `tcp_check_space`, `tcp_new_space`). Each segment has memory of its own. An application that
+//! always has more data fills the buffer and sleeps until a third of it is free. The buffer grows
+//! only if an ACK finds room in the congestion window, which means that too little was written. A
+//! growing window is therefore often not used completely.
 
 use crate::config::SegmentMemory;
 
@@ -42,7 +42,7 @@ impl PlainBuffer {
         self.freed = true;
     }
 
-    /// Nothing that was not sent will be: the application took it back.
+    /// The application took its unsent data back.
     pub(crate) fn take_back(&mut self, next: u64) {
         self.written = self.written.min(next);
         self.sleeps = false;
@@ -78,7 +78,7 @@ impl PlainBuffer {
         u64::from(self.memory.taken).max(1)
     }
 
-    /// Makes the buffer fit a window of so many segments.
+    /// Makes the buffer fit a window of `segments`.
     fn expand(&mut self, segments: u64) {
         let wanted = segments.max(self.memory.least_window.into()) * u64::from(self.memory.reserved);
         self.limit = self.limit.max((WINDOWS * wanted).min(MOST));

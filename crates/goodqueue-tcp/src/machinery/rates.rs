@@ -1,4 +1,4 @@
-//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation): what was delivered between
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation): the bytes delivered between
 //! the sending of a segment and its acknowledgement, over the longer of the times that sending and
 //! acknowledging took.
 
@@ -8,7 +8,7 @@ use goodqueue::Instant;
 
 use crate::congestion::RateSample;
 
-/// What was known when a segment was sent.
+/// The state at the sending of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     delivered: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Rates {
     delivered_at: Instant,
     lost: u64,
     first_sent: Instant,
-    /// Samples are limited by the application until so much was delivered.
+    /// Samples are limited by the application until this number of bytes was delivered.
     app_limited_until: u64,
     /// Position of the first snapshot.
     first: u64,
@@ -54,7 +54,7 @@ impl Rates {
         self.snapshots.push_back(snapshot);
     }
 
-    /// The segment that was the last to be sent for the first time was not sent after all.
+    /// The last new segment does not count as sent.
     pub(crate) fn take_back(&mut self) {
         self.snapshots.pop_back();
     }
@@ -84,7 +84,7 @@ impl Rates {
         }
     }
 
-    /// So many bytes more are taken for lost.
+    /// `bytes` more are taken for lost.
     pub(crate) fn on_lost(&mut self, bytes: u64) {
         self.lost += bytes;
     }

@@ -22,7 +22,7 @@ impl<C: CongestionControl> Core<C> {
         }
     }
 
-    /// Proportional rate reduction on an ACK that delivered so many bytes.
+    /// Applies Proportional Rate Reduction to an ACK that delivered `delivered` bytes.
     pub(crate) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
         let progress = Progress {
             delivered,

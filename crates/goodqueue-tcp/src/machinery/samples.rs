@@ -53,8 +53,8 @@ impl<C: CongestionControl> Core<C> {
         sacked.is_some_and(|sacked| self.scoreboard.front_sent().is_some_and(|front| sacked < front))
     }
 
-    /// An ACK is about to be taken in that answers a segment sent at `answered`. A retransmission
-    /// sent later, or too lately to be what the ACK answers, did not cause it.
+    /// Prepares the scoreboard for an ACK that answers a segment sent at `answered`. A
+    /// retransmission sent later, or less than the least RTT ago, did not cause the ACK.
     fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
         let stamped =
             answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));

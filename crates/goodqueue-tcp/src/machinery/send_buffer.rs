@@ -1,27 +1,28 @@
-//! What the application has handed over and the network has not taken: Linux's send buffer
-//! (`tcp_sendmsg_locked`, `tcp_check_space`, `tcp_sndbuf_expand` of Linux 6.1). An application that
-//! always has more fills it, sleeps until a third of it is free, and fills it again; its pieces are
-//! where bursts end, and its size bounds what can be out in a long recovery.
+//! Linux's send buffer: data that the application has handed over and the receiver has not
+//! acknowledged (`tcp_sendmsg_locked`, `tcp_check_space`, `tcp_sndbuf_expand` of Linux 6.1). An
+//! application that always has more data fills the buffer, sleeps until a third of it is free, and
+//! fills it again. Bursts end where its pieces end, and its size bounds the data that is out in a
+//! long recovery.
 
 use alloc::collections::VecDeque;
 
-/// Most bytes of a piece: what an IP packet holds less the room for headers (`GSO_LEGACY_MAX_SIZE`,
+/// Most bytes of a piece: an IP packet less the room for headers (`GSO_LEGACY_MAX_SIZE`,
 /// `MAX_TCP_HEADER`).
 const PIECE: u64 = 65_536 - 257;
-/// What a piece, or a burst that was cut from one, takes in memory beside its payload: as the
-/// kernel of the recordings has it, which are built without IPv6.
+/// Memory that a piece, or a burst that was cut from one, takes beside its payload, in the kernel
+/// of the recordings, which has no IPv6.
 const OVERHEAD: u64 = 1280;
-/// What the buffer reserves for each segment of the window: a power of two that holds a segment
-/// with its headers, and the description of it; twice that, as the window is refilled while it is
-/// out.
+/// Memory that the buffer reserves for each segment: a power of two that holds a segment with its
+/// headers, and its description. The buffer has this for two windows, as the window is refilled
+/// while it is out.
 const RESERVED: u64 = 2048 + 256;
 const WINDOWS: u64 = 2;
-/// The window is taken to have so many segments at least (`TCP_INIT_CWND`).
+/// Least number of segments that the buffer assumes of a window (`TCP_INIT_CWND`).
 const LEAST_SEGMENTS: u64 = 10;
 /// Most bytes of the buffer (`tcp_wmem`).
 const MOST: u64 = 4 << 20;
 
-/// A piece of what was written that has not been sent to its end.
+/// A piece of written data that has not been sent to its end.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     end: u64,
@@ -29,7 +30,7 @@ struct Piece {
     push: bool,
 }
 
-/// What is out: SND.UNA, SND.NXT, and in how many pieces the host keeps it.
+/// The data that is out: SND.UNA, SND.NXT, and the number of pieces in which the host keeps it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
@@ -73,7 +74,7 @@ pub(crate) enum Burst {
 pub(crate) struct SendBuffer {
     limit: u64,
     written: u64,
-    /// Up to here the receiver was told to hand over.
+    /// The receiver was asked to hand over all data up to this sequence number.
     pushed: u64,
     /// The application sleeps until there is room.
     sleeps: bool,

@@ -5,8 +5,7 @@ use goodqueue::{Duration, Instant};
 use super::{Core, Phase, Purpose};
 use crate::congestion::{CongestionControl, Signal};
 
-/// Least time that a timer waits beyond what it waits for: two ticks of a 1 kHz clock (Linux
-/// `TCP_TIMEOUT_MIN`).
+/// Least time that a timer adds to its wait: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// Additional wait of a probe if a single segment is out, since its ACK may be delayed: Linux
 /// `TCP_RTO_MIN`, RFC 8985 §7.2 `WCDelAckT`.
@@ -79,7 +78,7 @@ impl<C: CongestionControl> Core<C> {
         if !again || duplicate_reported {
             self.probed = None;
         } else if ack > high {
-            // The probe mended the only loss, which was congestion as well.
+            // The probe repaired the only loss, which was congestion as well.
             self.probed = None;
             if self.phase == Phase::Open {
                 self.ssthresh = self.reduced_window(self.last_sent, Signal::Loss, 0);

@@ -1,5 +1,5 @@
-//! Reductions that are taken back when nothing turns out to have been lost: shown by DSACK (RFC
-//! 3708), timestamps (RFC 4015), and after a timeout by F-RTO (RFC 5682).
+//! Reductions that are taken back because no segment was lost. DSACK (RFC 3708), timestamps (RFC
+//! 4015) and, after a timeout, F-RTO (RFC 5682) show that.
 //!
 //! A stack that undoes reductions owns an [`Undoing`].
 
@@ -19,20 +19,19 @@ pub(crate) struct Undo {
     pub(crate) ssthresh: u64,
     /// SND.UNA at the reduction.
     pub(crate) since: u64,
-    /// Retransmissions made less duplicates reported, once there were any; none left: nothing was
-    /// lost.
+    /// Retransmissions minus reported duplicates; `None` before the first retransmission. At 0
+    /// nothing was lost.
     pub(crate) retransmissions: Option<u64>,
-    /// Neither duplicates nor timestamps tell, since a segment had been sent again before.
+    /// Neither duplicates nor timestamps are evidence, since a segment had been sent again before.
     pub(crate) needs_test: bool,
 }
 
 /// State of undoing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undoing {
-    /// F-RTO: nothing since the timeout speaks against its having been spurious.
+    /// F-RTO: the timeout may have been spurious.
     pub(crate) timeout_in_doubt: bool,
-    /// F-RTO: the first ACK after the timeout asks for new data, before what was lost (RFC 5682
-    /// §3.1 step 2b).
+    /// F-RTO: new data leaves before lost segments, after the first ACK (RFC 5682 §3.1 step 2b).
     pub(crate) new_data_first: bool,
     /// The last reduction may yet be taken back.
     pub(crate) undo: Option<Undo>,
@@ -55,7 +54,7 @@ impl Undoing {
         });
     }
 
-    /// A mark says that the window is not to come back, even if nothing was lost.
+    /// After a mark the window is not restored, even if nothing was lost.
     pub(crate) fn forgo_window(&mut self) {
         if let Some(undo) = &mut self.undo {
             (undo.cwnd, undo.ssthresh) = (0, 0);
@@ -113,7 +112,7 @@ impl Undoing {
         }
     }
 
-    /// Takes the last reduction back (RFC 4015 §3.2); with `unmark` also what was taken for lost.
+    /// Takes the last reduction back (RFC 4015 §3.2). `unmark`: no segment counts as lost any more.
     pub(crate) fn undo<C: CongestionControl>(&mut self, core: &mut Core<C>, unmark: bool) {
         if let Some(undo) = self.undo.take() {
             core.stats.undone += 1;
@@ -132,10 +131,9 @@ impl Undoing {
         }
     }
 
-    /// Ends what the ACK shows to be over: recovery, the time after a timeout, a reduction. Returns
-    /// false if no losses are to be looked for, since the ACK shows nothing but reordering.
-    /// `any_ack_tells`: after a timeout also an ACK that does not advance can show that the timeout
-    /// was wrong.
+    /// Ends a recovery, a reduction or the time after a timeout if the ACK completes it. Returns
+    /// false if the ACK only shows reordering and no losses. `any_ack_tells`: after a timeout, an
+    /// ACK that does not advance can also show that the timeout was wrong.
     #[cold]
     pub(crate) fn end_phase<C: CongestionControl>(
         &mut self,
@@ -226,10 +224,10 @@ impl Undoing {
     }
 }
 
-/// What F-RTO sends next.
+/// The next step of F-RTO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextStep {
-    /// So many bytes of new data.
+    /// Send this number of bytes of new data.
     Send(u64),
     /// Nothing before the next ACK.
     Wait,

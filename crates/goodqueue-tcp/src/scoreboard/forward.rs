@@ -1,4 +1,4 @@
-//! Losses by forward acknowledgement: the scoreboard's part of what Linux did before RACK.
+//! Losses by forward acknowledgement: the scoreboard's part of Linux's loss detection before RACK.
 
 use super::{LOST, RESENT, SACKED, Scoreboard, Slot};
 
@@ -9,8 +9,7 @@ impl Scoreboard {
         self.high_sacked.saturating_sub(self.first)
     }
 
-    /// Takes for lost what is not SACKed of the first `count` segments, as far as it begins below
-    /// `end`.
+    /// Marks as lost the un-SACKed of the first `count` segments that begin below `end`.
     pub(crate) fn mark_first(&mut self, count: u64, end: u64) {
         let end = (self.first + count).min(self.position(end));
         let mut position = self.undecided.max(self.first);
@@ -21,7 +20,8 @@ impl Scoreboard {
         self.undecided = position;
     }
 
-    /// Takes for lost what has more than `above` SACKed segments above it, and begins below `end`.
+    /// Marks as lost each segment with more than `above` SACKed segments above it that begins below
+    /// `end`.
     pub(crate) fn mark_with_sacked_above(&mut self, above: u64, end: u64) {
         let end = self.high_sacked.min(self.position(end));
         let mut ahead = self.sacked / u64::from(self.mss);

@@ -1,6 +1,6 @@
-//! In how many pieces of memory the host keeps what is out: a burst is one until something happens
-//! to a part of it (Linux `tcp_fragment`), and what was SACKed is joined with what was SACKed
-//! before it (`tcp_shift_skb_data`).
+//! The pieces of memory in which the host keeps the segments that are out. A burst is one piece
+//! until a part of it is changed (Linux `tcp_fragment`). A SACKed segment is joined with the SACKed
+//! segments before it (`tcp_shift_skb_data`).
 
 use super::{APART, SACKED, Scoreboard};
 

@@ -1,9 +1,9 @@
-//! What the host's own queue refused, and so was not sent after all.
+//! Segments that the host's own queue refused, and that therefore do not count as sent.
 
 use super::{AMBIGUOUS, APART, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
-    /// The segment that was the last to be sent for the first time was not sent after all.
+    /// The last new segment does not count as sent.
     pub(crate) fn pop(&mut self) {
         if self.is_empty() {
             return;
@@ -19,7 +19,7 @@ impl Scoreboard {
         }
     }
 
-    /// The last retransmission, of the segment that begins at `seq`, was not made after all.
+    /// The last retransmission, of the segment that begins at `seq`, does not count as sent.
     pub(crate) fn take_resent_back(&mut self, seq: u64) {
         let position = self.position(seq);
         if position >= self.next || !self.at(position).is(RESENT) {

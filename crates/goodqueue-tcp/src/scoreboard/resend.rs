@@ -1,5 +1,5 @@
-//! What is sent again: the order in which segments are chosen (NextSeg, RFC 6675 §4), and the marks of
-//! those that were sent again.
+//! Retransmissions: which segment is next (NextSeg, RFC 6675 §4), and the marks of segments that
+//! were sent again.
 
 use goodqueue::Instant;
 
@@ -16,7 +16,7 @@ impl Scoreboard {
         !self.is_empty() && self.at(self.first).is(AMBIGUOUS)
     }
 
-    /// Takes the oldest segment for lost, whatever was SACKED above it.
+    /// Marks the oldest segment as lost, without regard to SACKs above it.
     pub(crate) fn mark_front_lost(&mut self) {
         if self.is_empty() {
             return;

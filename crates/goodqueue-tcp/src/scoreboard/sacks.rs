@@ -1,12 +1,14 @@
-//! What selective acknowledgements mark, and what that shows to be lost (RFC 6675 §4).
+//! Selective acknowledgements: the records that they mark, and those that they show to be lost (RFC
+//! 6675 §4).
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
 use super::{DUP_THRESH, Known, LOST, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
-    /// Marks what the blocks name, then what that shows to be lost (Update and IsLost, RFC 6675
-    /// §4). Returns the bytes newly marked, and how many blocks make no sense and were ignored.
+    /// Marks the records of the blocks, then the records that are thereby lost (Update and IsLost,
+    /// RFC 6675 §4). Returns the bytes newly marked, and how many blocks make no sense and were
+    /// ignored.
     pub(crate) fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> (u64, u64) {
         let mut bytes = 0;
         let mut invalid = 0;

@@ -1,4 +1,4 @@
-//! A record: one segment that is out, and what is known of it.
+//! A record: one segment that is out, and its marks.
 
 use goodqueue::Instant;
 

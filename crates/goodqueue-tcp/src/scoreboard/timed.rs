@@ -18,8 +18,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what was sent before `newest` and has had `wait` to arrive (RFC 8985 §6.2 step
-    /// 5). Segments that were sent once stand in the order of their times, as do the
+    /// Marks as lost the segments that were sent before `newest` and had `wait` to arrive (RFC 8985
+    /// §6.2 step 5). Segments that were sent once stand in the order of their times, as do the
     /// retransmissions in theirs: both are walked from the oldest undecided one, so that the cost
     /// of an ACK does not depend on the window unless it must wait.
     pub(crate) fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
@@ -98,7 +98,7 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.at(self.first).sent)
     }
 
-    /// Takes nothing for lost any more; what was sent again stays so.
+    /// Removes all loss marks. Retransmissions stay marked.
     pub(crate) fn unmark_lost(&mut self) {
         for position in self.first..self.next {
             self.at_mut(position).marks &= !LOST;

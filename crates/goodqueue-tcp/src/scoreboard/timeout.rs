@@ -1,4 +1,4 @@
-//! What a timeout, or a stack that starts again, forgets.
+//! What a timeout, or a stack that starts again, discards.
 
 use goodqueue::Instant;
 
@@ -45,7 +45,7 @@ impl Scoreboard {
         self.resend = self.first;
     }
 
-    /// Forgets what was SACKed, and, but for what is taken for lost, what was sent again.
+    /// Discards all SACKs, and the retransmission marks of segments that are not lost.
     pub(crate) fn forget_sacked(&mut self) {
         for position in self.first..self.next {
             let record = self.at_mut(position);
@@ -69,7 +69,7 @@ impl Scoreboard {
         self.known = [Known::default(); MAX_SACK_BLOCKS];
     }
 
-    /// Takes nothing for lost, and nothing for sent again.
+    /// Removes all marks of losses and retransmissions.
     pub(crate) fn forget_lost(&mut self) {
         for position in self.first..self.next {
             self.at_mut(position).marks &= SACKED | AMBIGUOUS | APART;

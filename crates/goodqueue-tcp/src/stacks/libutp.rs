@@ -1,23 +1,23 @@
-//! libutp of May 2010 (utp.cpp, and its program `utp_send`): what it does otherwise than TCP.
+//! libutp of May 2010 (utp.cpp, and its program `utp_send`), where it differs from TCP.
 //!
-//! The program looks at its socket when something arrives, and 50 ms later if nothing does;
-//! timeouts and what the quota holds back wait for that. Windows count bytes that are out, lost
-//! ones too, until a timeout takes all for lost. What the application writes waits in a queue
-//! behind what is to be sent again. A selective acknowledgement has up to four packets sent again
-//! at once, whatever the window says, each once: the oldest, and of those that it can tell of and
-//! does not, all but the last two in the queue, whether or not anything above them arrived. The
-//! next one does so when the oldest packet has changed. Any acknowledgement renews the timeout.
+//! The program looks at its socket when a packet arrives, and 50 ms later if none does. Timeouts,
+//! and packets that the quota holds back, wait for that moment. Windows count the bytes that are
+//! out, including lost ones, until a timeout marks all of them as lost. New data waits in a queue
+//! behind the packets to be sent again. A selective acknowledgement has up to four packets sent
+//! again at once, without regard to the window, and each packet once. These are the oldest packet,
+//! and the packets within the mask that it does not report, except the last two in the queue. It
+//! does not matter whether a packet above them arrived. The next selective acknowledgement does so
+//! when the oldest packet has changed. Any acknowledgement renews the timeout.
 //!
-//! While the window is less than a packet, and all is acknowledged, a packet is queued and then
-//! held back because the queue is not empty: it leaves with the timeout, half a second later or
-//! more, whatever the rate at which the quota grows. A timeout that would be 30 s or more ends the
-//! connection.
+//! While the window is less than a packet, and everything is acknowledged, a packet is queued and
+//! then held back because the queue is not empty. It leaves with the timeout, at least half a
+//! second later, however fast the quota grows. A timeout of 30 s or more ends the connection.
 //!
 //! # Deviations
 //!
 //! * Neither end sends anything after 29 s of silence (`KEEPALIVE_INTERVAL`); the receiver's
 //!   repeated ACK could have a packet sent again before its timeout.
-//! * The send buffer holds whatever the window does; that of `utp_send` is 30 kB.
+//! * The send buffer holds as much as the window. The send buffer of `utp_send` has 30 kB.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -37,23 +37,23 @@ use crate::segment::{SackBlocks, Segment};
 use crate::stack::{Listed, Stack, run_timer};
 use crate::stack_info::StackInfo;
 
-/// The program's loop waits for packets so long at a time.
+/// Longest time that the program's loop waits for a packet.
 const LOOP: Duration = Duration::from_millis(50);
 /// libutp's header, which the quota has to hold in some places.
 const HEADER: u64 = 20;
-/// `send_ack`: its mask has a bit for each of so many packets beyond the one that is missing;
+/// `send_ack`: number of packets after the missing one for which its mask has a bit.
 /// `selective_ack` looks at two more.
 const MASK_BITS: u64 = 30;
 const MASK_LOOKS: u64 = 32;
 /// `DUPLICATE_ACKS_BEFORE_RESEND`.
 const RESEND_AFTER: u64 = 3;
-/// So many packets does a selective acknowledgement have sent again.
+/// Most packets that one selective acknowledgement has sent again.
 const RESENT_AT_ONCE: usize = 4;
 /// `OUTGOING_BUFFER_MAX_SIZE`, less one for the FIN.
 const QUEUE: u64 = 510;
 /// `send_quota` at first, in hundredths of a byte.
 const FIRST_QUOTA: u64 = 30_000;
-/// What is saved holds so many packets, or half a window.
+/// Most packets for which quota is saved, unless half a window is more.
 const SAVED_PACKETS: u64 = 5;
 /// Round-trip time for the quota before the first sample, in milliseconds.
 const UNKNOWN_RTT: u64 = 50;
@@ -62,12 +62,12 @@ const MOST_GROWTH: u64 = 3000;
 /// A timeout of this or more ends the connection.
 const GIVE_UP: Duration = Duration::from_secs(30);
 
-/// What such a sender remembers. Times are in milliseconds, as its clock has them.
+/// State of the sender. Times are in milliseconds, like its clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Libutp {
-    /// What leaves now.
+    /// Packets that leave now.
     out: VecDeque<Segment>,
-    /// Packets that the application wrote and that never left.
+    /// Number of packets that the application wrote and that never left.
     queued: u64,
     /// `send_quota`, in hundredths of a byte, and when it was last filled.
     quota: u64,
@@ -80,7 +80,7 @@ pub(crate) struct Libutp {
     looked_at: u64,
     /// `rto_timeout`.
     timeout: u64,
-    /// What the application had written, and whether it had closed, when it was last asked.
+    /// End of the application's data, and whether it had closed, at the last look.
     asked: (u64, bool),
 }
 
@@ -208,16 +208,16 @@ impl<C: CongestionControl> Stack<C> for Libutp {
         self.out.pop_front()
     }
 
-    /// A packet that is sent again takes the place of the one before, unless that is taken for
-    /// lost.
+    /// A packet that is sent again replaces the one before in the count of packets that are out,
+    /// unless that one is lost.
     fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
         core.scoreboard.resent_in_place(position, now);
     }
 }
 
 impl Libutp {
-    /// Takes off what the ACK tells of: the oldest packets first, then those of the mask from
-    /// above.
+    /// Removes the packets that the ACK reports: the oldest first, then those of the mask from the
+    /// highest down.
     fn take_packets<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -269,7 +269,7 @@ impl Libutp {
         self.timeout = ticks(now + core.rtt.rto());
     }
 
-    /// `selective_ack`: what it counts is whatever is queued, not what arrived.
+    /// `selective_ack`: it counts all queued packets, not those that arrived.
     fn send_missing_again<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         let first = core.scoreboard.first();
         let end = (first + self.packets(core)).min(first + 1 + MASK_LOOKS);
@@ -293,7 +293,7 @@ impl Libutp {
         }
     }
 
-    /// What the program does when it wakes (`UTP_CheckTimeouts`).
+    /// The program wakes (`UTP_CheckTimeouts`).
     fn look<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         self.fill_quota(core, now);
         self.flush(core, now);
@@ -327,7 +327,7 @@ impl Libutp {
         }
     }
 
-    /// The application hands over what fits (`UTP_Write`).
+    /// The application hands over packets as long as they fit (`UTP_Write`).
     fn write<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         self.asked = (core.data_end, core.closing);
         while self.has_more(core) && self.is_writable(core, core.mss) {
@@ -339,15 +339,15 @@ impl Libutp {
         }
     }
 
-    /// There is something to queue.
+    /// True if the application has something to queue.
     fn has_more<C: CongestionControl>(&self, core: &Core<C>) -> bool {
         let end = core.data_end.min(core.window_edge);
         let ends = core.closing && !core.fin_sent && core.snd_nxt == core.data_end && self.queued == 0;
         ends || end.saturating_sub(core.snd_nxt) > self.queued * core.mss
     }
 
-    /// Sends what waits, the oldest first (`flush_packets`); a part of a packet only if nothing
-    /// else is out.
+    /// Sends the waiting packets, the oldest first (`flush_packets`). A part of a packet leaves
+    /// only if nothing else is out.
     fn flush<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         loop {
             if let Some((position, record)) = core.scoreboard.next_lost() {
@@ -369,7 +369,7 @@ impl Libutp {
         }
     }
 
-    /// A packet of `len` may be queued, or leave.
+    /// True if a packet of `len` bytes may be queued, or leave.
     fn is_writable<C: CongestionControl>(&self, core: &Core<C>, len: u64) -> bool {
         let window = Self::fine_window(core);
         let out = core.scoreboard.pipe();
@@ -377,7 +377,7 @@ impl Libutp {
         self.quota / 100 >= len && self.packets(core) < QUEUE && fits
     }
 
-    /// Packets from the oldest that is out to the last that is queued.
+    /// Returns the number of packets from the oldest that is out to the last that is queued.
     fn packets<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
         core.scoreboard.next_position() - core.scoreboard.first() + self.queued
     }
@@ -409,9 +409,9 @@ impl Libutp {
         }
     }
 
-    /// What a window brings in the least round-trip time, in whole milliseconds, is saved, by large
-    /// windows too, which do not spend it. (By mistake a hundredth of a byte for each byte of the
-    /// window if it is much.)
+    /// The quota grows by a window per least round-trip time, in whole milliseconds. It also grows
+    /// for large windows, which do not spend it. (libutp by mistake adds a hundredth of a byte for
+    /// each byte of the window if that is much.)
     fn fill_quota<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         let passed = ticks(now) - self.filled;
         self.filled = ticks(now);
@@ -424,8 +424,8 @@ impl Libutp {
     }
 }
 
-/// What libutp's selective acknowledgement can tell of: the packets after the one that is missing,
-/// as many as its mask has bits.
+/// Returns the blocks that libutp's selective acknowledgement can report: the packets after the
+/// missing one, as many as its mask has bits.
 fn within_mask(segment: &Segment, mss: u64) -> SackBlocks {
     let end_of_mask = segment.ack + (1 + MASK_BITS) * mss;
     let mut told = SackBlocks::NONE;
@@ -443,8 +443,8 @@ const PATIENCE: u64 = 5;
 const PATIENCE_AT_GAPS: u64 = 1;
 const PATIENCE_WITH_OLD: u64 = 50;
 
-/// libutp's receiver. Its program looks when a packet comes, or 50 ms later, and acknowledges then
-/// what has waited long enough.
+/// libutp's receiver. Its program looks when a packet comes, or 50 ms later. It then acknowledges
+/// packets that have waited long enough.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LibutpReceiver {
     /// When an ACK is due, if the program looks, in milliseconds.

@@ -33,13 +33,13 @@ pub(crate) struct Linux {
     /// Reordering was seen. Losses then wait for a quarter of the least RTT, times `steps`.
     reordered: bool,
     steps: u32,
-    /// The window is what limited sending in this round trip.
+    /// The window limited sending in this round trip.
     limited: bool,
     /// Most bytes that were out in this round trip.
     most_out: u64,
     /// The round trip ends when this is acknowledged.
     round_end: u64,
-    /// Of all delivered segments the one that was sent last.
+    /// The delivered segment that was sent last.
     newest: Option<Delivered>,
     /// RTT of that segment.
     rtt: Duration,
@@ -98,12 +98,12 @@ pub(super) const SETTINGS: Config = Config {
     ..Config::RFC
 };
 
-/// What an ACK told, and how far it has been answered.
+/// An ACK, and how far it has been answered.
 struct Turn<'s> {
     now: Instant,
     segment: &'s Segment,
     news: News,
-    /// When the segment was sent that the ACK answers, by its timestamp.
+    /// Sending time of the segment that the ACK answers, by its timestamp.
     answered: Option<Instant>,
     /// The ACK reports a duplicate.
     duplicate_reported: bool,
@@ -168,8 +168,8 @@ impl<C: CongestionControl> Stack<C> for Linux {
             self.undoing.remember_window(core);
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         }
-        // RFC 5682 §3.1 step 1: not if another recovery is under way, unless it is that of this
-        // very timeout.
+        // RFC 5682 §3.1 step 1: not if another recovery is under way, except the recovery of this
+        // timeout.
         let alone = matches!(core.phase, Phase::Open | Phase::Reduction) || !first;
         self.undoing.timeout_in_doubt = core.config.undoes() && alone;
         self.undoing.new_data_first = false;
@@ -240,7 +240,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
         segment
     }
 
-    /// Tells the controller if nothing is in flight.
+    /// Notifies the controller if nothing is in flight.
     #[inline]
     fn before_sending(&mut self, core: &mut Core<C>, now: Instant) {
         if core.scoreboard.pipe() == 0 {
@@ -254,7 +254,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
 }
 
 impl Linux {
-    /// Takes what the ACK says into the scoreboard, the window and the RTT.
+    /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take<'s, C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -263,7 +263,7 @@ impl Linux {
     ) -> Turn<'s> {
         let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
-            // Reordering was larger than thought, or a reduction was wrong.
+            // Reordering was larger than assumed, or a reduction was wrong.
             if self.reordered {
                 self.steps = (self.steps + 1).min(MAX_STEPS);
             }
@@ -272,7 +272,8 @@ impl Linux {
         Turn { now, segment, news, answered, duplicate_reported: reported.is_some() }
     }
 
-    /// Ends what the ACK shows to be over, and marks what it shows to be lost.
+    /// Ends a recovery or reduction that the ACK completes, and marks the segments that it shows to
+    /// be lost.
     fn look_for_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &mut Turn<'_>) -> Found {
         let mut looks = true;
         if core.phase != Phase::Open {
@@ -285,12 +286,14 @@ impl Linux {
         found
     }
 
-    /// Takes the arrivals of this ACK and marks what they show to be lost (RFC 8985 §6.2).
+    /// Takes the arrivals of this ACK and marks the segments that they show to be lost (RFC 8985
+    /// §6.2).
     fn detect_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Found {
         let arrivals = *core.scoreboard.arrivals();
         self.reordered |= arrivals.reordered;
         let Some(newest) = arrivals.newest else { return Found::default() };
-        // Linux takes this RTT, which is not always that of the newest (`tcp_rack_advance`).
+        // Linux takes this RTT, which is not always the RTT of the newest segment
+        // (`tcp_rack_advance`).
         self.rtt = now.since(arrivals.highest.1);
         self.newest = self.newest.max(Some(newest));
         let found = self.mark_late(core, now);
@@ -383,7 +386,7 @@ impl Linux {
                 core.set_retransmission_timer(turn.now);
             }
         } else if core.purpose == Purpose::Reordering {
-            // The segment that the timer waited for was decided.
+            // The timer no longer has a segment to wait for.
             core.purpose = Purpose::Timeout;
             core.timer = Some(core.timeout_of_front(turn.now));
         } else {
@@ -418,7 +421,7 @@ impl Linux {
         }
     }
 
-    /// A segment will not come any more (RFC 8985 §6.3).
+    /// The timer for a reordered segment ran out (RFC 8985 §6.3).
     fn on_reordering_timer<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         if core.scoreboard.is_empty() {
             return;

@@ -1,5 +1,8 @@
-//! The sender of Linux 3.2 and 3.14, before RACK: losses are found by forward acknowledgement
-//! (FACK), with the timers and windows that went with it.
+//! The sender of Linux 3.2 and 3.14, before RACK, with the timers and windows of those kernels.
+//! Losses are found by forward acknowledgement (FACK, Mathis & Mahdavi 1996): if a segment is
+//! SACKed that is more than three above the oldest, every un-SACKed segment more than three below
+//! the highest SACK is lost. A retransmission is lost if a segment that was sent after it is
+//! SACKed. Once reordering was seen, SACKed segments are counted instead.
 //!
 //! The kernels differ in their settings: Linux 3.2 halves the rate for marks and tests timeouts by
 //! the older F-RTO (RFC 4138 appendix B; `tcp_enter_frto`, `tcp_process_frto`), in which nothing is
@@ -25,17 +28,18 @@ use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
 use crate::timers::Timers;
 
-/// The window counts as used with this number of segments to spare, and is moderated to as many
-/// more than are in flight (`tcp_max_burst`).
+/// The window counts as used with this number of segments to spare, and is moderated to this number
+/// of segments above the bytes in flight (`tcp_max_burst`).
 const MAX_BURST: u64 = 3;
-/// No reordering is taken for larger, in segments (`TCP_MAX_REORDERING`).
+/// Upper bound of the reordering, in segments (`TCP_MAX_REORDERING`).
 const MAX_REORDERING: u64 = 127;
 /// Least time that a probe waits.
 const LEAST_PROBE_WAIT: Duration = Duration::from_millis(10);
-/// F-RTO: segments beyond what is in flight that new data may use after the first ACK that
+/// F-RTO: segments of new data beyond those in flight that may leave after the first ACK that
 /// advances.
 const NEW_SEGMENTS: u64 = 2;
-/// F-RTO: the same once the timeout is known to be right, before and after that ACK.
+/// F-RTO: the window beyond the segments in flight once the timeout is known to be right, before
+/// and after that ACK.
 const AFTER_LOSS: [u64; 2] = [2, 3];
 
 /// State of the sender of Linux 3.x.
@@ -163,17 +167,17 @@ const LEAST_SEGMENTS_32: u32 = 4;
 struct Test {
     /// An ACK advanced since the timeout, and new data was sent.
     advanced: bool,
-    /// The ACK that decides is to stay below this: SND.NXT at the timeout, or where an earlier
-    /// recovery was to end.
+    /// The ACK that decides must be below this: SND.NXT at the timeout, or the end of an earlier
+    /// recovery.
     high: u64,
     began: Instant,
 }
 
-/// What an ACK told.
+/// An ACK, and the state in which it arrived.
 struct Turn {
     now: Instant,
     news: News,
-    /// When the segment was sent that the ACK answers, by its timestamp.
+    /// Sending time of the segment that the ACK answers, by its timestamp.
     answered: Option<Instant>,
     /// The ACK reports a duplicate.
     duplicate_reported: bool,
@@ -216,7 +220,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
             self.go_on_testing(core, &turn.news, turn.duplicate_reported);
         }
         if !core.controls_all {
-            // Before anything that the ACK tells changes what is going on (Linux up to 4.5).
+            // The window grows before the ACK changes the phase (Linux up to 4.5).
             self.grow(core, segment, &turn);
         }
         let was_open = core.phase == Phase::Open;
@@ -289,7 +293,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 
     #[cold]
     fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
-        // A handshake's segments and bare ACKs are not looked after.
+        // Segments of the handshake and bare ACKs are not offered again.
         if !core.config.offers_again || segment.len == 0 || core.state != State::Established {
             self.on_host_congestion(core, now, u64::from(segment.len));
             return;
@@ -352,7 +356,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     /// A probe may help if nothing is SACKed or sent again, and the window or the application
-    /// forbids to send.
+    /// prevents sending.
     fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
         let is_quiet = core.phase == Phase::Open
             && !core.scoreboard.has_resent()
@@ -362,7 +366,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 }
 
 impl Linux3 {
-    /// Takes what the ACK says into the scoreboard, the window and the RTT.
+    /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         let Taken { news, answered, reported } = core.take_ack(now, segment);
@@ -373,7 +377,7 @@ impl Linux3 {
         Turn { now, news, answered, duplicate_reported, tested: self.test.is_some(), was_reducing }
     }
 
-    /// Tells the controller of the ACK and lets it grow the window.
+    /// Gives the controller feedback and lets it grow the window.
     fn grow<C: CongestionControl>(&self, core: &mut Core<C>, segment: &Segment, turn: &Turn) {
         let news = &turn.news;
         if core.feedback {
@@ -387,7 +391,8 @@ impl Linux3 {
         }
     }
 
-    /// Ends what the ACK shows to be over. Returns false if no losses are to be looked for.
+    /// Ends a recovery or reduction that the ACK completes. Returns false if the ACK shows no
+    /// losses.
     fn end_phase<C: CongestionControl>(&mut self, core: &mut Core<C>, ack: u64, turn: &Turn) -> bool {
         let news = &turn.news;
         if core.phase == Phase::Open {
@@ -404,8 +409,7 @@ impl Linux3 {
         self.undoing.end_phase(core, ack, turn.answered, news, any_ack_tells)
     }
 
-    /// A segment was overtaken by so many others. If there never were as many, that is known from
-    /// now on.
+    /// A segment was overtaken by `segments` others. The largest such number is remembered.
     fn note_reordering(&mut self, segments: u64) {
         if segments > self.reordering {
             self.reordering = segments.min(MAX_REORDERING);
@@ -413,8 +417,8 @@ impl Linux3 {
         }
     }
 
-    /// Marks what the SACKs of this ACK show to be lost in a recovery. `looks`: losses are to be
-    /// looked for.
+    /// Marks the segments that the SACKs of this ACK show to be lost in a recovery. `looks`: the
+    /// ACK may show losses.
     fn detect_forward<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
@@ -429,7 +433,7 @@ impl Linux3 {
         }
     }
 
-    /// More than three segments lie between the oldest one and the highest that was SACKed.
+    /// True if more than three segments are between the oldest one and the highest SACKed one.
     fn is_loss_likely<C: CongestionControl>(&self, core: &Core<C>) -> bool {
         if core.scoreboard.lost() > 0 {
             return true;
@@ -510,8 +514,8 @@ impl Linux3 {
         }
     }
 
-    /// The window while a recovery or a reduction lasts, or after an ACK of trouble. `was_plain`:
-    /// there was none before.
+    /// Sets the window during a recovery or a reduction, and after an ACK that reports a problem.
+    /// `was_plain`: there was no problem before.
     fn change_window<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, was_plain: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if core.phase == Phase::Reduction && core.config.rate_halving {
@@ -533,8 +537,8 @@ impl Linux3 {
         }
     }
 
-    /// The timer ran out: reordering is smaller than was thought, and while a retransmission is out
-    /// only F-RTO can tell that the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
+    /// The timer ran out: reordering is smaller than assumed. While a retransmission is out, only
+    /// F-RTO can show that the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
     fn doubt_reordering<C: CongestionControl>(&mut self, core: &Core<C>) {
         if core.phase == Phase::Open && core.scoreboard.sacked() >= DUP_THRESH * core.mss {
             self.reordering = DUP_THRESH;
@@ -545,9 +549,9 @@ impl Linux3 {
             before.map(|undo| Undo { since: core.snd_una, retransmissions: None, needs_test, ..undo });
     }
 
-    /// Sets the timer for an early retransmit, if one is called for (RFC 5827 §3.2, as Linux has
-    /// it): some of fewer than four segments were SACKed, nothing was sent again, and there is
-    /// nothing else to send.
+    /// Sets the timer for an early retransmit if Linux's conditions hold (after RFC 5827 §3.2):
+    /// fewer than four segments are out, some of them were SACKed, none was sent again, and there
+    /// is nothing else to send.
     fn schedule_early_retransmit<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) {
         let out = core.scoreboard.outstanding();
         let called_for = out < 4 * core.mss
@@ -576,7 +580,7 @@ impl Linux3 {
         }
     }
 
-    /// The host's queue refused a retransmission, which was not made after all.
+    /// The host's queue refused a retransmission, which does not count as sent.
     fn forget_retransmission<C: CongestionControl>(&mut self, core: &Core<C>, now: Instant) {
         if let Some(undo) = &mut self.undoing.undo {
             undo.retransmissions = undo.retransmissions.map(|count| count - 1).filter(|&count| count > 0);
@@ -652,7 +656,7 @@ impl Linux3 {
         {
             self.end_test(core, test, news);
         } else {
-            // The timeout was a mistake: the rate is halved over a round trip.
+            // The timeout was wrong: the rate is halved over a round trip.
             self.test = None;
             self.undoing.undo = None;
             self.odd = false;
@@ -664,7 +668,8 @@ impl Linux3 {
         }
     }
 
-    /// F-RTO: the timeout was right, or nothing can tell. Every segment that is not SACKed is lost.
+    /// F-RTO: the timeout was right, or the test has no result. Every segment that is not SACKed is
+    /// lost.
     fn end_test<C: CongestionControl>(&mut self, core: &mut Core<C>, test: Test, news: &News) {
         let keeps_front = !test.advanced && news.acked == 0;
         if core.scoreboard.has_resent_beyond_front() || (!keeps_front && core.scoreboard.is_front_resent()) {

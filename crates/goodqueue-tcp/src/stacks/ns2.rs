@@ -1,12 +1,12 @@
-//! ns-2.35's one-way agents, `Agent/TCP/Sack1` and, without SACK, `Agent/TCP/Newreno`: what they do
-//! otherwise than the RFCs.
+//! ns-2.35's one-way agents, `Agent/TCP/Sack1` and, without SACK, `Agent/TCP/Newreno`, where they
+//! differ from the RFCs.
 //!
-//! They count segments. The window is a real number of which the whole part counts. What is in the
-//! network during recovery is a number that each ACK lowers and each transmission raises; whatever
-//! is not SACKed below what is counts as lost; the third duplicate sends one segment and nothing
-//! else. A timeout forgets what was SACKed and starts again from the oldest segment, and every
-//! timeout halves the threshold. One segment per round trip is timed, by a coarse clock of the
-//! agent's own.
+//! They count segments. The window is a real number, and its whole part counts. During recovery a
+//! counter holds the segments in the network: each ACK lowers it and each transmission raises it.
+//! Every segment below a SACKed one that is not SACKed itself counts as lost. The third duplicate
+//! sends one segment and nothing else. A timeout discards all SACKs and starts again from the
+//! oldest segment, and every timeout halves the threshold. One segment per round trip is timed, by
+//! a coarse clock of the agent.
 
 use alloc::sync::Arc;
 
@@ -28,16 +28,16 @@ use crate::stack_info::{SackOption, StackInfo};
 /// Segments that one duplicate ACK may let out in recovery without SACK.
 const BURST_ON_DUPLICATE: u32 = 2;
 
-/// What such an agent remembers.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ns2 {
-    /// Segments in the network during recovery; can fall below zero.
+    /// Segments in the network during recovery. The counter can fall below zero.
     pipe: i64,
     /// Segments by which duplicates widen the window in recovery without SACK.
     inflation: u64,
     /// The ACK at hand lets one segment out beyond the window (limited transmit).
     one_due: bool,
-    /// So many more may go out on the ACK at hand.
+    /// Number of further segments that may leave on the ACK at hand.
     burst: u32,
     /// The ACK at hand began recovery: the oldest segment goes out and no other.
     begins: bool,
@@ -170,7 +170,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         core.lose_all(Instant::MAX);
     }
 
-    /// What may be sent now, if anything.
+    /// Returns the next segment, if the agent may send one now.
     fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
         let whole = core.cwnd - core.cwnd % core.mss;
         if core.phase == Phase::Recovery && core.config.sack {
@@ -317,8 +317,8 @@ impl Ns2 {
         }
     }
 
-    /// Recovery without SACK: duplicates widen the window by a segment each, a partial ACK narrows
-    /// it by what it covers less one, and sends the next hole (RFC 6582 §3.2).
+    /// Recovery without SACK (RFC 6582 §3.2): each duplicate widens the window by a segment. A
+    /// partial ACK narrows it by the segments that it covers less one, and sends the next hole.
     fn on_ack_in_recovery_without_sack<C: CongestionControl>(
         &mut self,
         core: &mut Core<C>,
@@ -361,7 +361,7 @@ impl Ns2 {
         news.duplicate = news.sacked > 0;
     }
 
-    /// The RTT of the segment that is timed, if it was acknowledged.
+    /// Returns the RTT of the segment that is timed, if it was acknowledged.
     fn take_timed<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Duration> {
         let (end, sent) = self.timed?;
         if core.snd_una < end {
@@ -376,12 +376,12 @@ impl Ns2 {
         core.timer = (!core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
-    /// How many segments so many bytes are. The FIN is a part of the last one.
+    /// Returns the number of segments of `bytes`. The FIN is a part of the last one.
     fn segments<C: CongestionControl>(core: &Core<C>, bytes: u64) -> i64 {
         i64::try_from(bytes.saturating_sub(u64::from(core.fin_sent)).div_ceil(core.mss)).unwrap_or(i64::MAX)
     }
 
-    /// Sends the segment whose turn it is: one that a timeout went back to, or a new one.
+    /// Sends the next segment in order: one that a timeout went back to, or a new one.
     fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
         let position = self.next.max(core.scoreboard.first());
         if let Some(record) = core.scoreboard.record(position) {
@@ -392,8 +392,8 @@ impl Ns2 {
     }
 }
 
-/// ns-2's sinks (tcp-sink.cc): no SACK but of the last three ranges, no FIN, and the SYN/ACK waits
-/// for the SYN to come again.
+/// ns-2's sinks (tcp-sink.cc): SACKs report the last three ranges only, there is no FIN, and a
+/// SYN/ACK is repeated only when the SYN comes again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2Sink;
 

@@ -1,15 +1,15 @@
-//! ns-2.35's `Agent/TCP/FullTcp/Sack`: what it does otherwise than the RFCs and than ns-2's one-way
+//! ns-2.35's `Agent/TCP/FullTcp/Sack`, where it differs from the RFCs and from ns-2's one-way
 //! agents.
 //!
-//! It is a TCP both ways, after 4.4BSD, that counts bytes. The SYN/ACK is acknowledged before data
-//! follows. Three duplicates begin recovery, in which the bytes in the network are counted: lowered
-//! by a segment for each ACK, by two for one that advances. What lies below something SACKed is
-//! sent again once, from where the last recovery stopped looking; there is no limited transmit. The
-//! timer begins anew with the timeout of before the ACK's RTT sample, and any ACK that advances
-//! ends the back-off. A timeout forgets what was SACKed and starts again from the oldest segment,
-//! but leaves the count of what is in the network. The last part of what the application wrote, if
-//! it is no full segment, waits until all else is acknowledged (Nagle). An idle time longer than
-//! the unbounded timeout sets the window to the initial one.
+//! It is a TCP in both directions, after 4.4BSD, that counts bytes. The SYN/ACK is acknowledged
+//! before data follows. Three duplicates begin recovery, in which a counter holds the bytes in the
+//! network. Each ACK lowers it by a segment, and an ACK that advances by two. Every segment below a
+//! SACKed one is sent again once, starting where the last recovery stopped looking. There is no
+//! limited transmit. The timer restarts with the timeout before the ACK's RTT sample, and any ACK
+//! that advances ends the back-off. A timeout discards all SACKs and starts again from the oldest
+//! segment, but keeps the counter. A last part of the application's data that is no full segment
+//! waits until all other data is acknowledged (Nagle). An idle time longer than the unbounded
+//! timeout sets the window to the initial one.
 
 use alloc::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::{SackOption, StackInfo};
 
-/// What such an agent remembers.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ns2Full {
     /// Position of the segment to send next (`t_seqno_`); after a timeout it goes back to the
@@ -44,7 +44,7 @@ pub(crate) struct Ns2Full {
     recovers: bool,
     /// The count decides what may be sent, not the window (`pipectrl_`).
     counts: bool,
-    /// One segment may go out whatever the window says.
+    /// One segment may leave without room in the window.
     forced: bool,
     /// The segment that is timed: the sequence number after its first byte, and when it was sent.
     timed: Option<(u64, Instant)>,
@@ -236,7 +236,8 @@ impl Ns2Full {
         }
     }
 
-    /// The third duplicate: recovery, unless what is missing was sent before the last one began.
+    /// The third duplicate begins a recovery, unless the missing segment was sent before the last
+    /// recovery began.
     fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         self.recovers = true;
         let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
@@ -312,8 +313,9 @@ impl Answer for Ns2FullReceiver {
         intake.ack_due = true;
     }
 
-    /// A segment's worth is acknowledged at once, and so is a filled gap and a FIN. Less waits for
-    /// data the other way, or for the timer, which runs out at multiples of its interval.
+    /// The bytes of a full segment are acknowledged at once, and so are a filled gap and a FIN.
+    /// Fewer bytes wait for data in the other direction, or for the timer, which runs out at
+    /// multiples of its interval.
     fn answer(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, arrival: &InOrder) {
         let at_once = arrival.filled_gap || segment.len == 0;
         let worth = u64::from(intake.config.payload()) * u64::from(intake.config.delayed_ack.every);

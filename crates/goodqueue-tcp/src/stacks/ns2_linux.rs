@@ -1,15 +1,15 @@
-//! ns-2.35's `Agent/TCP/Linux`: what it does otherwise than the RFCs, than Linux and than ns-2's
-//! other agents.
+//! ns-2.35's `Agent/TCP/Linux`, where it differs from the RFCs, from Linux and from ns-2's other
+//! agents.
 //!
 //! It is a one-way agent that borrows the controllers of Linux 2.6.22 and counts segments. There is
-//! no handshake: the SYN is the first segment of the window, and data follows it at once; if it is
-//! lost, the sink SACKs what came, and it is sent again as any other segment. What is lost is said
-//! by its own scoreboard (`blocks`), which finds lost retransmissions too, so that a recovery can
-//! go on with the same window for as long as anything is lost in it. The window is cut at once; the
-//! segments in the network follow it one for two ACKs. Each ACK, duplicates too, gives an RTT
-//! sample from the timestamp it echoes and starts the timer anew without back-off (`ts_resetRTO_`).
-//! The receiver offers no window: `window_`, here the receive window of the settings, is what the
-//! congestion window does not grow beyond.
+//! no handshake: the SYN is the first segment of the window, and data follows it at once. If the
+//! SYN is lost, the sink SACKs the data, and the SYN is sent again like any other segment. Its own
+//! scoreboard (`blocks`) finds losses, also of retransmissions. A recovery therefore keeps its
+//! window as long as segments are lost in it. The window is cut at once, and the segments in the
+//! network fall by one for two ACKs. Each ACK, also a duplicate, gives an RTT sample from the
+//! timestamp that it echoes, and restarts the timer without back-off (`ts_resetRTO_`). The receiver
+//! offers no window: `window_`, here the receive window of the settings, bounds the congestion
+//! window.
 
 use alloc::sync::Arc;
 
@@ -33,11 +33,11 @@ mod blocks;
 
 use blocks::{Blocks, Shown};
 
-/// Beyond what is in the network the window has so many segments at most when a recovery ends
+/// Most segments by which the window exceeds the segments in the network when a recovery ends
 /// (`tcp_max_burst`).
 const BURST: u64 = 3;
 
-/// What such an agent remembers.
+/// State of the sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Ns2Linux {
     blocks: Blocks,
@@ -45,7 +45,7 @@ pub(crate) struct Ns2Linux {
     syn: bool,
     /// Segments that may be in the network although the window is smaller (`next_pkts_in_flight_`).
     allowed: i64,
-    /// Something happened since it was last asked what to send.
+    /// An event happened since the last segment was requested.
     is_asked_anew: bool,
     /// The segment that is timed: its position, and when it was sent.
     timed: Option<(u64, Instant)>,
@@ -118,7 +118,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
         core.window_edge = u64::MAX;
     }
 
-    /// The SYN has not been acknowledged yet: it is a segment as any other.
+    /// The SYN has not been acknowledged yet: it is a segment like any other.
     fn on_handshake(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment, _is_syn: bool) {
         if segment.ack > core.snd_nxt {
             core.stats.invalid_acks += 1;
@@ -165,7 +165,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
         self.is_asked_anew = true;
     }
 
-    /// The SYN times out as any other segment.
+    /// The SYN times out like any other segment.
     fn on_syn_timeout(&mut self, core: &mut Core<C>, now: Instant) {
         self.time_out(core, now);
     }
@@ -193,12 +193,12 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
         segment
     }
 
-    /// Its own blocks say what is lost; nothing is sent on suspicion.
+    /// Its own blocks decide which segments are lost, and none is sent on suspicion.
     fn fill_hole(&mut self, _core: &mut Core<C>, _now: Instant, _pipe: u64) -> Option<Segment> {
         None
     }
 
-    /// Restarts are made before the window is asked.
+    /// The window restarts earlier, in `next_segment`.
     fn restart_after_idle(&mut self, _core: &mut Core<C>, _now: Instant) {}
 }
 
@@ -299,8 +299,8 @@ impl Ns2Linux {
         core.timer = (self.syn || !core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
-    /// The timer runs while nothing is out, too: once it has run out the window is the initial one,
-    /// be that more or less.
+    /// The timer also runs while nothing is out. Once it has run out, the window becomes the
+    /// initial one, even if that is larger.
     fn restart<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
         if core.config.idle_restart && now >= self.timer_set + core.rtt.rto() {
             self.timer_set = now;
@@ -366,7 +366,7 @@ impl Answer for Ns2LinuxSink {
         intake
     }
 
-    /// The SYN is the first segment, whatever came before it.
+    /// The SYN is the first segment, even if data came before it.
     fn on_syn(&mut self, intake: &mut Intake, segment: &Segment) {
         if intake.state == intake::State::Listen {
             intake.state = intake::State::Established;

@@ -137,7 +137,7 @@ impl<C: CongestionControl> Stack<C> for Rfc {
     }
 }
 
-/// Takes what the ACK says into the scoreboard, the window, the RTT and the timer.
+/// Takes an ACK into the scoreboard, the window, the RTT and the timer.
 #[inline]
 fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment, news: &mut News) {
     let ack = segment.ack;
@@ -160,8 +160,9 @@ fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segmen
     core.count_duplicate(news);
 }
 
-/// Three duplicates, or enough SACKed above the oldest segment (RFC 6675 §5 steps 1 and 2); without
-/// SACK only if the ACK goes beyond what was sent before the last recovery (RFC 6582 §3.2 step 1).
+/// True after three duplicates, or with enough SACKed above the oldest segment (RFC 6675 §5 steps 1
+/// and 2). Without SACK the ACK must also go beyond the data sent before the last recovery (RFC
+/// 6582 §3.2 step 1).
 fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
     if core.config.sack {
         core.duplicate_acks >= DUP_THRESH || core.scoreboard.is_front_lost()
@@ -173,7 +174,7 @@ fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
 #[cold]
 fn enter_recovery<C: CongestionControl>(core: &mut Core<C>, now: Instant, news: &News) {
     core.stats.fast_recoveries += 1;
-    // One reduction per window of data, whatever told of it (RFC 3168 §6.1.2).
+    // One reduction per window of data, for all signals together (RFC 3168 §6.1.2).
     if core.snd_una >= core.reduction_point {
         core.ssthresh = core.reduced_window(now, Signal::Loss, news.acked);
     }

@@ -1,4 +1,4 @@
-//! An example of a stack, which only the tests have: it sends one segment per round trip.
+//! An example of a stack that sends one segment per round trip. Only the tests have it.
 //!
 //! The file holds everything that the list of [`stacks`](super) has to know of it: its sender, its
 //! description, and its settings. The rest is what the RFCs say.

@@ -1,4 +1,4 @@
-//! ns-2's one-way agents: what they do otherwise than the RFCs say.
+//! ns-2's one-way agents, where they differ from the RFCs.
 
 use goodqueue::Duration;
 use goodqueue_tcp::{Config, DelayedAck, Profile};
@@ -9,8 +9,8 @@ fn agent(name: &str) -> Config {
     Profile::by_name(name).expect("listed").settings
 }
 
-/// An ACK for each segment, a window of so many segments that does not grow much, and no timer for
-/// a while.
+/// An ACK for each segment, a window of `segments` that does not grow much, and no timer for a
+/// while.
 fn window_of(segments: u32, name: &str) -> Config {
     Config {
         iw: segments,

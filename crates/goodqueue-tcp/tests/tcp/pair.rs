@@ -20,7 +20,7 @@ pub(crate) enum Fate {
     /// so.
     Refuse,
     DropAtHost,
-    /// Later than it should, by so many milliseconds.
+    /// Arrives later than it should, by this number of milliseconds.
     Delay(u64),
 }
 
@@ -96,7 +96,7 @@ impl Pair {
         }
     }
 
-    /// A transfer of so many full segments, then FIN.
+    /// A transfer of `segments` full segments, then FIN.
     pub(crate) fn transfer(config: Config, segments: u64) -> Self {
         let mut pair = Self::new(config);
         pair.sender.write(segments * MSS);
@@ -125,7 +125,7 @@ impl Pair {
         self
     }
 
-    /// The first so many transmissions of the n-th segment are lost.
+    /// The first `times` transmissions of the n-th segment are lost.
     pub(crate) fn lose_times(mut self, segment: u64, times: u32) -> Self {
         for transmission in 1..=times {
             self.fates.insert((segment, transmission), Fate::Lose);

@@ -14,8 +14,7 @@ fn stamped() -> Config {
     Config { mss: 1472, timestamps: true, ..linux() }
 }
 
-/// The first window of ten, and what is sent of it again, is on its way for so much longer; nothing
-/// is lost.
+/// The first window of ten, and its retransmissions, take `by` ms longer; nothing is lost.
 fn held_up(config: Config, by: u64) -> Pair {
     let mut pair = Pair::bulk(config);
     for transmission in 1..=4 {

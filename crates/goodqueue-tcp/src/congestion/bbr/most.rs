@@ -1,6 +1,6 @@
 //! The most bandwidth of the last rounds.
 
-/// The bandwidth is the most of so many rounds.
+/// The bandwidth is the maximum of this number of rounds.
 const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// The most of the last rounds, as Linux estimates it from three samples (Nichols' windowed

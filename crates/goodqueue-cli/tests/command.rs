@@ -480,7 +480,7 @@ fn a_discipline_that_is_given_stands_the_guidelines_instead_of_those_listed() {
     let claims = "name = \"own\"\ntitle = \"Own\"\nsource = \"none\"\naqm = [\"codel\"]\n\
         [[metrics]]\nname = \"goodput\"\nof = \"mean(goodput.down)\"\nunit = \"Mbit/s\"\nscale = 1e-6\n\
         [[experiments]]\nname = \"load\"\nscenario = \"load.toml\"\n\
-        [[claims]]\nid = \"own-1\"\nkind = \"Q\"\nsays = \"more\"\n\
+        [[claims]]\nid = \"own-1\"\nkind = \"own\"\nsays = \"more\"\n\
         check = \"mean(goodput.down)[{aqm}@load] > mean(goodput.down)[pfifo@load] / 2\"\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
     let given = "tbf rate 5mbit burst 5000 [fq_codel]";
@@ -503,7 +503,7 @@ fn papers_of_ones_own_are_reproduced_and_reported() {
         .expect("written");
     let claims = "name = \"own\"\ntitle = \"Own\"\nsource = \"none\"\n\
         [[experiments]]\nname = \"load\"\nscenario = \"load.toml\"\n\
-        [[claims]]\nid = \"own-1\"\nkind = \"Q\"\nsays = \"more\"\n\
+        [[claims]]\nid = \"own-1\"\nkind = \"order\"\nsays = \"more\"\n\
         check = \"mean(goodput.down)[codel@load] > 1mbit\"\n\
         [[figures]]\nid = \"Fig. 1\"\ntitle = \"CDF\"\nform = \"cdf\"\ncells = [\"{codel,pfifo}@load\"]\n\
         of = [\"details.sojourn_s.down\"]\naxes = [\"s\", \"share\"]\n";

@@ -43,9 +43,9 @@
 //!   as marked.
 //! * `cacm2012`: a phase of dropping that starts within 16 intervals of the last one resumes at
 //!   `count - 1`. "At most one packet left" means at most the largest packet seen.
-//! * `ns2` (Nichols' code of May 2012): a phase that starts within 8 intervals resumes at `count
-//!   - 2`, or at 0.9844 of `count` if that is more than 126 (never with `recall b`). A drop that
-//!   ends the phase is not counted. The wait before re-entry within 8 intervals is `interval /
+//! * `ns2` (Nichols' code of May 2012): a phase that starts within 8 intervals resumes at
+//!   `count - 2`, or at 0.9844 of `count` if that is more than 126 (never with `recall b`). A drop
+//!   that ends the phase is not counted. The wait before re-entry within 8 intervals is `interval /
 //!   sqrt(count)`. ns-2 starts with `first_above_time` at -1, as if the queue had been above
 //!   target for long. `startup ns2` does the same in every variant; without it, every variant
 //!   starts below target.

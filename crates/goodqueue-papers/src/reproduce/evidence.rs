@@ -12,7 +12,7 @@ use goodqueue_tc::units;
 use serde_json::Value;
 
 use super::expression::{Cell, Check, Expression};
-use super::finding::{self, Finding, Values};
+use super::finding::{self, Finding, Measurement, Values};
 use super::tolerance::{self, Tolerance};
 use super::tree::{Found, Tree};
 
@@ -61,21 +61,6 @@ impl Weights {
 struct Context<'e> {
     cell: Option<&'e Cell>,
     weights: &'e Weights,
-}
-
-/// A value with the interval in which 95 % of its resampled values lie.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Measurement {
-    /// Over all repetitions.
-    pub value: f64,
-    /// Lower and upper end; `None` with a single repetition.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl From<f64> for Measurement {
-    fn from(value: f64) -> Self {
-        Self { value, interval: None }
-    }
 }
 
 type Figure = Result<f64, Diagnostic>;

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Measurement;
 use super::expression::{Check, Expression, Operator, Relation, Statement};
 use super::tolerance::Tolerance;
 
@@ -16,6 +15,21 @@ pub enum Outcome {
     Undecided,
     /// It does not hold, and the whole 95 % interval is beyond the limit.
     Fails,
+}
+
+/// A value with the interval in which 95 % of its resampled values lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measurement {
+    /// Over all repetitions.
+    pub value: f64,
+    /// Lower and upper end; `None` with a single repetition.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl From<f64> for Measurement {
+    fn from(value: f64) -> Self {
+        Self { value, interval: None }
+    }
 }
 
 /// How a check came out, and what was measured.

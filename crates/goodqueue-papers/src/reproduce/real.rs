@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::evidence::{Measurement, function};
+use super::evidence::function;
 use super::expression::{Cell, Check, Expression};
-use super::finding::{self, Finding, Values};
+use super::finding::{self, Finding, Measurement, Values};
 use super::tolerance::{self, Tolerance};
 
 /// The figures of a real system: measures of cells.

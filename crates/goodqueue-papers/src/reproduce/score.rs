@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{ClaimResult, Verdict};
+use super::results::{ClaimResult, Verdict};
 
 /// Claims by verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]

@@ -8,7 +8,7 @@ use goodqueue_tc::input;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::ClaimResult;
+use super::results::ClaimResult;
 
 /// The file as written. What it holds beside the claims has no say in a score.
 #[derive(Deserialize)]

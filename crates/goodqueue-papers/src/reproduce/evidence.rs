@@ -124,11 +124,12 @@ impl<'m> Evidence<'m> {
         Ok(Measurement { value, interval: at(25).zip(at(975)) })
     }
 
-    /// Repetitions of the cells that an expression names.
+    /// Repetitions of the cells that an expression names: seeds. The runs of everything that an
+    /// experiment varies share their seeds, so that a resample has each load as often as any other.
     fn repetitions_of(&self, expression: &Expression) -> usize {
         let mut cells = std::collections::BTreeSet::new();
         expression.cells(&mut cells);
-        cells.iter().map(|cell| self.repetitions(cell)).max().unwrap_or(0)
+        cells.iter().filter_map(|cell| self.cells.get(cell)).map(Runs::seeds).max().unwrap_or(0)
     }
 
     /// The standard error of `value`, by leaving each repetition out in turn (the jackknife of
@@ -281,6 +282,12 @@ impl Values for Evidence<'_> {
 }
 
 impl Runs {
+    /// Seeds of each load. The runs of a load are next to each other, in the order of the seeds.
+    fn seeds(&self) -> usize {
+        let seeds = self.scenario.get("seeds").and_then(Value::as_u64);
+        seeds.and_then(|seeds| usize::try_from(seeds).ok()).unwrap_or(self.runs.len())
+    }
+
     /// True if the runs have a place for the figure at `path`, with samples or without.
     fn know(&self, path: &str) -> bool {
         let has_place = |found: &Found<'_>| !matches!(found, Found::Part(Tree::Fields(_)));
@@ -548,6 +555,17 @@ mod tests {
         let interval = |text| evidence.measure(&Expression::parse(text).unwrap()).unwrap().interval;
         assert_eq!(interval("mean(rate)[codel@x]"), Some((1.0, 2.0)));
         assert_eq!(interval("1 + 1"), None);
+    }
+
+    #[test]
+    fn a_resample_draws_seeds_and_keeps_every_load() {
+        let measures = BTreeMap::new();
+        let mut evidence = Evidence::new(&measures);
+        // Two loads with rates of 10 and 20, two seeds each.
+        let runs = [10, 11, 20, 21].map(|rate| Rc::new(Tree::new(&json!({ "rate": rate }))));
+        evidence.add(cell(), json!({ "seeds": 2 }), runs.to_vec());
+        let measured = evidence.measure(&Expression::parse("mean(rate)[codel@x]").unwrap()).unwrap();
+        assert_eq!(measured.interval, Some((15.0, 16.0)), "10 and 20, or 11 and 21");
     }
 
     #[test]

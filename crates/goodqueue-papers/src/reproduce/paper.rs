@@ -267,6 +267,9 @@ pub struct Figure {
     /// Added to the values of samples, in that unit.
     #[serde(default)]
     pub plus: f64,
+    /// True if a series is drawn as its integral over time: bits per second become bits.
+    #[serde(default)]
+    pub cumulative: bool,
     /// How far x is drawn, of a series in seconds, of a CDF in the unit of the axis; default: all.
     pub until: Option<f64>,
     /// What the paper has, in the units of the axes, by cell.

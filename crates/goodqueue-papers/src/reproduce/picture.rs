@@ -101,6 +101,7 @@ impl Figure {
             }
             FigureForm::Series => {
                 let (step_s, mean) = evidence.series_of(cell, of(0)?)?;
+                let mean = if self.cumulative { integral(step_s, mean) } else { mean };
                 let points = (0_u32..)
                     .zip(mean)
                     .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * self.scale)));
@@ -132,6 +133,16 @@ impl Figure {
     }
 }
 
+/// The integral of a series over time, up to the end of each step; a step without a value adds
+/// nothing.
+fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let add = |sum: &mut f64, value: Option<f64>| {
+        *sum += value.unwrap_or(0.0) * step_s;
+        Some(Some(*sum))
+    };
+    series.into_iter().scan(0.0, add).collect()
+}
+
 /// No more points than can be seen.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
@@ -144,6 +155,12 @@ const MOST_POINTS: usize = 400;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cumulative_series_grows_by_each_step() {
+        let bits = integral(0.5, vec![Some(2.0), None, Some(4.0)]);
+        assert_eq!(bits, [Some(1.0), Some(1.0), Some(3.0)]);
+    }
 
     #[test]
     fn many_points_are_thinned_and_both_ends_stay() {

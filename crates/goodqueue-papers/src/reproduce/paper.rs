@@ -50,7 +50,9 @@ folders! {
     ],
     "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml"],
     "jk": ["download.toml"],
-    "nj": ["window.toml", "serial.toml", "static.toml", "mixed.toml", "web.toml", "dynamic.toml", "edge.toml"],
+    "nj": [
+        "window.toml", "serial.toml", "static.toml", "settings.toml", "web.toml", "dynamic.toml", "edge.toml", "modem.toml",
+    ],
     "rfc7928": ["dumbbell.toml"],
 }
 

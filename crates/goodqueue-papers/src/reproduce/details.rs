@@ -29,6 +29,8 @@ pub struct Details {
     /// Longest time for which the queue down held more than each of the thresholds asked for, in
     /// seconds.
     pub spikes_s: Vec<f64>,
+    /// Second longest of these times, in seconds; 0 if there was one at most.
+    pub second_spikes_s: Vec<f64>,
     /// When the queue down was longest, in seconds from the start of the last group of flows.
     pub peak_after_s: Option<f64>,
     /// Jain's index of the response times of the groups.
@@ -43,6 +45,8 @@ pub struct Details {
     /// The share of the first of the `[[flows]]` in the goodput of all TCP flows in their
     /// direction, in each step of the series.
     pub share_steps: Vec<Option<f64>>,
+    /// Jain's index of the goodput of all TCP flows in their direction, in each step of the series.
+    pub jain_steps: Vec<Option<f64>>,
 }
 
 /// Flows that are alike.
@@ -104,34 +108,46 @@ impl Details {
         };
         if let Some(series) = &run.series {
             let queue = &series.queues.down.queue_packets;
-            details.spikes_s =
-                wanted.spikes.iter().map(|above| longest(queue, float(*above)) * series.step_s).collect();
+            for above in &wanted.spikes {
+                let (longest, second) = longest_two(queue, float(*above));
+                details.spikes_s.push(longest * series.step_s);
+                details.second_spikes_s.push(second * series.step_s);
+            }
             let peak = (0_u32..).zip(queue).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
             let last_start = starts.iter().copied().fold(0.0, f64::max);
             details.peak_after_s = peak.map(|(step, _)| (f64::from(step) + 1.0) * series.step_s - last_start);
             if wanted.series {
                 details.ping_steps_s = pings_per_step(&series.pings, series.step_s, queue.len());
-                details.share_steps = shares(wanted, run, &series.goodput_bps);
+                let steps = goodput_per_step(run, &series.goodput_bps);
+                details.share_steps = steps.iter().map(|flows| share_of_first(wanted, flows)).collect();
+                details.jain_steps = steps.iter().map(|flows| measure::jain(flows)).collect();
             }
         }
         details
     }
 }
 
-fn shares(wanted: &Wanted, run: &Run, goodput: &[FlowSeries]) -> Vec<Option<f64>> {
-    let first = wanted.groups.first().copied().unwrap_or(0);
+/// The goodput of each TCP flow in the direction of the first flow, for each step of the series.
+fn goodput_per_step(run: &Run, goodput: &[FlowSeries]) -> Vec<Vec<f64>> {
     let Some(direction) = run.flows.first().map(|flow| &flow.direction) else { return Vec::new() };
     let tcp = goodput.iter().filter(|of| {
         run.flows.iter().any(|flow| flow.id == of.id && is_tcp(&flow.kind) && flow.direction == *direction)
     });
-    let mut sums: Vec<(f64, f64)> = Vec::new();
-    for (number, of) in (0_u32..).zip(tcp) {
-        sums.resize(sums.len().max(of.values.len()), (0.0, 0.0));
-        for (sum, value) in sums.iter_mut().zip(&of.values) {
-            *sum = (sum.0 + if number < first { *value } else { 0.0 }, sum.1 + value);
+    let mut steps: Vec<Vec<f64>> = Vec::new();
+    for of in tcp {
+        steps.resize(steps.len().max(of.values.len()), Vec::new());
+        for (step, value) in steps.iter_mut().zip(&of.values) {
+            step.push(*value);
         }
     }
-    sums.into_iter().map(|(own, all)| (all > 0.0).then(|| own / all)).collect()
+    steps
+}
+
+/// The share of the first of the `[[flows]]` in the goodput of all; `None` if nothing arrived.
+fn share_of_first(wanted: &Wanted, flows: &[f64]) -> Option<f64> {
+    let first = wanted.groups.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0));
+    let all: f64 = flows.iter().sum();
+    (all > 0.0).then(|| flows.iter().take(first).sum::<f64>() / all)
 }
 
 /// The delay of each packet of a call above the least of its call.
@@ -185,13 +201,16 @@ fn is_tcp(kind: &str) -> bool {
     matches!(kind, "tcp" | "tcp_onoff")
 }
 
-/// The greatest number of consecutive steps whose value is above `threshold`.
-fn longest(values: &[f64], threshold: f64) -> f64 {
-    let (longest, _) = values.iter().fold((0_u32, 0_u32), |(longest, now), value| {
-        let now = if *value > threshold { now + 1 } else { 0 };
-        (longest.max(now), now)
-    });
-    f64::from(longest)
+/// The greatest and the second greatest number of consecutive steps whose value is above
+/// `threshold`.
+fn longest_two(values: &[f64], threshold: f64) -> (f64, f64) {
+    let mut lengths: Vec<u32> = values
+        .split(|value| *value <= threshold)
+        .map(|above| u32::try_from(above.len()).unwrap_or(u32::MAX))
+        .collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let at = |rank: usize| f64::from(lengths.get(rank).copied().unwrap_or(0));
+    (at(0), at(1))
 }
 
 fn seconds(nanos: u64) -> f64 {
@@ -203,8 +222,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_spike_is_the_longest_time_above_the_threshold_without_a_break() {
-        assert!((longest(&[11.0, 11.0, 10.0, 11.0, 12.0, 13.0, 0.0], 10.0) - 3.0).abs() < 1e-9);
-        assert!(longest(&[1.0], 10.0).abs() < 1e-9);
+    fn spikes_are_times_above_the_threshold_without_a_break_the_longest_first() {
+        let (longest, second) = longest_two(&[11.0, 11.0, 10.0, 11.0, 12.0, 13.0, 0.0], 10.0);
+        assert!((longest - 3.0).abs() < 1e-9 && (second - 2.0).abs() < 1e-9);
+        let (longest, second) = longest_two(&[1.0], 10.0);
+        assert!(longest.abs() < 1e-9 && second.abs() < 1e-9);
     }
 }

@@ -11,6 +11,7 @@ pub mod expression;
 pub mod finding;
 mod measures;
 pub mod paper;
+mod parameters;
 pub mod picture;
 mod real;
 mod results;

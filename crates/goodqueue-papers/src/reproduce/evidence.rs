@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::expression::{Cell, Check, Expression};
 use super::finding::{self, Finding, Measurement, Values};
+use super::parameters::parameter;
 use super::tolerance::{self, Tolerance};
 use super::tree::{Found, Tree};
 
@@ -249,6 +250,7 @@ impl<'m> Evidence<'m> {
             rest.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
         let figure = match name {
             "setup" => runs.setup(path),
+            "parameter" => parameter(&runs.scenario, &cell.label, path),
             "jain" => runs.jain(path, &rest, context.weights),
             "steps" | "phase" | "peak" | "trough" | "after" | "settled" => {
                 runs.steps(path)?.figure(name, &rest, context.weights)

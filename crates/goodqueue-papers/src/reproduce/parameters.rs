@@ -1,0 +1,50 @@
+//! Parameters of the disciplines in a scenario, as numbers.
+
+use goodqueue::{Link, config};
+use goodqueue_tc::units;
+use serde_json::Value;
+
+/// The parameter `name` of the discipline labelled `label`, in front of the bottleneck's link down:
+/// times in seconds, rates in bit/s, a flag as 1 or 0. A parameter that the scenario leaves out has
+/// its default. `None` if there is no such discipline or parameter, or if it is not a number.
+pub(super) fn parameter(scenario: &Value, label: &str, name: &str) -> Option<f64> {
+    let qdiscs = scenario.get("qdiscs")?.as_array()?;
+    let labelled = |qdisc: &&Value| qdisc.get("label").and_then(Value::as_str) == Some(label);
+    let text = qdiscs.iter().find(labelled)?.get("down")?.as_str()?;
+    let rate = units::rate(scenario.get("link")?.get("down")?.as_str()?).ok()?;
+    let settings = goodqueue_tc::parse(text, &Link { rate, ..Link::default() }).ok()?.to_settings();
+    number(&settings.get(name)?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "parameters are compared in floating point")]
+fn number(value: &config::Value) -> Option<f64> {
+    match value {
+        config::Value::Packets(number) | config::Value::Bytes(number) | config::Value::Integer(number) => {
+            Some(*number as f64)
+        }
+        config::Value::Signed(number) => Some(*number as f64),
+        config::Value::Time(span) => Some(span.as_nanos() as f64 / 1e9),
+        config::Value::Rate(rate) => Some(rate.as_bps() as f64),
+        config::Value::Probability(share) => Some(*share),
+        config::Value::Flag(on) => Some(f64::from(u8::from(*on))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_the_line_leaves_out_has_its_default() {
+        let scenario = serde_json::json!({
+            "link": {"down": "2mbit"},
+            "qdiscs": [{"label": "CoDel", "down": "codel target 7ms", "up": "pfifo"}, {"label": "FIFO", "down": "pfifo limit 99"}],
+        });
+        assert_eq!(parameter(&scenario, "CoDel", "target"), Some(0.007));
+        assert_eq!(parameter(&scenario, "CoDel", "interval"), Some(0.1));
+        assert_eq!(parameter(&scenario, "FIFO", "limit"), Some(99.0));
+        assert_eq!(parameter(&scenario, "FIFO", "target"), None);
+        assert_eq!(parameter(&scenario, "PIE", "target"), None);
+    }
+}

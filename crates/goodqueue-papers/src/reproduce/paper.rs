@@ -711,7 +711,7 @@ mod tests {
             jk.figures_of(&claims).unwrap().0.iter().map(|figure| figure.id.as_str()).collect()
         };
         let one = ids(&|claim| claim.id == "jk-table3-codel-4+4");
-        assert_eq!(one, ["Table II", "Table III"]);
+        assert!(one.contains(&"Table III") && !one.contains(&"Fig. 9"), "{one:?}");
         assert_eq!(ids(&|_| true).len(), jk.figures.len());
     }
 

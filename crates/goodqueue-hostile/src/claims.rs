@@ -39,7 +39,7 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let paper = Paper::of_files("papers/x", files.into())?;
     let claims: Vec<&Claim> = paper.claims.iter().collect();
-    let (figures, drawn) = paper.figures_of(&claims)?;
+    let (figures, drawn) = paper.figures_of(&claims, true)?;
     if !is_short(&paper)? {
         return Ok(None);
     }
@@ -53,6 +53,7 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     let pictures: Result<Vec<_>, _> =
         figures.into_iter().map(|figure| figure.picture(&paper, &evidence)).collect();
     let (title, source) = (paper.title.clone(), paper.source.clone());
+    let (claims, metrics) = (paper.in_its_words(&claims), paper.metrics_in_its_words(&metrics));
     let results = PaperResults { title, source, claims, pictures: pictures?, metrics };
     Ok(Some(papers_html(&[results], "goodqueue")))
 }

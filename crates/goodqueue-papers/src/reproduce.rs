@@ -19,6 +19,7 @@ pub mod score;
 pub mod tolerance;
 mod tree;
 pub mod verdicts;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

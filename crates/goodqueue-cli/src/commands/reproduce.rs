@@ -50,8 +50,7 @@ pub(crate) struct ReproduceArgs {
     /// Use the papers' own repetitions and durations.
     ///
     /// On one processor this takes about 40 s for gong, 20 s for jk, 6 minutes for rfc7928, 15
-    /// minutes for nj and 30 minutes for gbw. With --report it takes up to four times as long. An
-    /// interrupted command resumes.
+    /// minutes for nj and 30 minutes for gbw. An interrupted command resumes.
     #[arg(long)]
     full: bool,
     /// Folder for finished runs.
@@ -60,10 +59,15 @@ pub(crate) struct ReproduceArgs {
     /// Number of parallel runs, at most 1024 [default: the number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write an HTML report with every claim, and with the paper's figures in their original form,
-    /// extended by current disciplines.
+    /// Write an HTML report with the verdicts, the paper's figures in their original form, and
+    /// every claim.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Show current disciplines, such as cake, beside the paper's in the figures of --report.
+    ///
+    /// Takes up to four times as long.
+    #[arg(long, requires = "report")]
+    beyond: bool,
     /// Run nothing, but read verdicts that --json wrote earlier.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"])]
     verdicts: Option<PathBuf>,
@@ -149,7 +153,7 @@ impl Findings {
         store: &Store,
     ) -> Result<bool, Diagnostic> {
         let (figures, drawn) = match args.report {
-            Some(_) => paper.figures_of(&claims)?,
+            Some(_) => paper.figures_of(&claims, args.beyond)?,
             None => (Vec::new(), BTreeSet::new()),
         };
         let effort = if args.full { Effort::Full } else { Effort::Quick };
@@ -161,8 +165,8 @@ impl Findings {
         let results = plan.judge(&evidence)?;
         let measured = plan.metrics(&evidence);
         if !args.is_quiet() {
-            output::print(&claims::render(paper, &results))?;
-            for table in &measured {
+            output::print(&claims::render(paper, &paper.in_its_words(&results)))?;
+            for table in &paper.metrics_in_its_words(&measured) {
                 output::print(&claims::render_metrics(table))?;
             }
         }
@@ -172,9 +176,9 @@ impl Findings {
             self.pages.push(PaperResults {
                 title: paper.title.clone(),
                 source: paper.source.clone(),
-                claims: results.clone(),
+                claims: paper.in_its_words(&results),
                 pictures: pictures?,
-                metrics: measured.clone(),
+                metrics: paper.metrics_in_its_words(&measured),
             });
         }
         if !measured.is_empty() {

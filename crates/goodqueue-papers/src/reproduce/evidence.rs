@@ -179,6 +179,15 @@ impl<'m> Evidence<'m> {
         Ok((steps.step_s, steps.mean(&Weights(Vec::new()))))
     }
 
+    /// The time series at `path` in the first run of a cell, and the length of a step.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn series_of_first(&self, cell: &Cell, path: &str) -> Result<(f64, Vec<Option<f64>>), Diagnostic> {
+        let steps = self.runs(cell)?.steps(path)?;
+        Ok((steps.step_s, steps.series.first().cloned().unwrap_or_default()))
+    }
+
     fn runs(&self, cell: &Cell) -> Result<&Runs, Diagnostic> {
         self.cells.get(cell).ok_or_else(|| Diagnostic::new(format!("there are no runs of `{cell}`")))
     }

@@ -85,8 +85,10 @@ pub struct Paper {
     pub claims: Vec<Claim>,
     /// What the report draws.
     pub figures: Vec<Figure>,
-    /// Disciplines that the report puts beside those of the paper.
+    /// Disciplines that the report puts beside those of the paper, if asked to.
     pub beyond: Vec<String>,
+    /// The paper's names of disciplines, by label.
+    pub names: BTreeMap<String, String>,
     /// What real systems measured in the same set-ups.
     pub(super) real: Vec<Real>,
 }
@@ -121,6 +123,8 @@ pub struct Metric {
 pub struct Experiment {
     /// How cells call it.
     pub name: String,
+    /// The paper's words for it; default: its name.
+    pub title: Option<String>,
     /// File in the paper's folder.
     pub scenario: String,
     /// Keys of the scenario that are different here.
@@ -254,15 +258,29 @@ pub struct Figure {
     /// How it is drawn.
     pub form: FigureForm,
     /// The runs, as cells with braces; drawn in this order.
+    #[serde(default)]
     pub cells: Vec<String>,
-    /// What is drawn: a path of samples (CDF, box), of a series, two for ellipses (x and y), or
-    /// expressions (bars, parallel).
+    /// What is drawn: a path of samples (CDF, box, medians), of a series, two for ellipses (x and
+    /// y), or expressions (bars, parallel).
+    #[serde(default)]
     pub of: Vec<String>,
-    /// What the entries of `of` are, where there are several: a group of bars for each, or an axis.
+    /// What the entries of `of` are, where there are several: a group of bars for each, or an
+    /// axis. Of stacked shares the names of the `[[flows]]`.
     #[serde(default)]
     pub names: Vec<String>,
-    /// Names of the axes, x and y.
+    /// Names of the axes, x and y; of boxes, medians and bars that of the values comes first.
+    #[serde(default)]
     pub axes: [String; 2],
+    /// Range of the first axis in the paper. What lies outside is drawn beside it.
+    pub x: Option<(f64, f64)>,
+    /// Range of the second axis in the paper; of parallel axes, of all of them.
+    pub y: Option<(f64, f64)>,
+    /// True if the axis of the values is logarithmic: x of a CDF, y of a series.
+    #[serde(default)]
+    pub log: bool,
+    /// Rows of a timeline: names with years.
+    #[serde(default)]
+    pub events: BTreeMap<String, Vec<(String, u16)>>,
     /// Factor of the values, to get the unit that the axis names.
     #[serde(default = "one")]
     pub scale: f64,
@@ -312,6 +330,8 @@ pub enum FigureForm {
     Cdf,
     /// Boxes from quartile to quartile.
     Box,
+    /// Bars up to the median, with the quartiles as error bars.
+    Medians,
     /// One-sigma ellipses, the x axis reversed.
     Ellipse,
     /// Means over the repetitions, step by step.
@@ -320,6 +340,10 @@ pub enum FigureForm {
     Bars,
     /// Parallel coordinates: a line for each cell over several axes.
     Parallel,
+    /// Shares of the flows over time, stacked, of the first repetition.
+    Stacked,
+    /// Years of algorithms; no runs.
+    Timeline,
 }
 
 /// All papers, in the order of their names.
@@ -452,15 +476,19 @@ impl Paper {
     }
 
     /// The figures that show any runs of these claims, all of them if these are all claims, and the
-    /// cells that they show.
+    /// cells that they show: those of the paper, and with `beyond` those of today's disciplines.
     ///
     /// # Errors
     /// A figure's cells are not cells.
-    pub fn figures_of(&self, claims: &[&Claim]) -> Result<(Vec<&Figure>, BTreeSet<Cell>), Diagnostic> {
+    pub fn figures_of(
+        &self,
+        claims: &[&Claim],
+        beyond: bool,
+    ) -> Result<(Vec<&Figure>, BTreeSet<Cell>), Diagnostic> {
         let asked: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
         let (mut figures, mut cells) = (Vec::new(), BTreeSet::new());
         for figure in &self.figures {
-            let shown = self.cells_of(figure)?;
+            let shown = if beyond { self.cells_of(figure)? } else { figure.expanded_cells()? };
             if claims.len() == self.claims.len() || shown.iter().any(|cell| asked.contains(cell)) {
                 figures.push(figure);
                 cells.extend(shown);
@@ -685,7 +713,7 @@ mod tests {
             for experiment in &paper.experiments {
                 let mut cells = BTreeSet::new();
                 paper.claims.iter().for_each(|claim| cells.extend(claim.cells()));
-                cells.extend(paper.figures_of(&paper.claims.iter().collect::<Vec<_>>()).unwrap().1);
+                cells.extend(paper.figures_of(&paper.claims.iter().collect::<Vec<_>>(), true).unwrap().1);
                 let labels: BTreeSet<&str> = cells
                     .iter()
                     .filter(|cell| cell.experiment == experiment.name)
@@ -708,7 +736,7 @@ mod tests {
         let jk = papers.iter().find(|paper| paper.name == "jk").unwrap();
         let ids = |wanted: &dyn Fn(&Claim) -> bool| -> Vec<&str> {
             let claims: Vec<&Claim> = jk.claims.iter().filter(|claim| wanted(claim)).collect();
-            jk.figures_of(&claims).unwrap().0.iter().map(|figure| figure.id.as_str()).collect()
+            jk.figures_of(&claims, false).unwrap().0.iter().map(|figure| figure.id.as_str()).collect()
         };
         let one = ids(&|claim| claim.id == "jk-table3-codel-4+4");
         assert!(one.contains(&"Table III") && !one.contains(&"Fig. 9"), "{one:?}");

@@ -1,48 +1,15 @@
 //! What the figures of a paper show here, as numbers to be drawn.
 
+mod stacked;
+mod traces;
+
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde::Serialize;
 
 use super::evidence::Evidence;
 use super::expression::{Cell, Expression};
 use super::paper::{Figure, FigureForm, Marks, Paper};
-
-/// A figure, with what came out.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Picture {
-    /// Its number in the paper.
-    pub id: String,
-    /// What it shows.
-    pub title: String,
-    /// Names of the axes, x and y.
-    pub axes: [String; 2],
-    /// How it is drawn.
-    pub form: FigureForm,
-    /// Names of parallel axes.
-    pub names: Vec<String>,
-    /// One for each cell; for bars of several sorts one for each cell and sort.
-    pub traces: Vec<Trace>,
-}
-
-/// What is drawn of one cell.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Trace {
-    /// Its name: the discipline, and the experiment where there are several.
-    pub name: String,
-    /// Label of the discipline.
-    pub label: String,
-    /// The experiment, or the sort of bars, where there are several.
-    pub group: Option<String>,
-    /// Its discipline is not among those of the paper.
-    pub beyond: bool,
-    /// What the paper has, where it says so: points of a line; for boxes and bars a value as x with
-    /// y = 0.
-    pub paper: Vec<(f64, f64)>,
-    /// Points of a line; for a box least, quartile, median, quartile and greatest as x with y = 0;
-    /// for bars low, value and high likewise; for parallel axes number and value. Empty where no
-    /// run has a sample.
-    pub points: Vec<(f64, f64)>,
-}
+use traces::thinned;
+pub use traces::{Picture, Trace};
 
 impl Figure {
     /// The figure as it comes out here. Cells that were not run are left out.
@@ -50,25 +17,50 @@ impl Figure {
     /// # Errors
     /// An expression or a path that does not exist.
     pub fn picture(&self, paper: &Paper, evidence: &Evidence<'_>) -> Result<Picture, Diagnostic> {
+        let error = |error: Diagnostic| error.prefixed(&format!("figure {} of {}", self.id, paper.name));
         let cells = paper.cells_of(self)?;
+        let known: Vec<&Cell> = cells.iter().filter(|cell| evidence.repetitions(cell) > 0).collect();
+        let traces = match self.form {
+            FigureForm::Timeline => Vec::new(),
+            FigureForm::Stacked => stacked::traces(self, paper, &known, evidence).map_err(error)?,
+            _ => self.traces(paper, &known, evidence).map_err(error)?,
+        };
+        Ok(Picture {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            axes: self.axes.clone(),
+            form: self.form,
+            names: self.names.clone(),
+            x: self.x,
+            y: self.y,
+            log: self.log,
+            events: self.events.clone().into_iter().collect(),
+            traces,
+        })
+    }
+
+    fn traces(
+        &self,
+        paper: &Paper,
+        cells: &[&Cell],
+        evidence: &Evidence<'_>,
+    ) -> Result<Vec<Trace>, Diagnostic> {
         let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
         let sorts: &[String] = if self.form == FigureForm::Bars { &self.names } else { &[] };
         let mut traces = Vec::new();
         for sort in 0..sorts.len().max(1) {
-            for cell in cells.iter().filter(|cell| evidence.repetitions(cell) > 0) {
-                let label = cell.label.clone();
-                let group = sorts.get(sort).cloned().or_else(|| several.then(|| cell.experiment.clone()));
+            for cell in cells {
+                let label = paper.name_of(&cell.label).to_owned();
+                let experiment = || several.then(|| paper.title_of(&cell.experiment).to_owned());
+                let group = sorts.get(sort).cloned().or_else(experiment);
                 let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
-                let points = self
-                    .points(cell, sort, evidence)
-                    .map_err(|error| error.prefixed(&format!("figure {} of {}", self.id, paper.name)))?;
+                let points = self.points(cell, sort, evidence)?;
                 let beyond = paper.is_beyond(&cell.label);
                 let of_paper = self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points);
                 traces.push(Trace { name, label, group, beyond, paper: of_paper, points });
             }
         }
-        let (id, title, axes) = (self.id.clone(), self.title.clone(), self.axes.clone());
-        Ok(Picture { id, title, axes, form: self.form, names: self.names.clone(), traces })
+        Ok(traces)
     }
 
     fn points(
@@ -91,13 +83,14 @@ impl Figure {
                 });
                 Ok(thinned(points.take_while(|(x, _)| self.until.is_none_or(|until| *x <= until)).collect()))
             }
-            FigureForm::Box => {
+            FigureForm::Box | FigureForm::Medians => {
                 let samples = evidence.samples_of(cell, of(0)?)?;
                 let last = samples.len().saturating_sub(1);
                 let at = |quarter: usize| {
                     samples.get(quarter * last / 4).map(|sample| (sample.0 * self.scale + self.plus, 0.0))
                 };
-                Ok((0..=4).filter_map(at).collect())
+                let quarters = if self.form == FigureForm::Box { 0..=4 } else { 1..=3 };
+                Ok(quarters.filter_map(at).collect())
             }
             FigureForm::Series => {
                 let (step_s, mean) = evidence.series_of(cell, of(0)?)?;
@@ -129,10 +122,10 @@ impl Figure {
                 }
                 Ok(points)
             }
+            FigureForm::Stacked | FigureForm::Timeline => Ok(Vec::new()),
         }
     }
 }
-
 /// The integral of a series over time, up to the end of each step; a step without a value adds
 /// nothing.
 fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
@@ -143,15 +136,6 @@ fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
     series.into_iter().scan(0.0, add).collect()
 }
 
-/// No more points than can be seen.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    let every = points.len().div_ceil(MOST_POINTS).max(1);
-    let last = points.len().saturating_sub(1);
-    points.into_iter().enumerate().filter(|(n, _)| n % every == 0 || *n == last).map(|(_, p)| p).collect()
-}
-
-const MOST_POINTS: usize = 400;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,13 +144,5 @@ mod tests {
     fn a_cumulative_series_grows_by_each_step() {
         let bits = integral(0.5, vec![Some(2.0), None, Some(4.0)]);
         assert_eq!(bits, [Some(1.0), Some(1.0), Some(3.0)]);
-    }
-
-    #[test]
-    fn many_points_are_thinned_and_both_ends_stay() {
-        let points: Vec<(f64, f64)> = (0_u32..10_001).map(|n| (f64::from(n), 0.0)).collect();
-        let thin = thinned(points);
-        assert!(thin.len() <= MOST_POINTS + 1);
-        assert!(thin[0].0.abs() < 1e-9 && (thin[thin.len() - 1].0 - 10_000.0).abs() < 1e-9);
     }
 }

@@ -4,6 +4,7 @@
 //! name = "jk"                       # prefix of all ids
 //! title = "Järvinen & Kojo 2014"    # as people cite it
 //! source = "..."                    # as a bibliography does
+//! names = { codel = "CoDel" }       # the paper's names of disciplines, where labels differ
 //! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
 //!
 //! [measures]                        # names for what is measured, see `expression`
@@ -11,6 +12,7 @@
 //!
 //! [[experiments]]
 //! name = "4+4"
+//! title = "4+4 flows"               # the paper's words, where the name differs
 //! scenario = "download.toml"        # in the same folder
 //! set = { "flows.0.count" = 4 }     # keys of the scenario
 //! vary = { "link.rtt" = ["10ms", "1s"] }    # keys with several values: the runs of every combination, taken together
@@ -56,7 +58,7 @@
 //!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
-//! [beyond]                          # disciplines of today, which the report puts beside those of the paper in every figure;
+//! [beyond]                          # disciplines of today, which --beyond puts beside those of the paper in every figure;
 //! qdiscs = ["pie", "fq_codel"]      # a scenario that labels one so says how it is to be run there
 //! ```
 
@@ -79,6 +81,8 @@ struct File {
     name: String,
     title: String,
     source: String,
+    #[serde(default)]
+    names: BTreeMap<String, String>,
     #[serde(default)]
     aqm: Vec<String>,
     #[serde(default)]
@@ -291,6 +295,7 @@ impl Paper {
             claims,
             figures: file.figures,
             beyond: file.beyond.qdiscs,
+            names: file.names,
             real: real.map_err(|error| error.in_file(&file_name))?,
         };
         measures::check(&paper.measures).map_err(|error| error.in_file(&file_name))?;

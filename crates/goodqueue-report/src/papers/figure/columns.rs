@@ -1,0 +1,239 @@
+//! Boxes, medians and bars: a column for each cell, grouped by experiment, upright as in the
+//! papers. A column that ends far above all others is broken, and its end is written at the break.
+
+use std::fmt::Write as _;
+
+use goodqueue_papers::reproduce::paper::FigureForm;
+use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use goodqueue_papers::reproduce::{figures, three_figures};
+
+use super::cut::cut;
+use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, RIGHT, TOP, WIDTH, count, diamond, width};
+use super::strokes::{Strokes, opening};
+use crate::escape::html as escape;
+
+/// Columns side by side, with what is written below them.
+struct Group<'p> {
+    name: &'p str,
+    traces: Vec<&'p Trace>,
+}
+
+pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
+    let groups = groups(picture);
+    let plane = Plane::new(Axis::linear((0.0, 1.0)), axis(picture));
+    let all: usize = groups.iter().map(|group| group.traces.len()).sum();
+    // A gap of one column between groups.
+    let slots = count(all) + count(groups.len());
+    let each = (WIDTH - RIGHT - LEFT) / slots.max(1.0);
+    let wrapped: Vec<Vec<String>> =
+        groups.iter().map(|group| wrap(group.name, (count(group.traces.len()) + 0.9) * each)).collect();
+    let lines = wrapped.iter().map(Vec::len).max().unwrap_or(1);
+    let height = HEIGHT - BOTTOM + 8.0 + count(lines) * LINE;
+    let mut out = opening(picture, height);
+    plane.frame_y(&picture.axes[0], &mut out);
+    let mut x = LEFT + 0.5 * each;
+    for (group, words) in groups.iter().zip(&wrapped) {
+        let middle = x + count(group.traces.len()) * each / 2.0;
+        for (number, word) in words.iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "<text class=\"mid group\" x=\"{middle:.1}\" y=\"{:.1}\">{}</text>",
+                plane.bottom() + 4.0 + LINE * (count(number) + 1.0),
+                escape(word)
+            );
+        }
+        for trace in &group.traces {
+            let column =
+                Column { plane: &plane, middle: x + each / 2.0, half: (0.42 * each).min(WIDEST / 2.0) };
+            column.draw(picture.form, trace, strokes, &mut out);
+            x += each;
+        }
+        x += each;
+    }
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {:.1}H{:.1}\"/>", plane.bottom(), WIDTH - RIGHT);
+    out + "</svg>\n"
+}
+
+/// The groups in the order of their first columns. Without groups each column has its discipline's
+/// name below.
+fn groups(picture: &Picture) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for trace in &picture.traces {
+        let name = trace.group.as_deref().unwrap_or(&trace.label);
+        match groups.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.traces.push(trace),
+            None => groups.push(Group { name, traces: vec![trace] }),
+        }
+    }
+    groups
+}
+
+/// The axis of the values: the paper's range; otherwise from zero, but for boxes far away from it.
+fn axis(picture: &Picture) -> Axis {
+    let values = |label: &str| -> Vec<f64> {
+        let traces = picture.traces.iter().filter(|trace| trace.label == label);
+        traces.flat_map(|trace| trace.points.iter().chain(&trace.paper)).map(|point| point.0).collect()
+    };
+    let cut = cut(picture, picture.x, picture.log, &values);
+    let (low, high) = cut.axis.range;
+    if picture.log && picture.form == FigureForm::Bars {
+        return Axis { range: (low, high * 1.6), log: true };
+    }
+    if picture.log || cut.axis == cut.whole.with(picture.x) && picture.x.is_some() {
+        return cut.axis;
+    }
+    let from_zero = picture.form != FigureForm::Box || low < high / 2.0;
+    // Room for the values above the bars.
+    let room = if picture.form == FigureForm::Bars { (high - low.min(0.0)) * 0.13 } else { 0.0 };
+    Axis::linear((if from_zero { low.min(0.0) } else { low }, high + room))
+}
+
+/// A place for a trace.
+struct Column<'p> {
+    plane: &'p Plane,
+    middle: f64,
+    /// Half of the width.
+    half: f64,
+}
+
+impl Column<'_> {
+    fn draw(&self, form: FigureForm, trace: &Trace, strokes: &Strokes, out: &mut String) {
+        let values: Vec<f64> = trace.points.iter().map(|point| point.0).collect();
+        let words = values.iter().map(|value| figures(*value)).collect::<Vec<_>>().join(", ");
+        let _ = write!(
+            out,
+            "<g class=\"{}\"><title>{}: {words}</title>",
+            strokes.class(trace),
+            escape(&trace.name)
+        );
+        match (form, values.as_slice()) {
+            (FigureForm::Box, &[least, lower, median, upper, most]) => {
+                self.boxed([least, lower, median, upper, most], out);
+            }
+            (FigureForm::Medians | FigureForm::Bars, &[low, value, high]) => {
+                self.bar([low, value, high], out)
+            }
+            _ => {}
+        }
+        *out += "</g>\n";
+        let mut highest = values.last().copied().unwrap_or(0.0);
+        for (paper, _) in &trace.paper {
+            highest = highest.max(*paper);
+            let _ = writeln!(
+                out,
+                "<path class=\"paper\" d=\"{}\"><title>{}, the paper: {}</title></path>",
+                diamond((self.middle, self.y(*paper))),
+                escape(&trace.name),
+                figures(*paper)
+            );
+        }
+        let end = values.last().copied().unwrap_or(0.0);
+        if self.is_beyond(end) {
+            self.broken(end, out);
+        } else if form == FigureForm::Bars
+            && let Some(value) = values.get(1)
+        {
+            self.written(&three_figures(*value), self.y(highest) - 9.0, out);
+        }
+    }
+
+    fn is_beyond(&self, value: f64) -> bool {
+        self.plane.y.share(value) > 1.0 + 1e-9
+    }
+
+    /// Where a value lies, not outside of the axis.
+    fn y(&self, value: f64) -> f64 {
+        self.plane.y_at(value).clamp(TOP, self.plane.bottom())
+    }
+
+    fn boxed(&self, [least, lower, median, upper, most]: [f64; 5], out: &mut String) {
+        let (x, half) = (self.middle, self.half);
+        let [least, lower, median, upper, most] = [least, lower, median, upper, most].map(|v| self.y(v));
+        let _ = write!(
+            out,
+            "<path class=\"line whole\" d=\"M{x:.1} {least:.1}V{lower:.1}M{x:.1} {upper:.1}V{most:.1}\"/>\
+             <rect class=\"fill\" x=\"{:.1}\" y=\"{upper:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
+             <path class=\"line whole\" d=\"M{:.1} {median:.1}h{:.1}\"/>",
+            x - half,
+            2.0 * half,
+            (lower - upper).max(1.0),
+            x - half,
+            2.0 * half,
+        );
+    }
+
+    fn bar(&self, [low, value, high]: [f64; 3], out: &mut String) {
+        let (x, half) = (self.middle, self.half);
+        let zero = self.y(if self.plane.y.log { self.plane.y.range.0 } else { 0.0 });
+        let [low, value, high] = [low, value, high].map(|v| self.y(v));
+        let cap = half / 2.0;
+        let _ = write!(
+            out,
+            "<rect class=\"fill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
+             <path class=\"line whole thin\" d=\"M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h{half:.1}M{:.1} {high:.1}h{half:.1}\"/>",
+            x - half,
+            value.min(zero),
+            2.0 * half,
+            (value - zero).abs().max(1.0),
+            x - cap,
+            x - cap,
+        );
+    }
+
+    /// Marks a column as broken at the top, and writes where it ends.
+    fn broken(&self, end: f64, out: &mut String) {
+        let (left, wide) = (self.middle - self.half - 2.0, self.half + 2.0);
+        let _ = writeln!(
+            out,
+            "<path class=\"break\" d=\"M{left:.1} {:.1}l{:.1} -5l{:.1} 5l{:.1} -5l{:.1} 5\"/>",
+            TOP + 12.0,
+            wide / 2.0,
+            wide / 2.0,
+            wide / 2.0,
+            wide / 2.0,
+        );
+        let words = format!("to {}", three_figures(end));
+        self.written(&words, TOP + 20.0 + width(&words), out);
+    }
+
+    /// Writes upright text that begins at `y` and goes up.
+    fn written(&self, words: &str, y: f64, out: &mut String) {
+        let x = self.middle + 4.0;
+        let _ = writeln!(
+            out,
+            "<text class=\"value\" x=\"{x:.1}\" y=\"{y:.1}\" transform=\"rotate(-90 {x:.1} {y:.1})\">{words}</text>"
+        );
+    }
+}
+
+/// Breaks text at spaces into lines of this width, three at most.
+fn wrap(text: &str, wide: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_full = lines.len() == MOST_LINES;
+        match lines.last_mut() {
+            Some(line) if is_full || width(line) + width(word) + width(" ") <= wide => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Width of the widest columns.
+const WIDEST: f64 = 44.0;
+const MOST_LINES: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_groups_are_broken_at_spaces() {
+        assert_eq!(wrap("edge 512K three uploads", 80.0), ["edge 512K", "three", "uploads"]);
+        assert_eq!(wrap("1+1", 10.0), ["1+1"]);
+        assert_eq!(wrap("a b c d e", 1.0), ["a", "b", "c d e"]);
+    }
+}

@@ -1,0 +1,152 @@
+//! One-sigma ellipses over the repetitions of each cell, with names beside their centres.
+
+use std::fmt::Write as _;
+
+use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use goodqueue_papers::reproduce::three_figures;
+
+use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, Point, WIDTH, width};
+use super::strokes::{Strokes, opening};
+use crate::ellipse::{self, Ellipse};
+use crate::escape::html as escape;
+
+pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
+    let outlines: Vec<(Vec<Point>, Point)> = picture
+        .traces
+        .iter()
+        .map(|trace| {
+            let outline = Ellipse::of(&trace.points).map_or_else(Vec::new, |ellipse| ellipse.outline(60));
+            (outline, ellipse::centre(&trace.points))
+        })
+        .collect();
+    let all = || outlines.iter().flat_map(|(outline, centre)| outline.iter().copied().chain([*centre]));
+    let x = Axis::over(all().map(|point| point.0), false).with(picture.x);
+    let y = Axis::over(all().map(|point| point.1), false).with(picture.y);
+    let plane = Plane { reversed: true, ..Plane::new(x, y) };
+    let inside = |point: &Point| {
+        let within = |share: f64| (-1e-9..=1.0 + 1e-9).contains(&share);
+        within(x.share(point.0)) && within(y.share(point.1))
+    };
+    let mut out = opening(picture, HEIGHT);
+    plane.frame([&picture.axes[0], &picture.axes[1]], &mut out);
+    out += &plane.clip();
+    for (trace, (outline, _)) in picture.traces.iter().zip(&outlines) {
+        let _ = writeln!(
+            out,
+            "<g class=\"{}\"><path class=\"line\" d=\"{}\"/></g>",
+            strokes.class(trace),
+            plane.path(outline)
+        );
+    }
+    out += "</svg>\n";
+    let shown: Vec<(&Trace, Point)> = picture
+        .traces
+        .iter()
+        .zip(&outlines)
+        .filter(|(_, (_, centre))| inside(centre))
+        .map(|(trace, (_, centre))| (trace, (plane.x_at(centre.0), plane.y_at(centre.1))))
+        .collect();
+    let mut names = Names { taken: shown.iter().map(|(_, dot)| Area::around(*dot)).collect() };
+    for (trace, dot) in &shown {
+        let at = names.place(*dot, width(&trace.name));
+        let leader = if at.far {
+            format!("<path class=\"lead\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>", dot.0, dot.1, at.x, at.y - 4.0)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            out,
+            "<g class=\"{}\">{leader}<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"/><text class=\"name{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+            strokes.class(trace),
+            dot.0,
+            dot.1,
+            if at.ends { " end" } else { "" },
+            at.x,
+            at.y,
+            escape(&trace.name),
+        );
+    }
+    let outside = picture.traces.iter().zip(&outlines).filter(|(_, (_, centre))| !inside(centre));
+    for (line, (trace, (_, centre))) in (1_u32..).zip(outside) {
+        let _ = writeln!(
+            out,
+            "<text class=\"whole\" x=\"{:.1}\" y=\"{:.1}\">outside of the paper's axes: {} ({}, {})</text>",
+            LEFT + 8.0,
+            HEIGHT - BOTTOM - LINE * f64::from(line),
+            escape(&trace.name),
+            three_figures(centre.0),
+            three_figures(centre.1)
+        );
+    }
+    out + "</svg>\n"
+}
+
+/// The areas that names must not cover.
+struct Names {
+    taken: Vec<Area>,
+}
+
+/// A rectangle of the drawing.
+#[derive(Clone, Copy)]
+struct Area {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Area {
+    fn around((x, y): Point) -> Self {
+        Self { x: (x - 4.0, x + 4.0), y: (y - 4.0, y + 4.0) }
+    }
+
+    /// Returns the area that overlaps with `other`.
+    fn shared(&self, other: &Self) -> f64 {
+        let along = |a: (f64, f64), b: (f64, f64)| (a.1.min(b.1) - a.0.max(b.0)).max(0.0);
+        along(self.x, other.x) * along(self.y, other.y)
+    }
+
+    fn is_inside(&self) -> bool {
+        self.x.0 >= LEFT && self.x.1 <= WIDTH - 2.0 && self.y.0 >= 0.0 && self.y.1 <= HEIGHT - BOTTOM
+    }
+}
+
+/// The position of a name.
+struct Place {
+    x: f64,
+    y: f64,
+    /// True if the text ends at `x`.
+    ends: bool,
+    /// True if the name is so far from its dot that a line must connect them.
+    far: bool,
+}
+
+impl Names {
+    /// Finds a free position beside, above or below the dot; otherwise the position that covers
+    /// least.
+    fn place(&mut self, dot: Point, width: f64) -> Place {
+        let mut best: Option<(f64, Place, Area)> = None;
+        for step in [0_i8, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7] {
+            for ends in [false, true] {
+                let far = step.abs() > 1;
+                let aside = if far { 16.0 } else { 7.0 };
+                let x = if ends { dot.0 - aside } else { dot.0 + aside };
+                let y = dot.1 + 4.0 + f64::from(step) * LINE;
+                let from = if ends { x - width } else { x };
+                let area = Area { x: (from, from + width), y: (y - LINE + 3.0, y + 3.0) };
+                let covered: f64 = self.taken.iter().map(|other| area.shared(other)).sum();
+                if area.is_inside() && best.as_ref().is_none_or(|known| covered < known.0) {
+                    best = Some((covered, Place { x, y, ends, far }, area));
+                }
+                if best.as_ref().is_some_and(|known| known.0 <= 0.0) {
+                    break;
+                }
+            }
+        }
+        let (_, place, area) = best.unwrap_or((
+            0.0,
+            Place { x: dot.0 + 7.0, y: dot.1 + 4.0, ends: false, far: false },
+            Area::around(dot),
+        ));
+        self.taken.push(area);
+        place
+    }
+}

@@ -1,0 +1,70 @@
+//! Distribution functions and series: a line for each cell.
+
+use std::fmt::Write as _;
+
+use goodqueue_papers::reproduce::figures;
+use goodqueue_papers::reproduce::paper::FigureForm;
+use goodqueue_papers::reproduce::picture::Picture;
+
+use super::cut::cut;
+use super::plane::{Axis, HEIGHT, LEFT, Plane, Point, RIGHT, WIDTH, diamond};
+use super::strokes::{Strokes, opening};
+use crate::escape::html as escape;
+
+pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
+    let all = |label: &str| -> Vec<Point> {
+        let traces = picture.traces.iter().filter(|trace| trace.label == label);
+        traces.flat_map(|trace| trace.points.iter().chain(&trace.paper).copied()).collect()
+    };
+    let firsts = |label: &str| all(label).into_iter().map(|point| point.0).collect::<Vec<f64>>();
+    let seconds = |label: &str| all(label).into_iter().map(|point| point.1).collect::<Vec<f64>>();
+    let every = || picture.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper));
+    // The values of a distribution are on the x axis, those of a series on the y axis.
+    let (whole, shown) = if picture.form == FigureForm::Cdf {
+        let y = Axis::over(every().map(|point| point.1), false).with(picture.y.or(Some((0.0, 1.0))));
+        let x = cut(picture, picture.x, picture.log, &firsts);
+        (x.is_cut().then(|| Plane::new(x.whole, y)), Plane::new(x.axis, y))
+    } else {
+        let x = Axis::over(every().map(|point| point.0), false).with(picture.x);
+        let y = cut(picture, picture.y, picture.log, &seconds);
+        (y.is_cut().then(|| Plane::new(x, y.whole)), Plane::new(x, y.axis))
+    };
+    let mut out = opening(picture, HEIGHT);
+    let Some(whole) = whole else {
+        part(picture, strokes, shown, &mut out);
+        return out + "</svg>\n";
+    };
+    part(picture, strokes, Plane { right: MIDDLE - RIGHT, ..shown }, &mut out);
+    part(picture, strokes, Plane { left: MIDDLE + LEFT, ..whole }, &mut out);
+    let middle = f64::midpoint(MIDDLE + LEFT, WIDTH - RIGHT);
+    let _ = writeln!(out, "<text class=\"mid whole\" x=\"{middle:.1}\" y=\"22\">the whole range</text>");
+    out + "</svg>\n"
+}
+
+fn part(picture: &Picture, strokes: &Strokes, plane: Plane, out: &mut String) {
+    plane.frame([&picture.axes[0], &picture.axes[1]], out);
+    *out += &plane.clip();
+    let mut marks = String::new();
+    for trace in &picture.traces {
+        let (class, name) = (strokes.class(trace), escape(&trace.name));
+        let _ = writeln!(
+            out,
+            "<g class=\"{class}\"><path class=\"line\" d=\"{}\"><title>{name}</title></path></g>",
+            plane.path(&trace.points),
+        );
+        for (x, y) in &trace.paper {
+            let _ = writeln!(
+                marks,
+                "<g class=\"{class}\"><path class=\"paper own\" d=\"{}\"><title>{name}, the paper: {}, {}</title></path></g>",
+                diamond((plane.x_at(*x), plane.y_at(*y))),
+                figures(*x),
+                figures(*y)
+            );
+        }
+    }
+    *out += &marks;
+    *out += "</svg>\n";
+}
+
+/// Where the part that shows the whole range begins.
+const MIDDLE: f64 = 520.0;

@@ -1,0 +1,48 @@
+//! Colours and strokes of the disciplines of a paper.
+
+use goodqueue_papers::reproduce::picture::{Picture, Trace};
+
+use super::plane::WIDTH;
+use crate::escape::html as escape;
+
+/// The colour and stroke of each discipline of a paper, by the order in its figures. The
+/// disciplines of the paper come first.
+pub(crate) struct Strokes(Vec<String>);
+
+impl Strokes {
+    pub(crate) fn of(pictures: &[Picture]) -> Self {
+        let mut labels: Vec<String> = Vec::new();
+        for beyond in [false, true] {
+            for trace in pictures.iter().flat_map(|picture| &picture.traces) {
+                if trace.beyond == beyond && !labels.contains(&trace.label) {
+                    labels.push(trace.label.clone());
+                }
+            }
+        }
+        Self(labels)
+    }
+
+    /// Returns the CSS classes of a discipline's colour and stroke.
+    pub(super) fn class(&self, trace: &Trace) -> String {
+        let number = self.0.iter().position(|label| *label == trace.label).unwrap_or(0);
+        let stroke = match (trace.beyond, number < COLOURS) {
+            (true, true) => " dash",
+            (true, false) => " dashdot",
+            (false, false) => " dots",
+            (false, true) => "",
+        };
+        format!("c{}{stroke}", number % COLOURS)
+    }
+}
+
+/// Starts the drawing of a figure.
+pub(super) fn opening(picture: &Picture, height: f64) -> String {
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{} {}\">\n",
+        escape(&picture.id),
+        escape(&picture.title)
+    )
+}
+
+/// Number of colours in `assets/papers.css`.
+const COLOURS: usize = 12;

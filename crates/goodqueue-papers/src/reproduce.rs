@@ -8,6 +8,7 @@
 pub mod details;
 pub mod evidence;
 pub mod expression;
+mod fetches;
 pub mod finding;
 mod measures;
 pub mod paper;

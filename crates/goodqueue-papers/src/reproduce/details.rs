@@ -9,6 +9,8 @@ use goodqueue_scenario::summary::series::pings_per_step;
 use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::fetches;
+
 /// A run with what claims need of it. A figure without a sample is `null`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DetailedRun {
@@ -40,6 +42,9 @@ pub struct Details {
     /// What waiting added to the voice of all calls, in seconds to a tenth of a millisecond, with
     /// its number of packets.
     pub voice_s: Vec<(f64, u64)>,
+    /// Mean time to fetch a page, as the tool of Høiland-Jørgensen et al. computes it, in seconds;
+    /// `null` if no page was completed.
+    pub page_mean_s: Option<f64>,
     /// Mean round-trip time of the pings sent in each step of the series, in seconds.
     pub ping_steps_s: Vec<Option<f64>>,
     /// The share of the first of the `[[flows]]` in the goodput of all TCP flows in their
@@ -104,6 +109,7 @@ impl Details {
             groups,
             sojourn_s: PerDirection { down: histogram(0), up: histogram(1) },
             voice_s: voice(outcome),
+            page_mean_s: fetches::mean_of_run(job, outcome),
             ..Self::default()
         };
         if let Some(series) = &run.series {
@@ -213,7 +219,8 @@ fn longest_two(values: &[f64], threshold: f64) -> (f64, f64) {
     (at(0), at(1))
 }
 
-fn seconds(nanos: u64) -> f64 {
+/// Nanoseconds in seconds.
+pub(super) fn seconds(nanos: u64) -> f64 {
     float(nanos) / 1e9
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `["A", t, seq, flow, bytes, tos]` | a packet arrives |
 //! | `["A", t, seq, flow, bytes, tos, from, to]` | the same, from one host to another ([`Headers`]) |
-//! | `["A", …, to, number, ecn, sacked, tsval, tsecr, pure]` | the same, and it acknowledges ([`TcpAck`]) |
+//! | `["A", …, to, number, ecn, sacked, tsval, tsecr, pure]` | the same, and it acknowledges ([`TcpAck`](goodqueue::TcpAck)) |
 //! | `["H", t, flow]`, `["H", t, flow, from, to]` | the recorder's hashes of the packet that arrives next ([`Row::Hashes`]) |
 //! | `["T", t, memory]` | bytes of memory (`skb->truesize`) that the packet takes that arrives next |
 //! | `["X", t, seq, bytes, tos]` | it leaves and starts on the link; `tos & 3 == 3` if it carries CE |

@@ -5,6 +5,7 @@
 //! the claims asked for need are collected first, so that claims share them, and kept in a
 //! [`Store`], so that what was interrupted goes on where it was.
 
+mod clock;
 pub mod details;
 pub mod evidence;
 pub mod expression;

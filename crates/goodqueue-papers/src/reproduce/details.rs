@@ -9,6 +9,7 @@ use goodqueue_scenario::summary::series::pings_per_step;
 use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::clock::seconds;
 use super::fetches;
 
 /// A run with what claims need of it. A figure without a sample is `null`.
@@ -217,11 +218,6 @@ fn longest_two(values: &[f64], threshold: f64) -> (f64, f64) {
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     let at = |rank: usize| f64::from(lengths.get(rank).copied().unwrap_or(0));
     (at(0), at(1))
-}
-
-/// Nanoseconds in seconds.
-pub(super) fn seconds(nanos: u64) -> f64 {
-    float(nanos) / 1e9
 }
 
 #[cfg(test)]

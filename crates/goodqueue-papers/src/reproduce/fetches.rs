@@ -7,7 +7,7 @@
 use goodqueue_scenario::run::Job;
 use goodqueue_sim::{Outcome, Traffic};
 
-use super::details::seconds;
+use super::clock::seconds;
 
 /// Step of the grid in seconds (`STEP_SIZE`).
 const STEP: f64 = 0.2;

@@ -21,7 +21,7 @@
 //! quick = { seeds = 100 }           # more of them, with --quick or with --full
 //! full = { seeds = 100 }
 //! series = "100ms"                  # step of the time series, if any are needed
-//! spikes = [10, 17]                 # packets; the longest time above each is measured, at a step of 1 ms
+//! spikes = [10, 17]                 # packets; measures the longest time above each
 //!
 //! [[claims]]
 //! id = "jk-fig2-median"
@@ -32,7 +32,7 @@
 //! says = "..."                      # what is checked, in words
 //! check = ["..."]                   # what must hold, see `expression`; all of them
 //! tolerance = { plot = "300ms" }    # the rule for a number, see `tolerance.rs`; default: 10 %
-//! fitted = "..."                    # kind `fitted`: the parameter that this result was used to choose
+//! fitted = "..."                    # kind `fitted`: the parameter chosen from this result
 //! note = "..."                      # what was tried where it does not reproduce, or what differs
 //! unit = "s"                        # of a number
 //! real = [{ of = "ns-2.35", value = 0.0897 }]    # what real systems did, where that is known
@@ -49,17 +49,17 @@
 //! of = "mean(goodput.down)"
 //! unit = "Mbit/s"
 //! scale = 1e-6
-//! only = ["6.2"]                    # experiments whose names begin so have it, in a table of their own; default: all
-//! table = "video"                   # metrics of another word, or of none, stand in another table
+//! only = ["6.2"]                    # only experiments whose names begin with this
+//! table = "video"                   # the table of the report that shows it
 //!
-//! [[real]]                          # what a real system measured: orders and shapes are judged by it, too
+//! [[real]]                          # what a real system measured, beside our values
 //! of = "Linux 6.1"
 //! measures.p95 = { "codel@1+1" = "90ms" }
 //!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
-//! [beyond]                          # disciplines of today, which --beyond puts beside those of the paper in every figure;
-//! qdiscs = ["pie", "fq_codel"]      # a scenario that labels one so says how it is to be run there
+//! [beyond]                          # disciplines of today, shown with --beyond
+//! qdiscs = ["pie", "fq_codel"]      # a scenario with such a label sets its parameters
 //! ```
 
 use std::collections::BTreeMap;

@@ -43,9 +43,9 @@
 //! * `mckenney1990`: serves by packets, as the paper does. Details that the paper leaves open are
 //!   as in Linux: which of several longest FIFOs loses a packet, and where a new FIFO joins the
 //!   round.
-//! * `ns2`: drops an arrival if its FIFO holds at least half as many packets as still fit into
-//!   the queue. It also drops an arrival if its FIFO holds more than limit / divisor packets and
-//!   fewer packets than buckets still fit. It hashes the numbers of both nodes, if packets have them
+//! * `ns2`: drops an arrival if its FIFO holds at least half as many packets as still fit into the
+//!   queue. It also drops an arrival if its FIFO holds more than limit / divisor packets and fewer
+//!   packets than buckets still fit. It hashes the numbers of both nodes, if packets have them
 //!   ([`Flow::nodes`]), so flows between consecutively numbered nodes hardly collide.
 //! * `limit 1` works; Linux 6.1 refuses it since CVE-2024-57996. A quantum below 256 is not
 //!   raised.
